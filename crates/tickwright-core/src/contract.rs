@@ -1,0 +1,343 @@
+//! The contract that every timer queue of this project keeps.
+//!
+//! A queue holds **pending** timers and gives them back when they expire. Ticks are `u64` on the queue's own
+//! clock; the queue knows no wall time and no unit. Every clause below has a number; the conformance suite
+//! (`tickwright-testkit`) holds one named test for each, and runs it on every structure in every storage.
+//!
+//! # Clauses
+//!
+//! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue declares its
+//!    lateness bound in [`TimerQueue::ORDER`], counted from the last (re)insert, and keeps it.
+//! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
+//! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
+//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
+//!    leave in the order in which they came, and all exact structures give one and the same event log.
+//! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and goes behind its
+//!    equals, also when it is rescheduled to the tick it had.
+//! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, effective at once; a smaller
+//!    `now` is clamped to it.
+//! 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
+//! 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
+//!    `now = u64::MAX`. Arithmetic saturates, nothing panics, there is no horizon to fall off.
+//! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
+//! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
+//!    wake), `None` exactly when the queue is empty, and in the future after a complete advance (no busy spin).
+//! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it says
+//!     so. Reports may be too many, never too few.
+//! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
+//!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are used up is
+//!     retired; an intrusive node is its own key and is stale while it is not linked. Zero is never a valid key.
+//! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
+//! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing one that gets no
+//!     memory, refuse with [`Reject::Full`], return the value and are otherwise unchanged.
+//! 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names what is
+//!     broken; it is itself tested by breaking links on purpose.
+//! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was pending.
+//! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers; what is
+//!     left over keeps its order, and `next_wake()` is then not in the future.
+//! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the first or
+//!     after the last link write. A panic in one of them leaves a queue that passes `check()`.
+//! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
+//!     removed; it depends on order alone, not on storage layout.
+//! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the
+//!     event log of popping and inserting it, but the key stays valid and nothing is freed.
+//! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
+//! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all keys stale.
+
+use core::fmt;
+
+/// A point on a queue's clock, in ticks since an origin of the caller's choice. All 2^64 values are ordinary.
+pub type Tick = u64;
+
+/// A distance between two [`Tick`]s, in ticks.
+pub type Span = u64;
+
+/// What a queue promises about the order and the lateness of its deliveries (clauses 1 and 3).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Order {
+    /// Delivered by (expiry, arrival), due exactly at `max(deadline, now at insert)`.
+    Exact,
+    /// Due at the end of a bucket, at most `lateness(deadline - now at the last (re)insert)` ticks after the deadline.
+    Granular {
+        /// Upper bound of expiry - deadline, as a function of the delay that was asked for.
+        lateness: fn(Span) -> Span,
+    },
+}
+
+impl Order {
+    /// Whether the queue is exact to the tick and first-in-first-out among equals.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        matches!(self, Self::Exact)
+    }
+}
+
+/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew (clause 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HeadChange {
+    /// The next wake-up is what it was.
+    Same,
+    /// The next wake-up may have changed: ask for it again.
+    Changed,
+}
+
+impl HeadChange {
+    /// `Changed` when `changed` holds.
+    #[must_use]
+    #[inline]
+    pub const fn when(changed: bool) -> Self {
+        if changed { Self::Changed } else { Self::Same }
+    }
+
+    /// Whether the alarm must be set anew.
+    #[must_use]
+    #[inline]
+    pub const fn is_changed(self) -> bool {
+        matches!(self, Self::Changed)
+    }
+}
+
+/// A timer that has left the queue because it was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expired<K, V> {
+    /// The key that it had; stale from now on (except after [`TimerQueue::pop_and_reinsert`]).
+    pub key: K,
+    /// `max(deadline asked for, now at the last (re)insert)`.
+    pub deadline: Tick,
+    /// The tick at which it was due in this structure, never before `deadline`.
+    pub expiry: Tick,
+    /// What the caller gave to the queue.
+    pub value: V,
+}
+
+/// A timer that is still pending, as [`TimerQueue::peek`] and [`TimerQueue::second`] show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending<K> {
+    /// Its key.
+    pub key: K,
+    /// The tick at which it is due.
+    pub expiry: Tick,
+}
+
+/// What one call of [`TimerQueue::advance`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[must_use = "an advance that ran out of budget has left due timers behind"]
+pub struct Advance {
+    /// Timers handed to the sink.
+    pub delivered: usize,
+    /// Timers moved inside the structure (cascades); they count against the budget too.
+    pub moved: usize,
+    /// Nothing that is due is left behind.
+    pub complete: bool,
+}
+
+/// Why a queue refused to take a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reject {
+    /// A bounded queue is full, or a growing one got no memory.
+    Full,
+    /// The caller-owned node is already pending in this queue.
+    AlreadyLinked,
+    /// The caller-owned node is pending in another queue.
+    WrongQueue,
+    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not be told from another queue's.
+    NoIdentity,
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the queue is full: give it more capacity, or remove a timer first",
+            Self::AlreadyLinked => "the node is already pending in this queue: reschedule it instead",
+            Self::WrongQueue => "the node is pending in another queue: remove it there first",
+            Self::NoIdentity => "no identity is left for a new queue: construct it with one of your own",
+        })
+    }
+}
+
+impl core::error::Error for Reject {}
+
+/// A refused insert. The value comes back unharmed (clause 13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected<V> {
+    /// Why.
+    pub reason: Reject,
+    /// What the caller wanted to insert.
+    pub value: V,
+}
+
+impl<V> fmt::Display for Rejected<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<V: fmt::Debug> core::error::Error for Rejected<V> {}
+
+/// Why a key does not name a pending timer of this queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The timer was delivered or removed, or never existed.
+    Stale,
+    /// The caller-owned node is pending, but in another queue.
+    WrongQueue,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stale => "the timer is not pending any more",
+            Self::WrongQueue => "the timer is pending in another queue",
+        })
+    }
+}
+
+impl core::error::Error for KeyError {}
+
+/// A queue of pending timers. See the [module](self) for the clauses; each method names the ones it serves.
+///
+/// Costs are stated by each family module in one table; `n` is the number of pending timers.
+pub trait TimerQueue {
+    /// Names one pending timer.
+    type Key: Copy + Eq + fmt::Debug;
+    /// What the caller stores: a payload in a slab, a reference to its own node under hooks.
+    type Value;
+    /// What the queue promises about order and lateness.
+    const ORDER: Order;
+
+    /// The greatest `now` ever passed to this queue; 0 at first.
+    fn now(&self) -> Tick;
+
+    /// How many timers are pending.
+    fn len(&self) -> usize;
+
+    /// Whether none is pending.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes `value` pending until `deadline` (clauses 3, 6, 7, 10).
+    ///
+    /// # Errors
+    /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+    fn insert(
+        &mut self,
+        deadline: Tick,
+        value: Self::Value,
+    ) -> Result<(Self::Key, HeadChange), Rejected<Self::Value>>;
+
+    /// Takes a pending timer out (clauses 2, 10, 11).
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a pending timer of this queue.
+    fn remove(&mut self, key: Self::Key) -> Result<(Self::Value, HeadChange), KeyError>;
+
+    /// Gives a pending timer another deadline; its key stays valid (clauses 3, 4, 10).
+    ///
+    /// # Errors
+    /// [`KeyError`] when `key` does not name a pending timer of this queue.
+    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError>;
+
+    /// The head: the timer that leaves first.
+    fn peek(&self) -> Option<Pending<Self::Key>>;
+
+    /// The timer that leaves after the head (clause 18). Tickless drivers that defer a low-priority head program
+    /// the hardware for this one.
+    fn second(&self) -> Option<Pending<Self::Key>>;
+
+    /// The exact expiry of the head (clause 8).
+    fn next_expiry(&self) -> Option<Tick>;
+
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry) in O(1) or O(levels)
+    /// (clause 9).
+    fn next_wake(&self) -> Option<Tick>;
+
+    /// Moves `now` forward and takes one due timer out, if there is one.
+    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
+
+    /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that `rearm` answers
+    /// (clause 19). `rearm` gets the head's expiry and its value; it runs before anything is written.
+    ///
+    /// A periodic timer on a drift-free grid is `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+    fn pop_and_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
+    ) -> Option<Expired<Self::Key, ()>>;
+
+    /// Moves `now` forward and hands every due timer to `sink` in order, until `budget` timers were delivered or
+    /// moved (clauses 15, 16, 17). A budget of 0 only moves `now`.
+    fn advance(
+        &mut self,
+        now: Tick,
+        budget: usize,
+        sink: impl FnMut(Expired<Self::Key, Self::Value>),
+    ) -> Advance;
+
+    /// Removes every timer (clause 21).
+    fn clear(&mut self);
+
+    /// Verifies every invariant of the structure in O(n) (clause 14).
+    ///
+    /// # Errors
+    /// The first [`Violation`] found. A violation is a bug in this library, or memory that something else overwrote.
+    fn check(&self) -> Result<(), Violation>;
+}
+
+/// An invariant that [`TimerQueue::check`] found broken. Each family's module lists which of its invariants
+/// each one stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Violation {
+    /// More or fewer nodes are reachable than are pending.
+    Count,
+    /// A neighbour does not point back (`next`/`prev`, `child`/`parent`).
+    BackLink,
+    /// A node stands before one with an earlier expiry.
+    Order,
+    /// The head, tail, root or cached head is not what the links say.
+    Head,
+    /// A red node has a red parent, or the root is red.
+    RedRed,
+    /// Two paths from a node to its missing children pass unequal numbers of black nodes.
+    BlackHeight,
+    /// A balance factor is not the difference of the heights, or out of -1..=1.
+    Balance,
+    /// A heap entry is earlier than its parent.
+    HeapOrder,
+    /// A node's recorded position is not where it is.
+    Position,
+    /// Two entries share an arrival number, or one is not below the counter.
+    Sequence,
+    /// An unused cell holds a node.
+    UnusedCell,
+    /// A node is reachable that is not pending, or the free list is broken.
+    Storage,
+    /// A node that is reachable is marked as another queue's, or as unlinked.
+    Owner,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Count => "the number of reachable nodes is not the number of pending timers",
+            Self::BackLink => "a neighbour does not point back",
+            Self::Order => "a node stands before one with an earlier expiry",
+            Self::Head => "a head, tail or root pointer is not what the links say",
+            Self::RedRed => "a red node has a red parent, or the root is red",
+            Self::BlackHeight => "two paths hold unequal numbers of black nodes",
+            Self::Balance => "a balance factor is wrong",
+            Self::HeapOrder => "a heap entry is earlier than its parent",
+            Self::Position => "a recorded position is wrong",
+            Self::Sequence => "arrival numbers are not unique and below the counter",
+            Self::UnusedCell => "an unused cell holds a node",
+            Self::Storage => "a free slot is linked, or the free list is broken",
+            Self::Owner => "a linked node does not carry this queue's identity",
+        })
+    }
+}
+
+impl core::error::Error for Violation {}

@@ -1,0 +1,25 @@
+//! The structures, one file each. A new one is a file here, a `pub mod` and a line in
+//! [`for_each_family!`](crate::for_each_family); suites, benchmarks and the command line take it from there.
+//!
+//! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
+
+pub mod sorted_list;
+
+/// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
+/// its identifier and its family type.
+///
+/// ```
+/// macro_rules! names {
+///     ([] $($id:ident = $family:ty;)+) => { [$(<$family as tickwright_core::Family>::ID),+] };
+/// }
+/// let names = tickwright_core::for_each_family!(names []);
+/// assert!(names.contains(&"list"));
+/// ```
+#[macro_export]
+macro_rules! for_each_family {
+    ($callback:ident [$($args:tt)*]) => {
+        $callback! { [$($args)*]
+            list = $crate::SortedList;
+        }
+    };
+}

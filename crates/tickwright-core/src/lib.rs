@@ -1,0 +1,30 @@
+//! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own structs.
+//!
+//! Read [`contract`] for what every queue promises, and [`family`] for the structures.
+//! `no_std`; without the default feature `alloc` there are caller-owned nodes and bounded heaps only.
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+#[cfg(test)]
+extern crate std;
+
+pub mod contract;
+pub mod family;
+pub mod storage;
+
+#[doc(inline)]
+pub use contract::{
+    Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
+    Violation,
+};
+pub use family::sorted_list::SortedList;
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use storage::slab::{Key, SlabQueue};
+#[doc(inline)]
+pub use storage::{
+    Family,
+    hook::{HookQueue, Timer, TimerRef},
+};

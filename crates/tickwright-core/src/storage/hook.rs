@@ -1,0 +1,615 @@
+//! Hook storage: nodes live inside the caller's own structs. No allocation, ever.
+//!
+//! # Layout
+//! ```text
+//!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, value: T } | ..
+//!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
+//! ```
+//! A node's `owner` word says whose it is: 0 for no queue, else the queue's identity with the top bit telling
+//! whether it was inserted pinned. A queue writes a record only while the owner word names it and it is
+//! borrowed mutably, so a node is claimed by one compare-exchange and released by one store, and timers may be shared
+//! between threads.
+//!
+//! # What happens when ...
+//! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
+//! |---|---|---|
+//! | a linked node is dropped | does not compile | aborts the process |
+//! | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
+//! | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
+//! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
+//! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
+//!
+//! This file holds all of the crate's pointer code; `UNSAFE.md` lists each block with the test that guards it.
+
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::hash::{Hash as StdHash, Hasher};
+use core::marker::{PhantomData, PhantomPinned};
+use core::num::NonZeroU32;
+use core::ops::Deref;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::contract::{
+    Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
+};
+use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+
+/// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
+const PINNED: u32 = 1 << 31;
+
+/// The part of a node that the algorithms know: links and owner, no payload.
+pub struct Hook<F: Family> {
+    record: UnsafeCell<RecordOf<F, HookPtr<F>>>,
+    owner: AtomicU32,
+    _pinned: PhantomPinned,
+}
+
+/// Points at the hook of a linked node. Only queues make one.
+pub struct HookPtr<F: Family>(NonNull<Hook<F>>);
+
+impl<F: Family> Clone for HookPtr<F> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family> Copy for HookPtr<F> {}
+
+impl<F: Family> PartialEq for HookPtr<F> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<F: Family> Eq for HookPtr<F> {}
+
+impl<F: Family> fmt::Debug for HookPtr<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: 1. A hook's record is reached only through `HookNodes`, which a queue lends out of its own borrow
+// (`HookQueue::nodes`), and only for nodes whose owner word names that queue. 2. The owner word names one queue at a time:
+// it goes from 0 to an identity by compare-exchange and back by the same queue (`claim`, `release`). 3. So access to the record
+// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between queues.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<F: Family> Sync for Hook<F> {}
+
+// SAFETY: 1. A hook can be moved between threads only while no queue points at it (a linked one is borrowed or pinned).
+// 2. Its record then holds no pointer that anyone follows.
+unsafe impl<F: Family> Send for Hook<F> {}
+
+impl<F: Family> Hook<F> {
+    const fn new() -> Self {
+        Self { record: UnsafeCell::new(Record::IDLE), owner: AtomicU32::new(0), _pinned: PhantomPinned }
+    }
+
+    /// Takes an unowned node for the queue `id`; says who has it otherwise.
+    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+    #[inline]
+    fn claim(&self, id: u32, pinned: u32) -> Result<(), Reject> {
+        match self.owner.compare_exchange(0, id | pinned, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Ok(()),
+            Err(owner) if owner & !PINNED == id => Err(Reject::AlreadyLinked),
+            Err(_) => Err(Reject::WrongQueue),
+        }
+    }
+
+    /// As above for targets without compare-exchange, where a `Hook` is not `Sync`.
+    #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+    #[inline]
+    fn claim(&self, id: u32, pinned: u32) -> Result<(), Reject> {
+        match self.owner.load(Ordering::Relaxed) {
+            0 => {
+                self.owner.store(id | pinned, Ordering::Relaxed);
+                Ok(())
+            }
+            owner if owner & !PINNED == id => Err(Reject::AlreadyLinked),
+            _ => Err(Reject::WrongQueue),
+        }
+    }
+
+    #[inline]
+    fn release(&self) {
+        self.owner.store(0, Ordering::Release);
+    }
+}
+
+impl<F: Family> Drop for Hook<F> {
+    fn drop(&mut self) {
+        if *self.owner.get_mut() & PINNED != 0 {
+            abort("a pinned timer was dropped while it was pending: remove it from its queue first");
+        }
+    }
+}
+
+/// Ends the process, also where panics unwind: a queue still points at memory that is about to go.
+#[cold]
+fn abort(message: &str) -> ! {
+    struct PanicAgain;
+    impl Drop for PanicAgain {
+        fn drop(&mut self) {
+            panic!("aborting");
+        }
+    }
+    // A panic while a panic unwinds aborts. `core` has no `abort` of its own.
+    let _second = PanicAgain;
+    panic!("{message}");
+}
+
+/// A node with a payload: embed it in your own struct, or use it as it is.
+///
+/// It is `!Unpin`, since a queue points at it while it is pending; a scoped insert borrows it for as long as the queue lives,
+/// a pinned one aborts the process when it is dropped while pending.
+#[repr(C)]
+pub struct Timer<F: Family, T> {
+    hook: Hook<F>,
+    /// The payload.
+    pub value: T,
+}
+
+impl<F: Family, T> Timer<F, T> {
+    /// A node that is in no queue.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self { hook: Hook::new(), value }
+    }
+
+    /// Whether it is pending in some queue.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.hook.owner.load(Ordering::Acquire) != 0
+    }
+
+    /// The payload of a node that is not pending.
+    #[must_use]
+    pub fn into_value(self) -> T {
+        let Self { hook: _, value } = self;
+        value
+    }
+
+    #[inline]
+    fn pointer(&self) -> HookPtr<F> {
+        // From the whole object, so that the payload can be reached through it again.
+        HookPtr(NonNull::from(self).cast::<Hook<F>>())
+    }
+}
+
+impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer")
+            .field("family", &F::ID)
+            .field("linked", &self.is_linked())
+            .field("value", &self.value)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F: Family> fmt::Debug for Hook<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hook").field("family", &F::ID).finish_non_exhaustive()
+    }
+}
+
+/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to the same node.
+pub struct TimerRef<'a, F: Family, T>(&'a Timer<F, T>);
+
+impl<'a, F: Family, T> TimerRef<'a, F, T> {
+    /// The node, for as long as it lives.
+    #[must_use]
+    pub fn get(self) -> &'a Timer<F, T> {
+        self.0
+    }
+}
+
+impl<F: Family, T> Clone for TimerRef<'_, F, T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family, T> Copy for TimerRef<'_, F, T> {}
+
+impl<F: Family, T> PartialEq for TimerRef<'_, F, T> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.0, other.0)
+    }
+}
+
+impl<F: Family, T> Eq for TimerRef<'_, F, T> {}
+
+impl<F: Family, T> StdHash for TimerRef<'_, F, T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        core::ptr::from_ref(self.0).hash(state);
+    }
+}
+
+impl<F: Family, T> fmt::Debug for TimerRef<'_, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TimerRef({:p})", self.0)
+    }
+}
+
+impl<F: Family, T> Deref for TimerRef<'_, F, T> {
+    type Target = Timer<F, T>;
+
+    fn deref(&self) -> &Timer<F, T> {
+        self.0
+    }
+}
+
+impl<'a, F: Family, T> From<&'a Timer<F, T>> for TimerRef<'a, F, T> {
+    fn from(timer: &'a Timer<F, T>) -> Self {
+        Self(timer)
+    }
+}
+
+/// Access to the records of the nodes that one queue owns. Only [`HookQueue`] has one.
+pub struct HookNodes<F: Family> {
+    _family: PhantomData<fn() -> F>,
+}
+
+impl<F: Family> fmt::Debug for HookNodes<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookNodes")
+    }
+}
+
+impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
+    #[inline]
+    fn record(&self, p: HookPtr<F>) -> &RecordOf<F, HookPtr<F>> {
+        // SAFETY: 1. `p` was made from a live `&Timer` by `HookQueue` and is still linked (promise 1 of `Discipline`),
+        // 2. a linked node stays where it is: it is borrowed for 'a or pinned, and its drop aborts.
+        let hook = unsafe { p.0.as_ref() };
+        // SAFETY: 1. the node is owned by the queue that lends `self`; 2. that queue is borrowed, so no
+        // `record_mut` reference is alive (it would borrow `self` mutably).
+        unsafe { &*hook.record.get() }
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: HookPtr<F>) -> &mut RecordOf<F, HookPtr<F>> {
+        // SAFETY: 1. and 2. as in `record`.
+        let hook = unsafe { p.0.as_ref() };
+        // SAFETY: 1. the node is owned by the queue that lends `self`; 2. `self` is borrowed mutably for as long as the result, so
+        // no other reference to a record of this queue is alive.
+        unsafe { &mut *hook.record.get() }
+    }
+}
+
+/// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant expression builds it, so
+/// that it can be a static.
+///
+/// ```
+/// use tickwright_core::{HookQueue, RbTreeCached, Timer, TimerQueue};
+///
+/// let (tea, egg) = (Timer::new("tea"), Timer::new("egg"));
+/// let mut queue: HookQueue<'_, RbTreeCached, &str> = HookQueue::new();
+/// queue.insert(300, &tea)?;
+/// queue.insert(100, &egg)?;
+/// assert!(queue.insert(5, &egg).is_err(), "already linked");
+/// assert_eq!(queue.pop_expired(100).map(|t| t.value.value), Some("egg"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A linked node cannot go away before its queue:
+///
+/// ```compile_fail,E0505
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+///
+/// let timer = Timer::new(());
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let _ = queue.insert(1, &timer);
+/// drop(timer);
+/// queue.pop_expired(1);
+/// ```
+pub struct HookQueue<'a, F: Family, T> {
+    order: F::Of<HookPtr<F>>,
+    nodes: HookNodes<F>,
+    /// 0 until the first insert.
+    id: u32,
+    now: Tick,
+    len: usize,
+    _timers: PhantomData<&'a Timer<F, T>>,
+}
+
+// SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2. It
+// hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
+
+// SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as `&Timer`, and `T` is `Sync`.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
+
+/// Gives out each identity once, and none when all are gone.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
+    let last = counter
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| (last + 1 < PINNED).then_some(last + 1))
+        .ok()?;
+    NonZeroU32::new(last + 1)
+}
+
+impl<'a, F: Family, T> HookQueue<'a, F, T> {
+    /// An empty queue. It takes an identity at its first insert; where the target has no compare-exchange, use
+    /// [`with_identity`](Self::with_identity) instead, or every insert is refused with [`Reject::NoIdentity`].
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
+            nodes: HookNodes { _family: PhantomData },
+            id: 0,
+            now: 0,
+            len: 0,
+            _timers: PhantomData,
+        }
+    }
+
+    /// An empty queue with an identity of the caller's choice, of which the lower 31 bits count.
+    ///
+    /// # Safety
+    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was given them or took them itself.
+    ///    (Queues that take their own start at 1: choose from the top.) 2. They are not 0.
+    #[must_use]
+    pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
+        let mut queue = Self::new();
+        queue.id = id.get() & !PINNED;
+        queue
+    }
+
+    fn identity(&mut self) -> Result<u32, Reject> {
+        #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+        if self.id == 0 {
+            static LAST: AtomicU32 = AtomicU32::new(0);
+            self.id = allot(&LAST).ok_or(Reject::NoIdentity)?.get();
+        }
+        if self.id == 0 { Err(Reject::NoIdentity) } else { Ok(self.id) }
+    }
+
+    /// Makes room for `additional` more timers in families that keep a buffer of their own (growing heaps).
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
+        self.order.reserve(self.len, additional)
+    }
+
+    /// Makes a node pending whose lifetime the compiler cannot see.
+    ///
+    /// # Errors
+    /// As [`TimerQueue::insert`].
+    ///
+    /// # Safety
+    /// 1. The timer outlives `'a`, or it is unlinked before it goes (its drop checks that, and aborts the process otherwise).
+    /// 2. No reference to it that this queue hands out (by delivery, removal or iteration) is used after it is gone.
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
+        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is linked;
+        // 2. use of the longer lifetime after that is excluded by this function's own condition 2.
+        let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
+        self.link(deadline, timer, PINNED).map(|head| (TimerRef(timer), head))
+    }
+
+    fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
+        let id = self.identity()?;
+        timer.hook.claim(id, pinned)?;
+        if let Err(full) = self.order.reserve(self.len, 1) {
+            timer.hook.release();
+            return Err(full);
+        }
+        self.len += 1;
+        Ok(self.order.insert(&mut self.nodes, timer.pointer(), deadline, self.now))
+    }
+
+    /// The tick at which a node that is pending here is due.
+    #[must_use]
+    pub fn expiry(&self, timer: &'a Timer<F, T>) -> Option<Tick> {
+        self.validate(timer).ok()?;
+        Some(self.order.expiry(&self.nodes, timer.pointer()))
+    }
+
+    /// Every pending timer in the order in which they will be delivered.
+    pub fn iter(&self) -> impl Iterator<Item = Pending<TimerRef<'a, F, T>>> + '_
+    where
+        F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
+    {
+        InOrder::new(&self.order, &self.nodes).map(|p| self.pending(p))
+    }
+
+    #[inline]
+    fn validate(&self, timer: &Timer<F, T>) -> Result<(), KeyError> {
+        match timer.hook.owner.load(Ordering::Relaxed) & !PINNED {
+            0 => Err(KeyError::Stale),
+            id if id == self.id => Ok(()),
+            _ => Err(KeyError::WrongQueue),
+        }
+    }
+
+    #[inline]
+    fn timer(&self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
+        // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's type), from a reference to
+        // the whole object, and `Timer` is `repr(C)` with the hook first; 2. that reference was valid for 'a
+        // (scoped by type, pinned by the condition of `insert_pinned`).
+        TimerRef(unsafe { p.0.cast::<Timer<F, T>>().as_ref() })
+    }
+
+    #[inline]
+    fn pending(&self, p: HookPtr<F>) -> Pending<TimerRef<'a, F, T>> {
+        Pending { key: self.timer(p), expiry: self.order.expiry(&self.nodes, p) }
+    }
+
+    #[inline]
+    fn pop_within(&mut self, budget: &mut usize) -> Option<Popped<TimerRef<'a, F, T>>> {
+        let Popped { handle, deadline, expiry } = self.order.pop(&mut self.nodes, self.now, budget)?;
+        Some(Popped { handle: self.release(handle), deadline, expiry })
+    }
+
+    /// Gives an unlinked node back to its owner.
+    #[inline]
+    fn release(&mut self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
+        let timer = self.timer(p);
+        self.len -= 1;
+        timer.0.hook.release();
+        timer
+    }
+}
+
+impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
+    type Key = TimerRef<'a, F, T>;
+    type Value = &'a Timer<F, T>;
+    const ORDER: Order = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::ORDER;
+
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        deadline: Tick,
+        value: &'a Timer<F, T>,
+    ) -> Result<(Self::Key, HeadChange), Rejected<Self::Value>> {
+        match self.link(deadline, value, 0) {
+            Ok(head) => Ok((TimerRef(value), head)),
+            Err(reason) => Err(Rejected { reason, value }),
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, key: Self::Key) -> Result<(Self::Value, HeadChange), KeyError> {
+        self.validate(key.0)?;
+        let p = key.0.pointer();
+        let head = self.order.remove(&mut self.nodes, p);
+        Ok((self.release(p).0, head))
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError> {
+        self.validate(key.0)?;
+        Ok(self.order.reschedule(&mut self.nodes, key.0.pointer(), deadline, self.now))
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<Pending<Self::Key>> {
+        Some(self.pending(self.order.head(&self.nodes)?))
+    }
+
+    #[inline]
+    fn second(&self) -> Option<Pending<Self::Key>> {
+        Some(self.pending(self.order.second(&self.nodes)?))
+    }
+
+    #[inline]
+    fn next_expiry(&self) -> Option<Tick> {
+        self.order.next_expiry(&self.nodes)
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Tick> {
+        self.order.next_wake(&self.nodes)
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>> {
+        self.now = self.now.max(now);
+        let mut unlimited = usize::MAX;
+        let Popped { handle, deadline, expiry } = self.pop_within(&mut unlimited)?;
+        Some(Expired { key: handle, deadline, expiry, value: handle.0 })
+    }
+
+    #[inline]
+    fn pop_and_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
+    ) -> Option<Expired<Self::Key, ()>> {
+        self.now = self.now.max(now);
+        let p = self.order.head(&self.nodes)?;
+        let Pending { key, expiry } = self.pending(p);
+        if expiry > self.now {
+            return None;
+        }
+        let deadline = self.order.deadline(&self.nodes, p);
+        let next = rearm(expiry, &key.0);
+        let _ = self.order.reschedule(&mut self.nodes, p, next, self.now);
+        Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    fn advance(
+        &mut self,
+        now: Tick,
+        budget: usize,
+        mut sink: impl FnMut(Expired<Self::Key, Self::Value>),
+    ) -> Advance {
+        self.now = self.now.max(now);
+        let (mut left, mut delivered) = (budget, 0);
+        while let Some(Popped { handle, deadline, expiry }) = self.pop_within(&mut left) {
+            left -= 1;
+            delivered += 1;
+            sink(Expired { key: handle, deadline, expiry, value: handle.0 });
+        }
+        let complete = self.next_wake().is_none_or(|wake| wake > self.now);
+        Advance { delivered, moved: budget - left - delivered, complete }
+    }
+
+    fn clear(&mut self) {
+        // One at a time through the algorithm: a node may be freed by another thread as soon as it is released,
+        // so its links must not be needed any more.
+        while let Some(p) = self.order.head(&self.nodes) {
+            let _ = self.order.remove(&mut self.nodes, p);
+            self.release(p);
+        }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.order.check(&self.nodes, self.len)?;
+        let mut reachable = 0;
+        let mut all_ours = true;
+        self.order.for_each(&self.nodes, |p| {
+            reachable += 1;
+            all_ours &= self.validate(self.timer(p).0).is_ok();
+        });
+        if reachable != self.len {
+            return Err(Violation::Count);
+        }
+        if all_ours { Ok(()) } else { Err(Violation::Owner) }
+    }
+}
+
+impl<F: Family, T> Drop for HookQueue<'_, F, T> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl<F: Family, T> Default for HookQueue<'_, F, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Family, T> fmt::Debug for HookQueue<'_, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookQueue")
+            .field("family", &F::ID)
+            .field("now", &self.now)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}

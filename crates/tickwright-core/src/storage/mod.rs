@@ -1,0 +1,229 @@
+//! What lies between an algorithm and its memory.
+//!
+//! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over handles `P` and
+//! records that [`Nodes`] looks up. Two shells own the memory:
+//!
+//! ```text
+//!   SlabQueue<F, T>                           HookQueue<'a, F, T>
+//!   nodes: [record|record|record|...]         caller's struct { .. Timer { hook: { record, owner }, value } .. }
+//!   slots: [gen,T |gen,T |free  |...]                                  ^
+//!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
+//! ```
+//!
+//! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two per payload type.
+
+#[cfg(feature = "alloc")]
+pub mod slab;
+
+pub mod hook;
+
+use core::fmt::Debug;
+
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+
+/// Names a node inside one storage: an index or a pointer.
+pub trait Handle: Copy + Eq + Debug {}
+impl<P: Copy + Eq + Debug> Handle for P {}
+
+/// What a family keeps for each node: links, and the expiry where the node itself must hold it.
+pub trait Record<P: Handle>: Sized {
+    /// The record of a node that is in no queue.
+    const IDLE: Self;
+
+    /// A record that only remembers another handle; the slab threads its free list through it.
+    fn vacant(next: Option<P>) -> Self;
+
+    /// What [`vacant`](Self::vacant) was given.
+    fn next_vacant(&self) -> Option<P>;
+}
+
+/// Looks records up. The shells implement it; algorithms are generic over it.
+pub trait Nodes<P: Handle, R> {
+    /// The record of `p`.
+    fn record(&self, p: P) -> &R;
+
+    /// The record of `p`, to write.
+    fn record_mut(&mut self, p: P) -> &mut R;
+}
+
+/// Read-only access to the records of a queue, for iterators.
+#[derive(Debug)]
+pub(crate) struct InOrder<'q, D, N, P> {
+    discipline: &'q D,
+    nodes: &'q N,
+    next: Option<P>,
+}
+
+impl<'q, D, N, P: Handle> InOrder<'q, D, N, P>
+where
+    D: Ordered<P>,
+    N: Nodes<P, D::Record>,
+{
+    pub(crate) fn new(discipline: &'q D, nodes: &'q N) -> Self {
+        Self { next: discipline.head(nodes), discipline, nodes }
+    }
+}
+
+impl<D, N, P: Handle> Iterator for InOrder<'_, D, N, P>
+where
+    D: Ordered<P>,
+    N: Nodes<P, D::Record>,
+{
+    type Item = P;
+
+    fn next(&mut self) -> Option<P> {
+        let p = self.next?;
+        self.next = self.discipline.next(self.nodes, p);
+        Some(p)
+    }
+}
+
+/// A timer-queue algorithm over records that it does not own.
+///
+/// The shells keep `now`, `len` and the payloads; a discipline keeps order. It is told `now` only where
+/// it matters, always as the greatest `now` the queue has seen.
+///
+/// # Safety
+/// The hook shell follows handles as pointers, so a wrong discipline is a panic over a slab and a dangling pointer over
+/// hooks. An implementation promises:
+/// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken out since;
+/// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after [`clear`](Self::clear),
+///    neither `self` nor the record of a node that is still linked holds `p`;
+/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last link write;
+/// 4. apart from handles, neither it nor its records hold anything that is bound to one thread.
+pub unsafe trait Discipline<P: Handle>: Sized {
+    /// What it keeps per node.
+    type Record: Record<P>;
+
+    /// An empty queue. A constant, so that queues can be statics.
+    const NEW: Self;
+
+    /// What it promises about order and lateness.
+    const ORDER: Order;
+
+    /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when it is bounded and full, or gets no memory; nothing has changed then.
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        let _ = (len, additional);
+        Ok(())
+    }
+
+    /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room was reserved.
+    fn insert<N: Nodes<P, Self::Record>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange;
+
+    /// Unlinks `p`, which is linked.
+    fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange;
+
+    /// Moves `p`, which is linked, to expiry `max(deadline, now)`, behind its equals.
+    fn reschedule<N: Nodes<P, Self::Record>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let removed = self.remove(nodes, p);
+        let inserted = self.insert(nodes, p, deadline, now);
+        HeadChange::when(removed.is_changed() || inserted.is_changed())
+    }
+
+    /// The node that leaves first.
+    fn head<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P>;
+
+    /// The node that leaves after the head.
+    fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P>;
+
+    /// The tick at which `p`, which is linked, is due here.
+    fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick;
+
+    /// `max(deadline, now)` of the last insert or reschedule of `p`, which is linked.
+    fn deadline<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+        self.expiry(nodes, p)
+    }
+
+    /// The exact expiry of the head.
+    fn next_expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<Tick> {
+        self.head(nodes).map(|p| self.expiry(nodes, p))
+    }
+
+    /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete advance.
+    fn next_wake<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<Tick> {
+        self.next_expiry(nodes)
+    }
+
+    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Each node moved inside the structure
+    /// on the way takes one from `budget`; with nothing left of it, nothing is moved or returned.
+    fn pop<N: Nodes<P, Self::Record>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        if *budget == 0 {
+            return None;
+        }
+        let p = self.head(nodes)?;
+        let expiry = self.expiry(nodes, p);
+        if expiry > now {
+            return None;
+        }
+        let deadline = self.deadline(nodes, p);
+        let _ = self.remove(nodes, p);
+        Some(Popped { handle: p, deadline, expiry })
+    }
+
+    /// Calls `visit` for each linked node, in any order.
+    fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, visit: impl FnMut(P));
+
+    /// Forgets every node without looking at one; keeps memory.
+    fn clear(&mut self);
+
+    /// Bytes held on the heap by the discipline itself.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
+    /// Verifies every invariant over the `len` nodes that the shell believes to be linked. Ends also on a
+    /// structure with a cycle.
+    ///
+    /// # Errors
+    /// The first violation found.
+    fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation>;
+}
+
+/// A node that [`Discipline::pop`] has unlinked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Popped<P> {
+    /// The node.
+    pub handle: P,
+    /// Its [`Discipline::deadline`].
+    pub deadline: Tick,
+    /// Its [`Discipline::expiry`].
+    pub expiry: Tick,
+}
+
+/// A discipline whose links can be walked in delivery order.
+pub trait Ordered<P: Handle>: Discipline<P> {
+    /// The node that leaves after `p`, which is linked.
+    fn next<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<P>;
+}
+
+/// A structure, independent of the kind of handle: the type argument of both shells.
+pub trait Family {
+    /// The structure over handles of type `P`.
+    type Of<P: Handle>: Discipline<P>;
+
+    /// Its name in the lab: `list`, `heap4`, `rb-cached`, ...
+    const ID: &'static str;
+}
+
+/// The record that family `F` keeps for handles `P`.
+pub(crate) type RecordOf<F, P> = <<F as Family>::Of<P> as Discipline<P>>::Record;
