@@ -1,0 +1,52 @@
+//! What the lab measures: queues that name their timers by small numbers, so that all of them run the same op stream.
+//!
+//! A model (hold, the Xenomai tick, ...) is a function that is generic over [`Candidate`]; the registry holds one instance per structure, so
+//! the timed loop is monomorphic and the only indirect call is per sample.
+
+/// A queue under measurement. Timers are named by ids `0..capacity`; the adapter keeps the queue's own keys.
+pub trait BenchQueue {
+    /// Arms the idle timer `id`.
+    fn insert(&mut self, id: u32, deadline: u64);
+
+    /// Disarms the armed timer `id`.
+    fn remove(&mut self, id: u32);
+
+    /// Gives the armed timer `id` another deadline.
+    fn reschedule(&mut self, id: u32, deadline: u64);
+
+    /// The expiry of the head.
+    fn head(&mut self) -> Option<u64>;
+
+    /// The expiry of the one after the head.
+    fn second(&mut self) -> Option<u64>;
+
+    /// Takes one timer that is due at `now`: its id and expiry.
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)>;
+
+    /// Takes the head, whenever it is due.
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        let head = self.head()?;
+        self.pop_expired(head)
+    }
+
+    /// Re-arms the head at its expiry plus `delay` if it is due at `now`; its id and old expiry. By default by pop and insert.
+    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
+        let (id, expiry) = self.pop_expired(now)?;
+        self.insert(id, expiry.saturating_add(delay));
+        Some((id, expiry))
+    }
+}
+
+/// How a queue under measurement is made. An arena owns the nodes of those whose caller must.
+pub trait Candidate: 'static {
+    /// Memory that outlives the queue.
+    type Arena;
+    /// The queue.
+    type Queue<'a>: BenchQueue;
+
+    /// An arena for timers `0..capacity`.
+    fn arena(capacity: usize) -> Self::Arena;
+
+    /// An empty queue with room for timers `0..capacity`.
+    fn queue(arena: &Self::Arena, capacity: usize) -> Self::Queue<'_>;
+}
