@@ -6,11 +6,11 @@
 pub mod sorted_list;
 
 /// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
-/// its identifier and its family type.
+/// its identifier (the family's `ID`) and its family type.
 ///
 /// ```
 /// macro_rules! names {
-///     ([] $($id:ident = $family:ty;)+) => { [$(<$family as tickwright_core::Family>::ID),+] };
+///     ([] $($id:literal => $family:ty;)+) => { [$($id),+] };
 /// }
 /// let names = tickwright_core::for_each_family!(names []);
 /// assert!(names.contains(&"list"));
@@ -19,7 +19,7 @@ pub mod sorted_list;
 macro_rules! for_each_family {
     ($callback:ident [$($args:tt)*]) => {
         $callback! { [$($args)*]
-            list = $crate::SortedList;
+            "list" => $crate::SortedList;
         }
     };
 }
