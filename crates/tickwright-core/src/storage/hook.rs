@@ -34,7 +34,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
-use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+use crate::storage::{Discipline, Family, Handle, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
 
 /// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
 const PINNED: u32 = 1 << 31;
@@ -66,6 +66,8 @@ impl<F: Family> PartialEq for HookPtr<F> {
 }
 
 impl<F: Family> Eq for HookPtr<F> {}
+
+impl<F: Family> Handle for HookPtr<F> {}
 
 impl<F: Family> fmt::Debug for HookPtr<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

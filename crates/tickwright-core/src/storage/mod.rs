@@ -22,8 +22,21 @@ use core::fmt::Debug;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 
 /// Names a node inside one storage: an index or a pointer.
-pub trait Handle: Copy + Eq + Debug {}
-impl<P: Copy + Eq + Debug> Handle for P {}
+///
+/// An index is also a number, so that a record without room for an `Option<P>` can remember one on the free
+/// list. A pointer has no number: nothing keeps a free list of hooks.
+pub trait Handle: Copy + Eq + Debug {
+    /// The number of an index, never 0; 0 for a pointer.
+    fn number(self) -> u32 {
+        0
+    }
+
+    /// The index of [`number`](Self::number); `None` for 0, and for pointers.
+    fn from_number(number: u32) -> Option<Self> {
+        let _ = number;
+        None
+    }
+}
 
 /// What a family keeps for each node: links, and the expiry where the node itself must hold it.
 pub trait Record<P: Handle>: Sized {

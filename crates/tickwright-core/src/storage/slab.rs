@@ -20,7 +20,7 @@ use core::num::NonZeroU32;
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
-use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+use crate::storage::{Discipline, Family, Handle, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
 
 /// A slab index. Never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +31,18 @@ impl Idx {
     #[inline]
     fn at(self) -> usize {
         self.0.get() as usize
+    }
+}
+
+impl Handle for Idx {
+    #[inline]
+    fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    #[inline]
+    fn from_number(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
     }
 }
 
