@@ -12,6 +12,8 @@ extern crate std;
 
 pub mod contract;
 pub mod family;
+#[cfg(feature = "alloc")]
+mod hint;
 pub mod storage;
 
 #[doc(inline)]
@@ -19,7 +21,11 @@ pub use contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
     Violation,
 };
-pub use family::sorted_list::SortedList;
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use family::dary_heap::DaryHeap;
+#[doc(inline)]
+pub use family::{dary_heap::BoundedHeap, sorted_list::SortedList};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use storage::slab::{Key, SlabQueue};

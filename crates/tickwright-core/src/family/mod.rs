@@ -3,6 +3,7 @@
 //!
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
 
+pub mod dary_heap;
 pub mod sorted_list;
 
 /// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
@@ -20,6 +21,8 @@ macro_rules! for_each_family {
     ($callback:ident [$($args:tt)*]) => {
         $callback! { [$($args)*]
             "list" => $crate::SortedList;
+            "heap2" => $crate::DaryHeap<2>;
+            "heap4" => $crate::DaryHeap<4>;
         }
     };
 }

@@ -1,0 +1,352 @@
+//! A heap of `D` = 2 or 4 children per entry in an array, growing or bounded; equals leave in the order of their arrival.
+//!
+//! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and no node. A node holds only
+//! its position. `arrival` is a counter of 32 bits that an entry carries next to its expiry; the two are compared
+//! as one number, without a branch. When the counter is used up, all entries are sorted in place and numbered
+//! anew: O(n log n) once in 2^32 inserts and reschedules, without allocation.
+//!
+//! # Invariants
+//! 1. The array has as many entries as timers are pending, each names a node, and exactly the groups that they
+//!    reach into are in use ([`Violation::Count`]).
+//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]).
+//! 3. An entry's node names the entry's cell ([`Violation::Position`]).
+//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound, and uniqueness between
+//!    parent and child; all pairs would take a sort, which needs memory or a writable heap.
+//! 5. Every other cell is empty: latest expiry, last sequence number, no node ([`Violation::UnusedCell`]). No entry ever
+//!    has that number, so an empty cell never wins against an entry, and no search needs a bound inside a group.
+//!
+//! # Layout
+//! ```text
+//!   D = 4    group 0             group 1             group 2             group 3
+//!   cell     0    1    2    3    4    5    6    7    8    9    10   11   12   13   14   15
+//!          [ --   --   --   10 | 12   40   12   97 | 30   31   --   -- | ..
+//!                           |    |    |    |    |
+//!                         root   |    `----|----|--> children in group 3
+//!   children of c: group c - 2   |         `--> group 4   `--> group 5
+//!   parent of c:   c / 4 + 2     `--> children in group 2
+//!
+//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook)
+//! ```
+//! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two: half a line). For
+//! `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The children of four siblings are
+//! four adjacent groups: big growing heaps fetch them before it is known which sibling wins.
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(log n); O(n) when the array grows | O(1) for random deadlines | a parent and a node per level risen |
+//! | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
+//! | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
+//! | peek, next_expiry, next_wake | O(1) | O(1) | 1 |
+//! | second | O(D) | O(D) | 1 |
+//! | pop | O(D log n) | O(D log n) | a group and a node per level: log_4 n, log_2 n |
+//! | advance, k expired | O(k D log n) | the same | as k pops |
+//!
+//! Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test; doubling growth leaves up to half of
+//! the array unused, `with_capacity` nothing. Hook 8 in the node (64-bit), and in the growing array 32 (24, and padding
+//! to whole lines), in the bounded one 24 and two groups more a queue. Insert, remove and pop never allocate after `reserve`;
+//! bounded heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
+//!
+//! # Choose when
+//! - deadlines are random, nothing is known about them, and most timers expire: it is the fastest exact structure for some ten
+//!   to some thousand timers, and stays near the fastest well beyond;
+//! - memory counts: nothing exact takes less per timer;
+//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`]).
+//!
+//! # Avoid when
+//! - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded one), and every
+//!   2^32nd insert sorts it (at a million a second: once in 72 minutes);
+//! - nodes must never be looked up through a second array: each move of an entry writes its node;
+//! - timers are walked in order of delivery: the array has no such walk.
+//!
+//! # References
+//! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and finding minimum spanning trees",
+//! IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3 (and exercise 18 there, for letting the hole fall to a leaf first).
+//! Two field reports shaped the tests: removal from the middle must sift up as well as down, which Xenomai's
+//! heap did not until 2007 and Asterisk's not until 2010 (timers ran late or never); and a full heap must say so, where Xenomai's
+//! lost the timer.
+
+mod buffer;
+#[cfg(all(test, feature = "alloc"))]
+mod mutants;
+mod sift;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record};
+
+#[cfg(feature = "alloc")]
+pub use buffer::Growing;
+pub use buffer::{Arity, Buffer, Degree, Entry, Group, Inline};
+
+/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
+pub(crate) const MOST: usize = u32::MAX as usize - 4;
+
+/// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug)]
+pub struct DaryHeap<const D: usize>;
+
+#[cfg(feature = "alloc")]
+impl<const D: usize> Family for DaryHeap<D>
+where
+    Degree<D>: Arity,
+{
+    type Of<P: Handle> = Heap<P, Growing<P, D>, D, 0>;
+    const ID: &'static str = Degree::<D>::ID;
+}
+
+/// The `D`-ary heap of at most `CAP` timers, inside the queue: no allocation, and a constant expression builds it. `D` is 2 or 4.
+///
+/// ```
+/// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer, TimerQueue};
+///
+/// static TIMERS: [Timer<BoundedHeap<4, 2>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
+///
+/// let mut queue: HookQueue<'static, BoundedHeap<4, 2>, u8> = const { HookQueue::new() };
+/// queue.insert(10, &TIMERS[0])?;
+/// queue.insert(5, &TIMERS[1])?;
+/// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.value), Some(1));
+/// # Ok::<(), tickwright_core::Rejected<&'static Timer<BoundedHeap<4, 2>, u8>>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BoundedHeap<const D: usize, const CAP: usize>;
+
+impl<const D: usize, const CAP: usize> Family for BoundedHeap<D, CAP>
+where
+    Degree<D>: Arity,
+{
+    type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D, 0>;
+    const ID: &'static str = Degree::<D>::BOUNDED_ID;
+}
+
+/// [`DaryHeap`] with a sequence counter that starts at `FIRST`: for tests of renumbering.
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct WornHeap<const D: usize, const FIRST: u32>;
+
+#[cfg(feature = "alloc")]
+impl<const D: usize, const FIRST: u32> Family for WornHeap<D, FIRST>
+where
+    Degree<D>: Arity,
+{
+    type Of<P: Handle> = Heap<P, Growing<P, D>, D, FIRST>;
+    const ID: &'static str = Degree::<D>::ID;
+}
+
+/// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0 is none.
+#[derive(Debug)]
+pub struct HeapRecord {
+    cell: u32,
+}
+
+const _: () = assert!(size_of::<HeapRecord>() == 4);
+
+impl<P: Handle> Record<P> for HeapRecord {
+    const IDLE: Self = Self { cell: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { cell: next.map_or(0, Handle::number) }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        P::from_number(self.cell)
+    }
+}
+
+/// The `D`-ary heap over handles `P` in the buffer `B`, whose sequence counter starts at `FIRST`.
+#[derive(Debug)]
+pub struct Heap<P, B, const D: usize, const FIRST: u32> {
+    buffer: B,
+    len: usize,
+    next_sequence: u32,
+    _handles: core::marker::PhantomData<P>,
+}
+
+impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
+    /// The entry that leaves first.
+    #[inline]
+    fn root(&self) -> Option<&Entry<P>> {
+        Some(&self.buffer.group(0)?[Self::ROOT])
+    }
+
+    /// A number for the next arrival, greater than any in the heap.
+    #[inline]
+    fn take_sequence<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N) -> u32 {
+        if self.next_sequence == u32::MAX {
+            self.renumber(nodes);
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        sequence
+    }
+
+    /// Takes the entry out of `cell`, which is in use.
+    #[inline]
+    fn vacate<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize) {
+        let last = Self::ROOT + self.len - 1;
+        self.len -= 1;
+        let entry = core::mem::replace(&mut self.buffer.group_mut(last / D)[last % D], Entry::EMPTY);
+        if last.is_multiple_of(D) || last == Self::ROOT {
+            self.buffer.set_groups(last / D);
+        }
+        if cell != last {
+            // The last entry is late, as a rule: it belongs near a leaf, not at the hole. Rising from the leaf, it passes
+            // the hole's old place and goes above it where it is earlier than the entries there.
+            let leaf = self.sink_hole(nodes, cell);
+            self.rise(nodes, leaf, entry);
+        }
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only while they are
+// linked; 2. `vacate` overwrites the only cell that names the node, records hold no handles while linked, `clear` puts
+// every cell out of use; 3. no user code is called at all; 4. it holds handles, ticks and numbers only.
+unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discipline<P>
+    for Heap<P, B, D, FIRST>
+{
+    type Record = HeapRecord;
+    const NEW: Self =
+        Self { buffer: B::NEW, len: 0, next_sequence: FIRST, _handles: core::marker::PhantomData };
+    const ORDER: Order = Order::Exact;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        self.buffer.reserve(len, additional)
+    }
+
+    #[inline]
+    fn insert<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let sequence = self.take_sequence(nodes);
+        let hole = Self::ROOT + self.len;
+        self.len += 1;
+        if hole / D >= self.buffer.groups() {
+            self.buffer.set_groups(hole / D + 1);
+        }
+        let at = self.rise(nodes, hole, Entry { expiry: deadline.max(now), sequence, node: Some(p) });
+        HeadChange::when(at == Self::ROOT)
+    }
+
+    #[inline]
+    fn remove<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+        let cell = nodes.record(p).cell as usize;
+        self.vacate(nodes, cell);
+        HeadChange::when(cell == Self::ROOT)
+    }
+
+    #[inline]
+    fn reschedule<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        // First: renumbering moves the node.
+        let sequence = self.take_sequence(nodes);
+        let from = nodes.record(p).cell as usize;
+        let entry = Entry { expiry: deadline.max(now), sequence, node: Some(p) };
+        let to = if entry.precedes(&self.entry(from)) {
+            self.rise(nodes, from, entry)
+        } else {
+            self.sink(nodes, from, entry)
+        };
+        HeadChange::when(from == Self::ROOT || to == Self::ROOT)
+    }
+
+    #[inline]
+    fn head<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
+        self.root()?.node
+    }
+
+    #[inline]
+    fn second<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
+        let siblings = self.buffer.group(Self::children(Self::ROOT))?;
+        siblings[sift::earliest(siblings)].node
+    }
+
+    #[inline]
+    fn expiry<N: Nodes<P, HeapRecord>>(&self, nodes: &N, p: P) -> Tick {
+        self.entry(nodes.record(p).cell as usize).expiry
+    }
+
+    #[inline]
+    fn next_expiry<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<Tick> {
+        self.root().map(|root| root.expiry)
+    }
+
+    #[inline]
+    fn pop<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let &Entry { expiry, node, .. } = self.root()?;
+        if *budget == 0 || expiry > now {
+            return None;
+        }
+        let handle = node?;
+        self.vacate(nodes, Self::ROOT);
+        Some(Popped { handle, deadline: expiry, expiry })
+    }
+
+    fn for_each<N: Nodes<P, HeapRecord>>(&self, _: &N, visit: impl FnMut(P)) {
+        (Self::ROOT..Self::ROOT + self.len).filter_map(|cell| self.entry(cell).node).for_each(visit);
+    }
+
+    fn clear(&mut self) {
+        self.buffer.clear();
+        self.len = 0;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.buffer.heap_bytes()
+    }
+
+    fn check<N: Nodes<P, HeapRecord>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+        if self.len != len || self.buffer.groups() != buffer::groups_for::<D>(len) {
+            return Err(Violation::Count);
+        }
+        if !self.buffer.rest_is_empty() {
+            return Err(Violation::UnusedCell);
+        }
+        for cell in 0..self.buffer.groups() * D {
+            let entry = self.entry(cell);
+            if cell < Self::ROOT || cell >= Self::ROOT + len {
+                if entry != Entry::EMPTY {
+                    return Err(Violation::UnusedCell);
+                }
+                continue;
+            }
+            let p = entry.node.ok_or(Violation::Count)?;
+            if entry.sequence >= self.next_sequence {
+                return Err(Violation::Sequence);
+            }
+            if nodes.record(p).cell as usize != cell {
+                return Err(Violation::Position);
+            }
+            if cell > Self::ROOT {
+                let parent = self.entry(Self::parent(cell));
+                if parent.key() == entry.key() {
+                    return Err(Violation::Sequence);
+                }
+                if entry.precedes(&parent) {
+                    return Err(Violation::HeapOrder);
+                }
+            }
+        }
+        Ok(())
+    }
+}

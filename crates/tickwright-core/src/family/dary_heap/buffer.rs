@@ -1,0 +1,318 @@
+//! The cells of a heap: entries in groups, in a vector that grows or in an array inside the queue.
+
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use crate::contract::{Reject, Tick};
+#[cfg(feature = "alloc")]
+use crate::hint;
+use crate::storage::Handle;
+
+/// Stands for a number of children per entry; [`Arity`] says which numbers there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Degree<const D: usize>;
+
+/// What follows from the number of children per entry.
+pub trait Arity {
+    /// Nothing, aligned as a group of siblings of 16 bytes each: so they share one cache line.
+    type Line: Copy + Debug;
+    /// The empty list of lines: it gives a struct its alignment and takes no room.
+    const ALIGNED: [Self::Line; 0] = [];
+    /// The name of the growing heap.
+    const ID: &'static str;
+    /// The name of the bounded heap.
+    const BOUNDED_ID: &'static str;
+}
+
+/// Two siblings of 16 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub struct HalfLine;
+
+/// Four siblings of 16 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct WholeLine;
+
+impl Arity for Degree<2> {
+    type Line = HalfLine;
+    const ID: &'static str = "heap2";
+    const BOUNDED_ID: &'static str = "heap2-bounded";
+}
+
+impl Arity for Degree<4> {
+    type Line = WholeLine;
+    const ID: &'static str = "heap4";
+    const BOUNDED_ID: &'static str = "heap4-bounded";
+}
+
+/// One cell of the heap: when a node is due, which of the equals it is, and whose cell it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<P> {
+    pub(super) expiry: Tick,
+    pub(super) sequence: u32,
+    pub(super) node: Option<P>,
+}
+
+impl<P: Handle> Entry<P> {
+    /// An unused cell. It is later than every entry, since no entry has the last sequence number: groups
+    /// are always whole, and the search for the earliest sibling needs no bound.
+    pub(super) const EMPTY: Self = Self { expiry: Tick::MAX, sequence: u32::MAX, node: None };
+
+    /// Whether it leaves before `other`.
+    #[inline]
+    pub(super) fn precedes(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+
+    /// Expiry and sequence as one number: a comparison without a branch on equal expiries.
+    #[inline]
+    pub(super) fn key(&self) -> u128 {
+        u128::from(self.expiry) << 64 | u128::from(self.sequence)
+    }
+}
+
+/// The siblings below one entry.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Group<P, const D: usize>
+where
+    Degree<D>: Arity,
+{
+    line: [<Degree<D> as Arity>::Line; 0],
+    pub(super) cells: [Entry<P>; D],
+}
+
+impl<P: Handle, const D: usize> Group<P, D>
+where
+    Degree<D>: Arity,
+{
+    pub(super) const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
+}
+
+/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty.
+pub trait Buffer<P: Handle, const D: usize>: Sized {
+    /// No group, no memory taken.
+    const NEW: Self;
+
+    /// Makes room for `additional` more entries beyond `len`.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is none; nothing has changed then.
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
+
+    /// How many groups are in use.
+    fn groups(&self) -> usize;
+
+    /// Puts groups `0..groups` in use. Those that this adds are empty, as those that it drops must be.
+    fn set_groups(&mut self, groups: usize);
+
+    /// A group, if it is in use.
+    fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
+
+    /// A group that is in use, to write.
+    fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
+
+    /// Fetches `D` adjacent groups into the cache, where that pays.
+    #[inline]
+    fn prefetch(&self, first: usize) {
+        let _ = first;
+    }
+
+    /// Whether every cell that the buffer has beyond the groups in use is empty.
+    fn rest_is_empty(&self) -> bool;
+
+    /// Puts no group in use, whatever the cells hold.
+    fn clear(&mut self);
+
+    /// Bytes held on the heap.
+    fn heap_bytes(&self) -> usize;
+}
+
+/// How many groups `len` entries take: the root stands alone in the first.
+pub(super) const fn groups_for<const D: usize>(len: usize) -> usize {
+    if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }
+}
+
+/// Groups in a vector.
+#[cfg(feature = "alloc")]
+#[derive(Debug)]
+pub struct Growing<P, const D: usize>
+where
+    Degree<D>: Arity,
+{
+    pub(super) groups: Vec<Group<P, D>>,
+}
+
+/// From how many groups on the heap is bigger than a second-level cache, so that fetching ahead pays.
+#[cfg(feature = "alloc")]
+const BIG: usize = 1 << 13;
+
+#[cfg(feature = "alloc")]
+impl<P: Handle, const D: usize> Buffer<P, D> for Growing<P, D>
+where
+    Degree<D>: Arity,
+{
+    const NEW: Self = Self { groups: Vec::new() };
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        let total = len.checked_add(additional).ok_or(Reject::Full)?;
+        let groups = groups_for::<D>(total);
+        if groups <= self.groups.capacity() {
+            return Ok(());
+        }
+        grow(&mut self.groups, total, groups, additional == 1)
+    }
+
+    #[inline]
+    fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    #[inline]
+    fn set_groups(&mut self, groups: usize) {
+        if groups > self.groups.len() {
+            self.groups.resize(groups, Group::EMPTY);
+        } else {
+            self.groups.truncate(groups);
+        }
+    }
+
+    #[inline]
+    fn group(&self, at: usize) -> Option<&[Entry<P>; D]> {
+        Some(&self.groups.get(at)?.cells)
+    }
+
+    #[inline]
+    fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D] {
+        &mut self.groups[at].cells
+    }
+
+    #[inline]
+    fn prefetch(&self, first: usize) {
+        if self.groups.len() >= BIG
+            && let Some(groups) = self.groups.get(first..first + D)
+        {
+            for group in groups {
+                hint::prefetch(group);
+            }
+        }
+    }
+
+    fn rest_is_empty(&self) -> bool {
+        true
+    }
+
+    fn clear(&mut self) {
+        self.groups.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.groups.capacity() * size_of::<Group<P, D>>()
+    }
+}
+
+/// Doubles for a single insert, else takes what was asked for.
+#[cfg(feature = "alloc")]
+#[cold]
+fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) -> Result<(), Reject> {
+    // Cells are numbered, and numbers given out in sequence, in 32 bits.
+    if entries > super::MOST {
+        return Err(Reject::Full);
+    }
+    let missing = groups - cells.len();
+    if doubling { cells.try_reserve(missing) } else { cells.try_reserve_exact(missing) }
+        .map_err(|_| Reject::Full)
+}
+
+/// Groups for `CAP` entries inside the queue. The root's group and, where `D` does not divide evenly, the last one
+/// lie beside the array, since an array length cannot be computed from `CAP`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Inline<P, const D: usize, const CAP: usize>
+where
+    Degree<D>: Arity,
+{
+    root: Group<P, D>,
+    line: [<Degree<D> as Arity>::Line; 0],
+    pub(super) cells: [Entry<P>; CAP],
+    pub(super) last: Group<P, D>,
+    groups: usize,
+}
+
+impl<P: Handle, const D: usize, const CAP: usize> Buffer<P, D> for Inline<P, D, CAP>
+where
+    Degree<D>: Arity,
+{
+    const NEW: Self = {
+        assert!(CAP <= super::MOST, "a heap holds less than 2^32 - 4 timers");
+        Self {
+            root: Group::EMPTY,
+            line: Degree::<D>::ALIGNED,
+            cells: [Entry::EMPTY; CAP],
+            last: Group::EMPTY,
+            groups: 0,
+        }
+    };
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if additional <= CAP.saturating_sub(len) { Ok(()) } else { Err(Reject::Full) }
+    }
+
+    #[inline]
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    #[inline]
+    fn set_groups(&mut self, groups: usize) {
+        self.groups = groups;
+    }
+
+    #[inline]
+    fn group(&self, at: usize) -> Option<&[Entry<P>; D]> {
+        if at >= self.groups {
+            return None;
+        }
+        let (whole, _) = self.cells.as_chunks();
+        // 0 wraps round and is in no array.
+        match whole.get(at.wrapping_sub(1)) {
+            Some(group) => Some(group),
+            None if at == 0 => Some(&self.root.cells),
+            None => Some(&self.last.cells),
+        }
+    }
+
+    #[inline]
+    fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D] {
+        let (whole, _) = self.cells.as_chunks_mut();
+        match whole.get_mut(at.wrapping_sub(1)) {
+            Some(group) => group,
+            None if at == 0 => &mut self.root.cells,
+            None => &mut self.last.cells,
+        }
+    }
+
+    fn rest_is_empty(&self) -> bool {
+        let (whole, spare) = self.cells.as_chunks::<D>();
+        let unused = |cells: &[Entry<P>]| cells.iter().all(|entry| *entry == Entry::EMPTY);
+        (self.groups > 0 || unused(&self.root.cells))
+            && unused(whole.get(self.groups.max(1) - 1..).unwrap_or(&[]).as_flattened())
+            && unused(spare)
+            && (self.groups > whole.len() + 1 || unused(&self.last.cells))
+    }
+
+    fn clear(&mut self) {
+        for at in 0..self.groups {
+            *self.group_mut(at) = [Entry::EMPTY; D];
+        }
+        self.groups = 0;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}

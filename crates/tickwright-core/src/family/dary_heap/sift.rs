@@ -1,0 +1,164 @@
+//! How entries find their places. Every move of an entry tells its node, so positions hold at each step but for the hole.
+
+use super::buffer::{Buffer, Entry};
+use super::{Heap, HeapRecord};
+use crate::storage::{Handle, Nodes};
+
+/// Which of the siblings is the earliest; unused cells never are, unless all are unused.
+///
+/// A tournament: with four siblings two of the three comparisons are independent, and the outcomes,
+/// which no predictor can guess, select by conditional moves.
+#[inline]
+pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+    let mut keys = siblings.each_ref().map(Entry::key);
+    let mut winners: [usize; D] = core::array::from_fn(|at| at);
+    let mut left = D;
+    while left > 1 {
+        left /= 2;
+        for at in 0..left {
+            let first = keys[2 * at] < keys[2 * at + 1];
+            keys[at] = core::hint::select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
+            winners[at] = core::hint::select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
+        }
+    }
+    winners[0]
+}
+
+impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
+    /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.
+    pub(super) const ROOT: usize = D - 1;
+
+    /// The group of the children of the entry in `cell`.
+    #[inline]
+    pub(super) const fn children(cell: usize) -> usize {
+        cell - (D - 2)
+    }
+
+    /// The cell above `cell`, which is not the root.
+    #[inline]
+    pub(super) const fn parent(cell: usize) -> usize {
+        cell / D + (D - 2)
+    }
+
+    /// What stands in a cell; an empty entry where there is no cell.
+    #[inline]
+    pub(super) fn entry(&self, cell: usize) -> Entry<P> {
+        self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
+    }
+
+    /// Writes an entry into a cell, and the cell into its node.
+    #[inline]
+    pub(super) fn place<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize, entry: Entry<P>) {
+        self.buffer.group_mut(cell / D)[cell % D] = entry;
+        if let Some(p) = entry.node {
+            nodes.record_mut(p).cell = cell as u32;
+        }
+    }
+
+    /// Puts `entry` into the hole or above it: later parents come down. Answers its cell.
+    #[inline]
+    pub(super) fn rise<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        mut hole: usize,
+        entry: Entry<P>,
+    ) -> usize {
+        while hole > Self::ROOT {
+            let above = Self::parent(hole);
+            let parent = self.entry(above);
+            if !entry.precedes(&parent) {
+                break;
+            }
+            self.place(nodes, hole, parent);
+            hole = above;
+        }
+        self.place(nodes, hole, entry);
+        hole
+    }
+
+    /// Puts `entry` into the hole or below it: earlier children come up. Answers its cell.
+    #[inline]
+    pub(super) fn sink<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        mut hole: usize,
+        entry: Entry<P>,
+    ) -> usize {
+        loop {
+            let below = Self::children(hole);
+            let Some(siblings) = self.buffer.group(below) else { break };
+            self.buffer.prefetch(Self::children(below * D));
+            let at = earliest(siblings);
+            let child = siblings[at];
+            if entry.precedes(&child) {
+                break;
+            }
+            self.place(nodes, hole, child);
+            hole = below * D + at;
+        }
+        self.place(nodes, hole, entry);
+        hole
+    }
+
+    /// Lets the hole fall to a leaf, earlier children coming up without a comparison with anything but their siblings.
+    /// Answers the leaf. No group in use is empty, so the winner is always an entry.
+    #[inline]
+    pub(super) fn sink_hole<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, mut hole: usize) -> usize {
+        loop {
+            let below = Self::children(hole);
+            let Some(siblings) = self.buffer.group(below) else { return hole };
+            self.buffer.prefetch(Self::children(below * D));
+            let at = earliest(siblings);
+            let child = siblings[at];
+            self.place(nodes, hole, child);
+            hole = below * D + at;
+        }
+    }
+
+    /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts them in place, by a heapsort
+    /// of its own: cold, and needs no memory. A sorted array is a heap.
+    #[cold]
+    pub(super) fn renumber<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N) {
+        // A binary heap of the latest on entries 0..end, counted from the root; behind it the sorted rest.
+        for start in (0..self.len / 2).rev() {
+            self.sink_latest(start, self.len);
+        }
+        for end in (1..self.len).rev() {
+            self.swap(0, end);
+            self.sink_latest(0, end);
+        }
+        let mut next = 0;
+        for cell in Self::ROOT..Self::ROOT + self.len {
+            let entry = Entry { sequence: next, ..self.entry(cell) };
+            self.place(nodes, cell, entry);
+            next += 1;
+        }
+        self.next_sequence = next;
+    }
+
+    fn sink_latest(&mut self, mut at: usize, end: usize) {
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= end {
+                return;
+            }
+            let earlier =
+                |a: usize, b: usize| self.entry(Self::ROOT + a).precedes(&self.entry(Self::ROOT + b));
+            if child + 1 < end && earlier(child, child + 1) {
+                child += 1;
+            }
+            if !earlier(at, child) {
+                return;
+            }
+            self.swap(at, child);
+            at = child;
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        let (a, b) = (Self::ROOT + a, Self::ROOT + b);
+        let (left, right) = (self.entry(a), self.entry(b));
+        self.buffer.group_mut(a / D)[a % D] = right;
+        self.buffer.group_mut(b / D)[b % D] = left;
+    }
+}

@@ -1,0 +1,276 @@
+//! Behaviour through both shells, against a sorted vector; `check` after every operation.
+
+use std::vec::Vec;
+
+use super::{BoundedHeap, Buffer, DaryHeap, Degree, Growing, WornHeap};
+use crate::contract::{Reject, Tick, TimerQueue};
+use crate::storage::hook::{HookQueue, Timer};
+use crate::storage::slab::{Idx, SlabQueue};
+use crate::storage::{Family, Handle};
+
+/// How many timers a script has: ids `0..IDS`.
+const IDS: u32 = 48;
+
+/// Xorshift: the tests need no dependency and the same numbers everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    /// Few distinct near deadlines, so that there are equals, and the ends of the range.
+    fn deadline(&mut self, now: Tick) -> Tick {
+        match self.below(16) {
+            0 => 0,
+            1 => Tick::MAX,
+            2 => Tick::MAX - self.below(2),
+            _ => now.saturating_add(self.below(24)),
+        }
+    }
+}
+
+/// What the queue must hold: (expiry, arrival, id), sorted.
+#[derive(Default)]
+struct Model {
+    pending: Vec<(Tick, u64, u32)>,
+    arrivals: u64,
+}
+
+impl Model {
+    fn insert(&mut self, expiry: Tick, id: u32) {
+        self.arrivals += 1;
+        let entry = (expiry, self.arrivals, id);
+        let at = self.pending.partition_point(|other| *other < entry);
+        self.pending.insert(at, entry);
+    }
+
+    fn remove(&mut self, id: u32) {
+        self.pending.retain(|entry| entry.2 != id);
+    }
+
+    fn head(&self) -> Option<(Tick, u32)> {
+        self.pending.first().map(|entry| (entry.0, entry.2))
+    }
+}
+
+/// Runs a random script on a queue that holds at most `limit` timers.
+fn random<Q: TimerQueue>(
+    queue: &mut Q,
+    limit: usize,
+    seed: u64,
+    value: impl Fn(u32) -> Q::Value,
+    id_of: impl Fn(&Q::Value) -> u32,
+) {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut model = Model::default();
+    let mut keys: Vec<Option<Q::Key>> = std::vec![None; IDS as usize];
+    for _ in 0..1500 {
+        let id = random.below(u64::from(IDS)) as usize;
+        let deadline = random.deadline(queue.now());
+        let wake = queue.next_wake();
+        let mut change = None;
+        match (random.below(8), keys[id]) {
+            (0..=2, None) => match queue.insert(deadline, value(id as u32)) {
+                Ok((key, head)) => {
+                    keys[id] = Some(key);
+                    model.insert(deadline.max(queue.now()), id as u32);
+                    change = Some(head);
+                }
+                Err(refused) => {
+                    assert_eq!(refused.reason, Reject::Full);
+                    assert_eq!(id_of(&refused.value), id as u32);
+                    assert_eq!(model.pending.len(), limit);
+                }
+            },
+            (0, Some(key)) => {
+                let (value, head) = queue.remove(key).unwrap();
+                assert_eq!(id_of(&value), id as u32);
+                assert!(queue.remove(key).is_err());
+                keys[id] = None;
+                model.remove(id as u32);
+                change = Some(head);
+            }
+            (1..=3, Some(key)) => {
+                change = Some(queue.reschedule(key, deadline).unwrap());
+                model.remove(id as u32);
+                model.insert(deadline.max(queue.now()), id as u32);
+            }
+            (4, _) => {
+                let now = queue.now() + random.below(8);
+                let due = model.head().filter(|head| head.0 <= now);
+                let fired = queue.pop_and_reinsert(now, |expiry, _| expiry + 5);
+                assert_eq!(fired.map(|fired| fired.expiry), due.map(|due| due.0));
+                if let Some((expiry, id)) = due {
+                    model.remove(id);
+                    model.insert((expiry + 5).max(now), id);
+                }
+            }
+            (5, _) => {
+                let now = queue.now() + random.below(3);
+                let fired = queue.pop_expired(now).map(|fired| (fired.expiry, id_of(&fired.value)));
+                assert_eq!(fired, model.head().filter(|head| head.0 <= now));
+                if let Some((_, id)) = fired {
+                    model.remove(id);
+                    keys[id as usize] = None;
+                }
+            }
+            (6, _) if random.below(50) == 0 => {
+                queue.clear();
+                model.pending.clear();
+                keys.fill(None);
+            }
+            _ => {}
+        }
+        assert_eq!(queue.check(), Ok(()));
+        assert_eq!(queue.len(), model.pending.len());
+        let key = |at: usize| model.pending.get(at).map(|entry| (entry.0, keys[entry.2 as usize].unwrap()));
+        assert_eq!(queue.peek().map(|head| (head.expiry, head.key)), key(0));
+        assert_eq!(queue.second().map(|second| (second.expiry, second.key)), key(1));
+        assert_eq!(queue.next_expiry(), key(0).map(|head| head.0));
+        assert!(change.is_none_or(|head| head.is_changed() || queue.next_wake() == wake));
+    }
+}
+
+fn both_shells<F: Family>(limit: usize) {
+    for seed in 1..=8 {
+        let mut slab: SlabQueue<F, u32> = SlabQueue::new();
+        random(&mut slab, limit, seed, |id| id, |id| *id);
+        let timers: Vec<Timer<F, u32>> = (0..IDS).map(Timer::new).collect();
+        let mut hook: HookQueue<'_, F, u32> = HookQueue::new();
+        random(&mut hook, limit, seed, |id| &timers[id as usize], |timer| timer.value);
+    }
+}
+
+#[test]
+fn random_scripts_follow_a_sorted_vector() {
+    both_shells::<DaryHeap<2>>(usize::MAX);
+    both_shells::<DaryHeap<4>>(usize::MAX);
+}
+
+#[test]
+fn bounded_heaps_refuse_and_go_on() {
+    both_shells::<BoundedHeap<2, 1>>(1);
+    both_shells::<BoundedHeap<2, 12>>(12);
+    both_shells::<BoundedHeap<4, 1>>(1);
+    both_shells::<BoundedHeap<4, 8>>(8);
+    both_shells::<BoundedHeap<4, 9>>(9);
+    both_shells::<BoundedHeap<4, 10>>(10);
+    both_shells::<BoundedHeap<4, 11>>(11);
+    both_shells::<BoundedHeap<4, 64>>(64);
+}
+
+#[test]
+fn a_bound_of_zero_refuses_everything() {
+    let mut queue: SlabQueue<BoundedHeap<4, 0>, u8> = SlabQueue::new();
+    let refused = queue.insert(1, 7).unwrap_err();
+    assert_eq!((refused.reason, refused.value), (Reject::Full, 7));
+    assert_eq!((queue.len(), queue.peek(), queue.second(), queue.check()), (0, None, None, Ok(())));
+}
+
+#[test]
+fn a_used_up_sequence_is_renumbered_in_order() {
+    // The counter ends at every point of the script, and often.
+    both_shells::<WornHeap<2, { u32::MAX - 1 }>>(usize::MAX);
+    both_shells::<WornHeap<2, { u32::MAX - 40 }>>(usize::MAX);
+    both_shells::<WornHeap<4, { u32::MAX }>>(usize::MAX);
+    both_shells::<WornHeap<4, { u32::MAX - 100 }>>(usize::MAX);
+}
+
+#[test]
+fn equals_stay_in_order_across_a_renumbering() {
+    for inserts in 1..80 {
+        let mut queue: SlabQueue<WornHeap<4, { u32::MAX - 40 }>, u32> = SlabQueue::new();
+        let keys: Vec<_> = (0..inserts).map(|id| queue.insert(9, id).unwrap().0).collect();
+        assert_eq!(queue.check(), Ok(()));
+        queue.reschedule(keys[0], 9).unwrap();
+        let order: Vec<_> = core::iter::from_fn(|| queue.pop_expired(9)).map(|fired| fired.value).collect();
+        assert!(order.into_iter().eq((1..inserts).chain([0])));
+    }
+}
+
+/// The bug of two published heaps: an entry that takes a removed one's place may have to rise.
+fn remove_everywhere<F: Family>() {
+    for size in 1..=40u32 {
+        for victim in 0..size {
+            for seed in 1..=3 {
+                let mut random = Random(seed);
+                let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+                let mut model = Model::default();
+                let mut keys = Vec::new();
+                for id in 0..size {
+                    let deadline = random.below(30);
+                    model.insert(deadline, id);
+                    keys.push(queue.insert(deadline, id).unwrap().0);
+                }
+                assert_eq!(queue.remove(keys[victim as usize]).unwrap().0, victim);
+                assert_eq!(queue.check(), Ok(()));
+                model.remove(victim);
+                let left = core::iter::from_fn(|| queue.pop_expired(99)).map(|fired| fired.value);
+                assert!(left.eq(model.pending.iter().map(|entry| entry.2)));
+            }
+        }
+    }
+}
+
+#[test]
+fn removal_at_every_position_of_every_size() {
+    remove_everywhere::<DaryHeap<2>>();
+    remove_everywhere::<DaryHeap<4>>();
+    remove_everywhere::<BoundedHeap<4, 40>>();
+}
+
+/// Prefetching starts beyond a size that the random scripts do not reach.
+#[test]
+fn big_heaps_give_everything_back_in_order() {
+    let mut random = Random(3);
+    let mut queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::with_capacity(70_000).unwrap();
+    let memory = queue.heap_bytes();
+    let mut model: Vec<_> = (0..70_000).map(|id| (random.below(50_000), id)).collect();
+    for &(deadline, id) in &model {
+        queue.insert(deadline, id).unwrap();
+    }
+    assert_eq!(queue.check(), Ok(()));
+    assert_eq!(queue.heap_bytes(), memory);
+    model.sort_unstable();
+    for expected in model {
+        let fired = queue.pop_expired(u64::MAX).unwrap();
+        assert_eq!((fired.expiry, fired.value), expected);
+    }
+    assert_eq!(queue.check(), Ok(()));
+}
+
+#[test]
+fn a_timer_takes_28_bytes() {
+    let count = 100_000;
+    let queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::with_capacity(count).unwrap();
+    // Three unused cells before the root, one behind the last entry, and index 0 of the slab.
+    assert_eq!(queue.heap_bytes(), 28 * count + 4 * 16 + 12);
+}
+
+#[test]
+fn more_than_can_be_had_is_full() {
+    let mut heap: Growing<Idx, 4> = Buffer::<Idx, 4>::NEW;
+    assert_eq!(heap.reserve(0, usize::MAX), Err(Reject::Full));
+    assert_eq!(heap.reserve(1, usize::MAX), Err(Reject::Full));
+    assert_eq!(heap.reserve(0, super::MOST + 1), Err(Reject::Full));
+    assert_eq!(heap.reserve(super::MOST, 1), Err(Reject::Full));
+    assert_eq!(heap.heap_bytes(), 0);
+    assert!(SlabQueue::<BoundedHeap<2, 9>, u8>::with_capacity(9).is_ok());
+    assert_eq!(SlabQueue::<BoundedHeap<2, 9>, u8>::with_capacity(10).err(), Some(Reject::Full));
+}
+
+#[test]
+fn groups_lie_on_lines() {
+    fn bytes<P: Handle, const D: usize>() -> (usize, usize)
+    where
+        Degree<D>: super::Arity,
+    {
+        (size_of::<super::Group<P, D>>(), align_of::<super::Group<P, D>>())
+    }
+    assert_eq!(bytes::<Idx, 4>(), (64, 64));
+    assert_eq!(bytes::<Idx, 2>(), (32, 32));
+}
