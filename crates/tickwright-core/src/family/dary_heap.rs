@@ -191,15 +191,19 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     fn vacate<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize) {
         let last = Self::ROOT + self.len - 1;
         self.len -= 1;
-        let entry = core::mem::replace(&mut self.buffer.group_mut(last / D)[last % D], Entry::EMPTY);
+        let tail = &mut self.buffer.group_mut(last / D)[last % D];
+        let (key, node) = (tail.key(), tail.node);
+        *tail = Entry::EMPTY;
         if last.is_multiple_of(D) || last == Self::ROOT {
             self.buffer.set_groups(last / D);
         }
-        if cell != last {
+        if cell != last
+            && let Some(p) = node
+        {
             // The last entry is late, as a rule: it belongs near a leaf, not at the hole. Rising from the leaf, it passes
             // the hole's old place and goes above it where it is earlier than the entries there.
             let leaf = self.sink_hole(nodes, cell);
-            self.rise(nodes, leaf, entry);
+            self.rise(nodes, leaf, key, p);
         }
     }
 }
@@ -234,7 +238,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         if hole / D >= self.buffer.groups() {
             self.buffer.set_groups(hole / D + 1);
         }
-        let at = self.rise(nodes, hole, Entry { expiry: deadline.max(now), sequence, node: Some(p) });
+        let at = self.rise(nodes, hole, buffer::key(deadline.max(now), sequence), p);
         HeadChange::when(at == Self::ROOT)
     }
 
@@ -256,11 +260,11 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         // First: renumbering moves the node.
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
-        let entry = Entry { expiry: deadline.max(now), sequence, node: Some(p) };
-        let to = if entry.precedes(&self.entry(from)) {
-            self.rise(nodes, from, entry)
+        let key = buffer::key(deadline.max(now), sequence);
+        let to = if key < self.entry(from).key() {
+            self.rise(nodes, from, key, p)
         } else {
-            self.sink(nodes, from, entry)
+            self.sink(nodes, from, key, p)
         };
         HeadChange::when(from == Self::ROOT || to == Self::ROOT)
     }
@@ -273,7 +277,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     #[inline]
     fn second<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
         let siblings = self.buffer.group(Self::children(Self::ROOT))?;
-        siblings[sift::earliest(siblings)].node
+        siblings[sift::earliest(siblings).0].node
     }
 
     #[inline]

@@ -55,6 +55,12 @@ pub struct Entry<P> {
     pub(super) node: Option<P>,
 }
 
+/// What entries are ordered by.
+#[inline]
+pub(super) fn key(expiry: Tick, sequence: u32) -> u128 {
+    u128::from(expiry) << 64 | u128::from(sequence)
+}
+
 impl<P: Handle> Entry<P> {
     /// An unused cell. It is later than every entry, since no entry has the last sequence number: groups
     /// are always whole, and the search for the earliest sibling needs no bound.
@@ -69,7 +75,13 @@ impl<P: Handle> Entry<P> {
     /// Expiry and sequence as one number: a comparison without a branch on equal expiries.
     #[inline]
     pub(super) fn key(&self) -> u128 {
-        u128::from(self.expiry) << 64 | u128::from(self.sequence)
+        key(self.expiry, self.sequence)
+    }
+
+    /// Becomes the entry of `p` with that [`key`](Self::key).
+    #[inline]
+    pub(super) fn set(&mut self, key: u128, p: P) {
+        *self = Self { expiry: (key >> 64) as Tick, sequence: key as u32, node: Some(p) };
     }
 }
 

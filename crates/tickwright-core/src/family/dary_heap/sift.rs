@@ -1,15 +1,17 @@
 //! How entries find their places. Every move of an entry tells its node, so positions hold at each step but for the hole.
 
+use core::hint::select_unpredictable;
+
 use super::buffer::{Buffer, Entry};
 use super::{Heap, HeapRecord};
 use crate::storage::{Handle, Nodes};
 
-/// Which of the siblings is the earliest; unused cells never are, unless all are unused.
+/// Which of the siblings is the earliest, and its key; an unused cell only if all are unused.
 ///
 /// A tournament: with four siblings two of the three comparisons are independent, and the outcomes,
 /// which no predictor can guess, select by conditional moves.
 #[inline]
-pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
+pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
     let mut keys = siblings.each_ref().map(Entry::key);
     let mut winners: [usize; D] = core::array::from_fn(|at| at);
     let mut left = D;
@@ -17,11 +19,11 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> u
         left /= 2;
         for at in 0..left {
             let first = keys[2 * at] < keys[2 * at + 1];
-            keys[at] = core::hint::select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
-            winners[at] = core::hint::select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
+            keys[at] = select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
+            winners[at] = select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
         }
     }
-    winners[0]
+    (winners[0], keys[0])
 }
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
@@ -48,71 +50,78 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// Writes an entry into a cell, and the cell into its node.
     #[inline]
-    pub(super) fn place<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize, entry: Entry<P>) {
-        self.buffer.group_mut(cell / D)[cell % D] = entry;
-        if let Some(p) = entry.node {
-            nodes.record_mut(p).cell = cell as u32;
-        }
+    pub(super) fn place<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize, key: u128, p: P) {
+        self.buffer.group_mut(cell / D)[cell % D].set(key, p);
+        nodes.record_mut(p).cell = cell as u32;
     }
 
-    /// Puts `entry` into the hole or above it: later parents come down. Answers its cell.
+    /// Puts an entry into the hole or above it: later parents come down. Answers its cell.
+    ///
+    /// Here and below an entry travels as its parts, which fit in registers: one that is stored by its parts
+    /// and read as a whole waits for the store.
     #[inline]
     pub(super) fn rise<N: Nodes<P, HeapRecord>>(
         &mut self,
         nodes: &mut N,
         mut hole: usize,
-        entry: Entry<P>,
+        key: u128,
+        p: P,
     ) -> usize {
         while hole > Self::ROOT {
             let above = Self::parent(hole);
-            let parent = self.entry(above);
-            if !entry.precedes(&parent) {
+            let Some(group) = self.buffer.group(above / D) else { break };
+            let parent = &group[above % D];
+            let parent_key = parent.key();
+            if parent_key < key {
                 break;
             }
-            self.place(nodes, hole, parent);
+            let Some(parent) = parent.node else { break };
+            self.place(nodes, hole, parent_key, parent);
             hole = above;
         }
-        self.place(nodes, hole, entry);
+        self.place(nodes, hole, key, p);
         hole
     }
 
-    /// Puts `entry` into the hole or below it: earlier children come up. Answers its cell.
+    /// Puts an entry into the hole or below it: earlier children come up. Answers its cell.
     #[inline]
     pub(super) fn sink<N: Nodes<P, HeapRecord>>(
         &mut self,
         nodes: &mut N,
         mut hole: usize,
-        entry: Entry<P>,
+        key: u128,
+        p: P,
     ) -> usize {
-        loop {
-            let below = Self::children(hole);
-            let Some(siblings) = self.buffer.group(below) else { break };
-            self.buffer.prefetch(Self::children(below * D));
-            let at = earliest(siblings);
-            let child = siblings[at];
-            if entry.precedes(&child) {
+        while let Some((below, child_key, child)) = self.earliest_child(hole) {
+            if key < child_key {
                 break;
             }
-            self.place(nodes, hole, child);
-            hole = below * D + at;
+            self.place(nodes, hole, child_key, child);
+            hole = below;
         }
-        self.place(nodes, hole, entry);
+        self.place(nodes, hole, key, p);
         hole
     }
 
     /// Lets the hole fall to a leaf, earlier children coming up without a comparison with anything but their siblings.
-    /// Answers the leaf. No group in use is empty, so the winner is always an entry.
+    /// Answers the leaf.
     #[inline]
     pub(super) fn sink_hole<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, mut hole: usize) -> usize {
-        loop {
-            let below = Self::children(hole);
-            let Some(siblings) = self.buffer.group(below) else { return hole };
-            self.buffer.prefetch(Self::children(below * D));
-            let at = earliest(siblings);
-            let child = siblings[at];
-            self.place(nodes, hole, child);
-            hole = below * D + at;
+        while let Some((below, key, child)) = self.earliest_child(hole) {
+            self.place(nodes, hole, key, child);
+            hole = below;
         }
+        hole
+    }
+
+    /// The cell, the key and the node of the earliest child; none below a leaf, since no group in use is empty.
+    #[inline]
+    fn earliest_child(&self, cell: usize) -> Option<(usize, u128, P)> {
+        let below = Self::children(cell);
+        let siblings = self.buffer.group(below)?;
+        self.buffer.prefetch(Self::children(below * D));
+        let (at, key) = earliest(siblings);
+        Some((below * D + at, key, siblings[at].node?))
     }
 
     /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts them in place, by a heapsort
@@ -130,7 +139,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         let mut next = 0;
         for cell in Self::ROOT..Self::ROOT + self.len {
             let entry = Entry { sequence: next, ..self.entry(cell) };
-            self.place(nodes, cell, entry);
+            if let Some(p) = entry.node {
+                self.place(nodes, cell, entry.key(), p);
+            }
             next += 1;
         }
         self.next_sequence = next;
