@@ -61,7 +61,9 @@
 //!
 //! # References
 //! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and finding minimum spanning trees",
-//! IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3 (and exercise 18 there, for letting the hole fall to a leaf first).
+//! IPL 1975 (`D` children); Knuth,
+//! TAOCP 3, 5.2.3. Letting the hole fall to a leaf before the last entry rises from there (the exercise 18 of that section) saves
+//! comparisons, and was measured to be 5 to 15 % slower than stopping early up to 100,000 timers, and no faster at a million.
 //! Two field reports shaped the tests: removal from the middle must sift up as well as down, which Xenomai's
 //! heap did not until 2007 and Asterisk's not until 2010 (timers ran late or never); and a full heap must say so, where Xenomai's
 //! lost the timer.
@@ -200,10 +202,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         if cell != last
             && let Some(p) = node
         {
-            // The last entry is late, as a rule: it belongs near a leaf, not at the hole. Rising from the leaf, it passes
-            // the hole's old place and goes above it where it is earlier than the entries there.
-            let leaf = self.sink_hole(nodes, cell);
-            self.rise(nodes, leaf, key, p);
+            // Both ways: it may come from another branch, and be earlier than what stands above the hole.
+            self.settle(nodes, cell, key, p);
         }
     }
 }
@@ -261,11 +261,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
         let key = buffer::key(deadline.max(now), sequence);
-        let to = if key < self.entry(from).key() {
-            self.rise(nodes, from, key, p)
-        } else {
-            self.sink(nodes, from, key, p)
-        };
+        let to = self.settle(nodes, from, key, p);
         HeadChange::when(from == Self::ROOT || to == Self::ROOT)
     }
 

@@ -103,15 +103,20 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         hole
     }
 
-    /// Lets the hole fall to a leaf, earlier children coming up without a comparison with anything but their siblings.
-    /// Answers the leaf.
+    /// Puts an entry into the hole, or above or below it. Answers its cell.
     #[inline]
-    pub(super) fn sink_hole<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, mut hole: usize) -> usize {
-        while let Some((below, key, child)) = self.earliest_child(hole) {
-            self.place(nodes, hole, key, child);
-            hole = below;
+    pub(super) fn settle<N: Nodes<P, HeapRecord>>(
+        &mut self,
+        nodes: &mut N,
+        hole: usize,
+        key: u128,
+        p: P,
+    ) -> usize {
+        if hole > Self::ROOT && key < self.entry(Self::parent(hole)).key() {
+            self.rise(nodes, hole, key, p)
+        } else {
+            self.sink(nodes, hole, key, p)
         }
-        hole
     }
 
     /// The cell, the key and the node of the earliest child; none below a leaf, since no group in use is empty.
