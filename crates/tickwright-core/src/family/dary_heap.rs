@@ -48,9 +48,8 @@
 //! bounded heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
 //!
 //! # Choose when
-//! - deadlines are random, nothing is known about them, and most timers expire: it is the fastest exact structure for some ten
-//!   to some thousand timers, and stays near the fastest well beyond;
-//! - memory counts: nothing exact takes less per timer;
+//! - deadlines are random, nothing is known about them, and most timers expire;
+//! - memory counts: no tree takes as little per timer;
 //! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`]).
 //!
 //! # Avoid when
