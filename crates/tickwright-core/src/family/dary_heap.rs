@@ -166,14 +166,39 @@ pub struct Heap<P, B, const D: usize, const FIRST: u32> {
     buffer: B,
     len: usize,
     next_sequence: u32,
+    /// The root's cell is empty, since the head was popped and nothing has been inserted since.
+    hole: bool,
     _handles: core::marker::PhantomData<P>,
 }
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
-    /// The entry that leaves first.
+    /// How many cells are in use, from the root's on.
     #[inline]
-    fn root(&self) -> Option<&Entry<P>> {
-        Some(&self.buffer.group(0)?[Self::ROOT])
+    fn cells(&self) -> usize {
+        self.len + usize::from(self.hole)
+    }
+
+    /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its children.
+    #[inline]
+    fn first(&self) -> Option<(usize, &Entry<P>)> {
+        if self.hole {
+            let below = Self::children(Self::ROOT);
+            let siblings = self.buffer.group(below)?;
+            let at = sift::earliest(siblings).0;
+            Some((below * D + at, &siblings[at]))
+        } else {
+            Some((Self::ROOT, &self.buffer.group(0)?[Self::ROOT]))
+        }
+    }
+
+    /// Whether the entry in `cell` is the head.
+    #[inline]
+    fn is_head(&self, cell: usize) -> bool {
+        if self.hole {
+            cell / D == Self::children(Self::ROOT) && self.first().is_some_and(|(first, _)| first == cell)
+        } else {
+            cell == Self::ROOT
+        }
     }
 
     /// A number for the next arrival, greater than any in the heap.
@@ -187,23 +212,40 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         sequence
     }
 
-    /// Takes the entry out of `cell`, which is in use.
+    /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the next insert to fill.
     #[inline]
     fn vacate<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize) {
-        let last = Self::ROOT + self.len - 1;
+        if cell == Self::ROOT && self.len > 1 {
+            self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
+            self.hole = true;
+            self.len -= 1;
+            return;
+        }
+        let (last, key, node) = self.take_last();
         self.len -= 1;
-        let tail = &mut self.buffer.group_mut(last / D)[last % D];
-        let (key, node) = (tail.key(), tail.node);
-        *tail = Entry::EMPTY;
-        if last.is_multiple_of(D) || last == Self::ROOT {
-            self.buffer.set_groups(last / D);
+        if self.len == 0 {
+            self.hole = false;
+            self.buffer.set_groups(0);
         }
         if cell != last
             && let Some(p) = node
         {
-            // Both ways: it may come from another branch, and be earlier than what stands above the hole.
+            // Both ways: it may come from another branch, and be earlier than what stands above the cell.
             self.settle(nodes, cell, key, p);
         }
+    }
+
+    /// Puts the last cell out of use. Answers it, and what stood in it.
+    #[inline]
+    fn take_last(&mut self) -> (usize, u128, Option<P>) {
+        let last = Self::ROOT + self.cells() - 1;
+        let tail = &mut self.buffer.group_mut(last / D)[last % D];
+        let (key, node) = (tail.key(), tail.node);
+        *tail = Entry::EMPTY;
+        if last.is_multiple_of(D) {
+            self.buffer.set_groups(last / D);
+        }
+        (last, key, node)
     }
 }
 
@@ -214,8 +256,13 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     for Heap<P, B, D, FIRST>
 {
     type Record = HeapRecord;
-    const NEW: Self =
-        Self { buffer: B::NEW, len: 0, next_sequence: FIRST, _handles: core::marker::PhantomData };
+    const NEW: Self = Self {
+        buffer: B::NEW,
+        len: 0,
+        next_sequence: FIRST,
+        hole: false,
+        _handles: core::marker::PhantomData,
+    };
     const ORDER: Order = Order::Exact;
 
     #[inline]
@@ -232,20 +279,27 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         now: Tick,
     ) -> HeadChange {
         let sequence = self.take_sequence(nodes);
-        let hole = Self::ROOT + self.len;
+        let key = buffer::key(deadline.max(now), sequence);
         self.len += 1;
-        if hole / D >= self.buffer.groups() {
-            self.buffer.set_groups(hole / D + 1);
-        }
-        let at = self.rise(nodes, hole, buffer::key(deadline.max(now), sequence), p);
+        let at = if self.hole {
+            self.hole = false;
+            self.sink(nodes, Self::ROOT, key, p)
+        } else {
+            let last = Self::ROOT + self.len - 1;
+            if last / D >= self.buffer.groups() {
+                self.buffer.set_groups(last / D + 1);
+            }
+            self.rise(nodes, last, key, p)
+        };
         HeadChange::when(at == Self::ROOT)
     }
 
     #[inline]
     fn remove<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
         let cell = nodes.record(p).cell as usize;
+        let leads = self.is_head(cell);
         self.vacate(nodes, cell);
-        HeadChange::when(cell == Self::ROOT)
+        HeadChange::when(leads)
     }
 
     #[inline]
@@ -260,19 +314,27 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
         let key = buffer::key(deadline.max(now), sequence);
+        let led = self.is_head(from);
         let to = self.settle(nodes, from, key, p);
-        HeadChange::when(from == Self::ROOT || to == Self::ROOT)
+        HeadChange::when(led || self.is_head(to))
     }
 
     #[inline]
     fn head<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
-        self.root()?.node
+        self.first()?.1.node
     }
 
     #[inline]
     fn second<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
-        let siblings = self.buffer.group(Self::children(Self::ROOT))?;
-        siblings[sift::earliest(siblings).0].node
+        let (head, _) = self.first()?;
+        let below = self.buffer.group(Self::children(head)).map(sift::pick);
+        let beside = self.hole.then(|| {
+            let mut siblings = *self.buffer.group(head / D)?;
+            siblings[head % D] = Entry::EMPTY;
+            Some(sift::pick(&siblings))
+        });
+        let candidates = [below, beside.flatten()];
+        candidates.into_iter().flatten().min_by_key(Entry::key)?.node
     }
 
     #[inline]
@@ -282,7 +344,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
 
     #[inline]
     fn next_expiry<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<Tick> {
-        self.root().map(|root| root.expiry)
+        self.first().map(|(_, entry)| entry.expiry)
     }
 
     #[inline]
@@ -292,22 +354,23 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
-        let &Entry { expiry, node, .. } = self.root()?;
+        let (cell, &Entry { expiry, node, .. }) = self.first()?;
         if *budget == 0 || expiry > now {
             return None;
         }
         let handle = node?;
-        self.vacate(nodes, Self::ROOT);
+        self.vacate(nodes, cell);
         Some(Popped { handle, deadline: expiry, expiry })
     }
 
     fn for_each<N: Nodes<P, HeapRecord>>(&self, _: &N, visit: impl FnMut(P)) {
-        (Self::ROOT..Self::ROOT + self.len).filter_map(|cell| self.entry(cell).node).for_each(visit);
+        (Self::ROOT..Self::ROOT + self.cells()).filter_map(|cell| self.entry(cell).node).for_each(visit);
     }
 
     fn clear(&mut self) {
         self.buffer.clear();
         self.len = 0;
+        self.hole = false;
     }
 
     fn heap_bytes(&self) -> usize {
@@ -315,15 +378,20 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     fn check<N: Nodes<P, HeapRecord>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
-        if self.len != len || self.buffer.groups() != buffer::groups_for::<D>(len) {
+        let cells = self.cells();
+        if self.len != len || self.buffer.groups() != buffer::groups_for::<D>(cells) {
             return Err(Violation::Count);
+        }
+        if self.hole && len == 0 {
+            return Err(Violation::Head);
         }
         if !self.buffer.rest_is_empty() {
             return Err(Violation::UnusedCell);
         }
         for cell in 0..self.buffer.groups() * D {
             let entry = self.entry(cell);
-            if cell < Self::ROOT || cell >= Self::ROOT + len {
+            let hole = self.hole && cell == Self::ROOT;
+            if cell < Self::ROOT || cell >= Self::ROOT + cells || hole {
                 if entry != Entry::EMPTY {
                     return Err(Violation::UnusedCell);
                 }
@@ -336,8 +404,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
             if nodes.record(p).cell as usize != cell {
                 return Err(Violation::Position);
             }
-            if cell > Self::ROOT {
-                let parent = self.entry(Self::parent(cell));
+            let parent = self.entry(Self::parent(cell));
+            if cell > Self::ROOT && parent.node.is_some() {
                 if parent.key() == entry.key() {
                     return Err(Violation::Sequence);
                 }

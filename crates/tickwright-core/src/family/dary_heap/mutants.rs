@@ -55,6 +55,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 6), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
+    assert_ne!(broken(&|heap, _| heap.hole = true), Violation::Order);
     let groups = (root + 6) / D + 1;
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups + 1)), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups - 1)), Violation::Count);

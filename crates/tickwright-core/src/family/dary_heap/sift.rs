@@ -28,6 +28,11 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (
     (winners[0], keys[0])
 }
 
+/// The earliest of the siblings.
+pub(super) fn pick<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> Entry<P> {
+    siblings[earliest(siblings).0]
+}
+
 impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
     /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.
     pub(super) const ROOT: usize = D - 1;
@@ -114,7 +119,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         key: u128,
         p: P,
     ) -> usize {
-        if hole > Self::ROOT && key < self.entry(Self::parent(hole)).key() {
+        // The root may be a hole: then nothing rises into it.
+        let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
+        if above.node.is_some() && key < above.key() {
             self.rise(nodes, hole, key, p)
         } else {
             self.sink(nodes, hole, key, p)
@@ -135,6 +142,13 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     /// of its own: cold, and needs no memory. A sorted array is a heap.
     #[cold]
     pub(super) fn renumber<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N) {
+        if self.hole {
+            let (_, key, last) = self.take_last();
+            if let Some(p) = last {
+                self.place(nodes, Self::ROOT, key, p);
+            }
+            self.hole = false;
+        }
         // A binary heap of the latest on entries 0..end, counted from the root; behind it the sorted rest.
         for start in (0..self.len / 2).rev() {
             self.sink_latest(start, self.len);
