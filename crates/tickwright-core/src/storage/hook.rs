@@ -162,7 +162,7 @@ impl<F: Family, T> Timer<F, T> {
         Self { hook: Hook::new(), value }
     }
 
-    /// Whether it is pending in some queue.
+    /// Whether it is pending in some queue. True also for ever after its queue was forgotten.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.hook.owner.load(Ordering::Acquire) != 0
@@ -267,8 +267,8 @@ impl<F: Family> fmt::Debug for HookNodes<F> {
 impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
     #[inline]
     fn record(&self, p: HookPtr<F>) -> &RecordOf<F, HookPtr<F>> {
-        // SAFETY: 1. `p` was made from a live `&Timer` by `HookQueue` and is still linked (promise 1 of `Discipline`),
-        // 2. a linked node stays where it is: it is borrowed for 'a or pinned, and its drop aborts.
+        // SAFETY: 1. `p` was made from a live `&Timer` by `HookQueue`, which has claimed it and not released it since
+        // (promise 1 of `Discipline`); 2. a claimed node stays where it is: it is borrowed for 'a or pinned, and its drop aborts.
         let hook = unsafe { p.0.as_ref() };
         // SAFETY: 1. the node is owned by the queue that lends `self`; 2. that queue is borrowed, so no
         // `record_mut` reference is alive (it would borrow `self` mutably).
@@ -289,7 +289,7 @@ impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
 /// that it can be a static.
 ///
 /// ```
-/// use tickwright_core::{HookQueue, RbTreeCached, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer, TimerQueue};
 ///
 /// let (tea, egg) = (Timer::new("tea"), Timer::new("egg"));
 /// let mut queue: HookQueue<'_, RbTreeCached, &str> = HookQueue::new();
@@ -297,7 +297,7 @@ impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
 /// queue.insert(100, &egg)?;
 /// assert!(queue.insert(5, &egg).is_err(), "already linked");
 /// assert_eq!(queue.pop_expired(100).map(|t| t.value.value), Some("egg"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Reject>(())
 /// ```
 ///
 /// A linked node cannot go away before its queue:
@@ -322,11 +322,13 @@ pub struct HookQueue<'a, F: Family, T> {
 }
 
 // SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2. It
-// hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`.
+// hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart from handles the
+// discipline and its records are `Send` (promise 4 of `Discipline`).
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
 
 // SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as `&Timer`, and `T` is `Sync`.
+// 3. Apart from handles the discipline and its records are `Sync` (promise 4 of `Discipline`).
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
 
@@ -389,23 +391,31 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// As [`TimerQueue::insert`].
     ///
     /// # Safety
-    /// 1. The timer outlives `'a`, or it is unlinked before it goes (its drop checks that, and aborts the process otherwise).
-    /// 2. No reference to it that this queue hands out (by delivery, removal or iteration) is used after it is gone.
+    /// Every reference to the timer that this queue hands out (as a key, by delivery, removal, `peek`, `second` or iteration) says
+    /// that it lives for `'a`. The caller sees to it that none of them is used after the timer is gone. In particular:
+    /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as in use until the call returns:
+    ///    free it from a loop over [`TimerQueue::pop_expired`];
+    /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the call that unlinks it has to
+    ///    return first.
+    ///
+    /// That it is unlinked before it goes is not a condition: its drop checks that, and aborts the process otherwise.
     pub unsafe fn insert_pinned(
         &mut self,
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
     ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
         // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is linked;
-        // 2. use of the longer lifetime after that is excluded by this function's own condition 2.
+        // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
         self.link(deadline, timer, PINNED).map(|head| (TimerRef(timer), head))
     }
 
     fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
         let id = self.identity()?;
+        // Room first: a reserve that panicked behind the claim would leave a node that is marked but not linked.
+        let room = self.order.reserve(self.len, 1);
         timer.hook.claim(id, pinned)?;
-        if let Err(full) = self.order.reserve(self.len, 1) {
+        if let Err(full) = room {
             timer.hook.release();
             return Err(full);
         }
@@ -415,7 +425,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     /// The tick at which a node that is pending here is due.
     #[must_use]
-    pub fn expiry(&self, timer: &'a Timer<F, T>) -> Option<Tick> {
+    pub fn expiry(&self, timer: &Timer<F, T>) -> Option<Tick> {
         self.validate(timer).ok()?;
         Some(self.order.expiry(&self.nodes, timer.pointer()))
     }

@@ -102,8 +102,9 @@ where
 /// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken out since;
 /// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after [`clear`](Self::clear),
 ///    neither `self` nor the record of a node that is still linked holds `p`;
-/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last link write;
-/// 4. apart from handles, neither it nor its records hold anything that is bound to one thread.
+/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last link write, and
+///    nothing there panics while the structure is whole;
+/// 4. apart from handles, what it and its records hold is `Send` and `Sync`: no `Cell`, no pointer of its own.
 pub unsafe trait Discipline<P: Handle>: Sized {
     /// What it keeps per node.
     type Record: Record<P>;
