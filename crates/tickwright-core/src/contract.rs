@@ -176,6 +176,13 @@ impl<V> fmt::Display for Rejected<V> {
 
 impl<V: fmt::Debug> core::error::Error for Rejected<V> {}
 
+/// For `?` in functions that let the value go, and where it borrows a node that an error may not.
+impl<V> From<Rejected<V>> for Reject {
+    fn from(rejected: Rejected<V>) -> Self {
+        rejected.reason
+    }
+}
+
 /// Why a key does not name a pending timer of this queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
