@@ -100,6 +100,9 @@ enum Slot<T> {
 const _: () = assert!(size_of::<Slot<u32>>() == 8);
 const _: () = assert!(size_of::<Option<Key>>() == 8);
 
+// An index must not lose bits as a `usize`: then a forged key could alias a real one.
+const _: () = assert!(usize::BITS >= u32::BITS, "slab storage needs a 32-bit target; use HookQueue");
+
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
 /// ```
@@ -119,6 +122,8 @@ pub struct SlabQueue<F: Family, T> {
     nodes: SlabNodes<RecordOf<F, Idx>>,
     slots: Vec<Slot<T>>,
     free: Option<Idx>,
+    /// Slots whose generations are used up.
+    retired: usize,
     now: Tick,
     len: usize,
     limit: usize,
@@ -137,6 +142,7 @@ impl<F: Family, T> SlabQueue<F, T> {
             nodes: SlabNodes { records: Vec::new() },
             slots: Vec::new(),
             free: None,
+            retired: 0,
             now: 0,
             len: 0,
             limit: MOST,
@@ -154,8 +160,11 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// A queue that never holds more than `capacity` timers and never allocates again: further
+    /// A queue that never holds more than `capacity` timers and never allocates on its own again: further
     /// inserts are refused with [`Reject::Full`].
+    ///
+    /// A slot that has served 2^32 - 1 timers is retired, and from then on the queue holds one less. To have it replaced,
+    /// [`reserve`](Self::reserve) what is missing when it suits: that may allocate.
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -181,11 +190,16 @@ impl<F: Family, T> SlabQueue<F, T> {
         if total > self.limit {
             return Err(Reject::Full);
         }
+        if additional == 0 {
+            return Ok(());
+        }
+        // Free slots serve first; retired ones and cell 0 serve nobody.
+        let cells =
+            total.checked_add(self.retired + 1).filter(|&cells| cells - 1 <= MOST).ok_or(Reject::Full)?;
+        let missing = cells.saturating_sub(self.slots.len());
         self.order.reserve(self.len, additional)?;
-        // Free and retired slots are inside the vectors: asking for all anew is simple and at most wasteful.
-        let cells = additional.checked_add(1).ok_or(Reject::Full)?;
-        self.nodes.records.try_reserve_exact(cells).map_err(|_| Reject::Full)?;
-        self.slots.try_reserve_exact(cells).map_err(|_| Reject::Full)
+        self.nodes.records.try_reserve_exact(missing).map_err(|_| Reject::Full)?;
+        self.slots.try_reserve_exact(missing).map_err(|_| Reject::Full)
     }
 
     /// The payload of a pending timer.
@@ -297,6 +311,10 @@ impl<F: Family, T> SlabQueue<F, T> {
             return None;
         }
         let missing = used + 1 - self.nodes.records.len();
+        let room = self.nodes.records.capacity().min(self.slots.capacity());
+        if self.limit < MOST && used + 1 > room {
+            return None;
+        }
         self.nodes.records.try_reserve(missing).ok()?;
         self.slots.try_reserve(missing).ok()?;
         for _ in 0..missing {
@@ -315,6 +333,8 @@ impl<F: Family, T> SlabQueue<F, T> {
         if generation < NonZeroU32::MAX {
             *self.nodes.record_mut(p) = Record::vacant(self.free);
             self.free = Some(p);
+        } else {
+            self.retired += 1;
         }
         self.len -= 1;
         match freed {
@@ -470,10 +490,13 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
 }
 
 impl<F: Family, T> SlabQueue<F, T> {
-    /// Every free slot that is not retired is on the free list once.
+    /// Every free slot that is not retired is on the free list once, and the retired ones are counted.
     fn check_free_list(&self) -> Result<(), Violation> {
         let usable = |slot: &Slot<T>| matches!(slot, Slot::Free { generation } if *generation < u32::MAX);
         let expected = self.slots.iter().skip(1).filter(|slot| usable(slot)).count();
+        if self.len + expected + self.retired != self.slots.len().saturating_sub(1) {
+            return Err(Violation::Storage);
+        }
         let mut found = 0;
         let mut next = self.free;
         while let Some(p) = next {
