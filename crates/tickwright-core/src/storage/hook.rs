@@ -625,3 +625,6 @@ impl<F: Family, T> fmt::Debug for HookQueue<'_, F, T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

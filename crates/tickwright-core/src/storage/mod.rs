@@ -231,7 +231,7 @@ pub trait Ordered<P: Handle>: Discipline<P> {
 }
 
 /// A structure, independent of the kind of handle: the type argument of both shells.
-pub trait Family {
+pub trait Family: 'static {
     /// The structure over handles of type `P`.
     type Of<P: Handle>: Discipline<P>;
 

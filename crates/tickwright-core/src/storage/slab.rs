@@ -525,3 +525,6 @@ impl<F: Family, T> fmt::Debug for SlabQueue<F, T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What only the inside can set up: identities near their end, and owner words broken on purpose.
+
+use super::*;
+use crate::SortedList;
+
+type Queue<'a> = HookQueue<'a, SortedList, u32>;
+
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[test]
+fn identities_end_and_are_never_given_twice() {
+    let counter = AtomicU32::new(PINNED - 3);
+    assert_eq!(allot(&counter).map(NonZeroU32::get), Some(PINNED - 2));
+    assert_eq!(allot(&counter).map(NonZeroU32::get), Some(PINNED - 1));
+    for _ in 0..3 {
+        assert_eq!(allot(&counter), None);
+    }
+    assert_eq!(counter.into_inner(), PINNED - 1, "a refusal does not count on");
+}
+
+#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+#[test]
+fn without_compare_exchange_a_queue_needs_an_identity() {
+    let timer = Timer::new(1);
+    let mut queue = Queue::new();
+    let refused = queue.insert(1, &timer).unwrap_err();
+    assert_eq!((refused.reason, timer.is_linked()), (Reject::NoIdentity, false));
+}
+
+#[test]
+fn a_given_identity_loses_its_top_bit() {
+    // SAFETY: 1. no other queue of this test binary gets there, they count from 1; 2. the lower bits are not 0.
+    let queue: Queue<'_> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
+    assert_eq!(queue.id, PINNED - 1);
+}
+
+#[test]
+fn an_owner_word_tells_free_mine_and_anothers() {
+    let hook = Hook::<SortedList>::new();
+    for pinned in [0, PINNED] {
+        assert_eq!(hook.claim(5, pinned), Ok(()));
+        assert_eq!(hook.claim(5, 0), Err(Reject::AlreadyLinked));
+        assert_eq!(hook.claim(5, PINNED), Err(Reject::AlreadyLinked));
+        assert_eq!(hook.claim(6, 0), Err(Reject::WrongQueue));
+        assert_eq!(hook.claim(6, PINNED), Err(Reject::WrongQueue));
+        hook.release();
+    }
+}
+
+#[test]
+fn check_names_a_wrong_owner_and_a_wrong_count() {
+    let timers = [1, 2, 3].map(Timer::new);
+    // SAFETY: 1. as above, with the identity below it; 2. it is not 0.
+    let mut queue: Queue<'_> =
+        unsafe { HookQueue::with_identity(NonZeroU32::MIN.saturating_add(PINNED - 3)) };
+    for timer in &timers {
+        queue.insert(u64::from(timer.value), timer).unwrap();
+    }
+    assert_eq!(queue.check(), Ok(()));
+    for wrong in [0, 1] {
+        let right = timers[1].hook.owner.swap(wrong, Ordering::Relaxed);
+        assert_eq!(queue.check(), Err(Violation::Owner));
+        timers[1].hook.owner.store(right, Ordering::Relaxed);
+    }
+    for len in [2, 4] {
+        queue.len = len;
+        assert_eq!(queue.check(), Err(Violation::Count));
+    }
+    queue.len = 3;
+    assert_eq!(queue.check(), Ok(()));
+}

@@ -1,0 +1,84 @@
+//! Breaks the slab on purpose and requires that `check()` names it; what only the inside can set up is here too.
+
+use super::*;
+use crate::SortedList;
+
+type Queue = SlabQueue<SortedList, u32>;
+
+/// Three pending timers in slots 1, 3, 5; slots 2 and 4 are free.
+fn holed() -> Queue {
+    let mut queue = Queue::new();
+    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap().0);
+    queue.remove(keys[1]).unwrap();
+    queue.remove(keys[3]).unwrap();
+    assert_eq!(queue.check(), Ok(()));
+    queue
+}
+
+fn idx(at: u32) -> Idx {
+    Idx(NonZeroU32::new(at).unwrap())
+}
+
+#[test]
+fn check_names_what_is_broken() {
+    type Break = fn(&mut Queue);
+    let breaks: [(&str, Violation, Break); 12] = [
+        ("a linked slot is free", Violation::Storage, |q| q.slots[3] = Slot::Free { generation: 1 }),
+        ("a free slot is live", Violation::Storage, |q| {
+            q.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+        }),
+        ("cell 0 is live", Violation::Storage, |q| {
+            q.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+        }),
+        ("the free list is lost", Violation::Storage, |q| q.free = None),
+        ("the free list is short", Violation::Storage, |q| {
+            *q.nodes.record_mut(idx(4)) = Record::vacant(None)
+        }),
+        ("the free list has a cycle", Violation::Storage, |q| {
+            *q.nodes.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
+        }),
+        ("the free list runs into a live slot", Violation::Storage, |q| {
+            *q.nodes.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
+        }),
+        ("the free list leaves the slab", Violation::Storage, |q| q.free = Some(idx(77))),
+        ("a retired slot is on the free list", Violation::Storage, |q| {
+            q.slots[2] = Slot::Free { generation: u32::MAX }
+        }),
+        ("a retirement was not counted", Violation::Storage, |q| q.retired = 1),
+        ("a slot has no record", Violation::Storage, |q| q.slots.push(Slot::Free { generation: 0 })),
+        ("the count is off", Violation::Count, |q| q.len += 1),
+    ];
+    for (name, violation, break_it) in breaks {
+        let mut queue = holed();
+        break_it(&mut queue);
+        assert_eq!(queue.check(), Err(violation), "{name}");
+    }
+}
+
+#[test]
+fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
+    let mut queue = Queue::bounded(2).unwrap();
+    queue.first_generation = u32::MAX - 1;
+    let bytes = queue.heap_bytes();
+    let (key, _) = queue.insert(0, 0).unwrap();
+    queue.remove(key).unwrap();
+    assert_eq!(queue.retired, 1);
+    queue.insert(0, 1).unwrap();
+    assert_eq!(queue.insert(0, 7).unwrap_err(), Rejected { reason: Reject::Full, value: 7 });
+    assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
+    queue.reserve(1).unwrap();
+    queue.insert(0, 7).unwrap();
+    assert_eq!((queue.len(), queue.check()), (2, Ok(())));
+    assert_eq!(queue.insert(0, 8).unwrap_err().reason, Reject::Full, "the bound stays");
+}
+
+#[test]
+fn indices_end_before_they_wrap() {
+    let mut queue = Queue::new();
+    queue.len = MOST;
+    assert_eq!(queue.insert(0, 1).unwrap_err(), Rejected { reason: Reject::Full, value: 1 });
+    assert_eq!(queue.reserve(1), Err(Reject::Full));
+    queue.len = 0;
+    queue.retired = 2;
+    assert_eq!(queue.reserve(MOST - 1), Err(Reject::Full), "retired slots use up indices");
+}

@@ -1,0 +1,77 @@
+//! Which types may cross threads, be moved, be named in constants. What must *not* is shown by `compile_fail` examples
+//! in the documentation; the negative asserts here hold where an example would be too coarse.
+
+use core::cell::Cell;
+use core::marker::PhantomPinned;
+use std::rc::Rc;
+
+use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
+
+/// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's, where its bound holds.
+struct Probe<T>(core::marker::PhantomData<T>);
+trait Otherwise {
+    const SEND: bool = false;
+    const SYNC: bool = false;
+    const UNPIN: bool = false;
+}
+impl<T> Otherwise for Probe<T> {}
+struct SendProbe<T>(core::marker::PhantomData<T>);
+impl<T> Otherwise for SendProbe<T> {}
+impl<T: Send> SendProbe<T> {
+    const SEND: bool = true;
+}
+struct SyncProbe<T>(core::marker::PhantomData<T>);
+impl<T> Otherwise for SyncProbe<T> {}
+impl<T: Sync> SyncProbe<T> {
+    const SYNC: bool = true;
+}
+impl<T: Unpin> Probe<T> {
+    const UNPIN: bool = true;
+}
+
+macro_rules! auto {
+    ($type:ty: $send:literal $sync:literal $unpin:literal) => {
+        const _: () = assert!(SendProbe::<$type>::SEND == $send, "Send");
+        const _: () = assert!(SyncProbe::<$type>::SYNC == $sync, "Sync");
+        const _: () = assert!(Probe::<$type>::UNPIN == $unpin, "Unpin");
+    };
+}
+
+macro_rules! suite {
+    ([] $($id:literal => $family:ty;)+) => { $(const _: () = {
+        type F = $family;
+        //                                       Send  Sync  Unpin
+        auto!(Timer<F, u32>:                     true  true  false);
+        auto!(Timer<F, Cell<u32>>:               true  false false);
+        auto!(Timer<F, Rc<u32>>:                 false false false);
+        auto!(TimerRef<'static, F, u32>:         true  true  true);
+        auto!(TimerRef<'static, F, Cell<u32>>:   false false true);
+        auto!(HookQueue<'static, F, u32>:        true  true  true);
+        auto!(HookQueue<'static, F, Cell<u32>>:  false false true);
+        auto!(HookQueue<'static, F, Rc<u32>>:    false false true);
+        auto!(HookQueue<'static, F, PhantomPinned>: true true true);
+
+        #[cfg(feature = "alloc")]
+        const _: () = {
+            use tickwright_core::SlabQueue;
+            auto!(SlabQueue<F, u32>:             true  true  true);
+            auto!(SlabQueue<F, Cell<u32>>:       true  false true);
+            auto!(SlabQueue<F, Rc<u32>>:         false false true);
+        };
+
+        // Constant expressions build both parts, so that they can be statics.
+        static _NODE: Timer<F, u32> = Timer::new(1);
+        static _QUEUE: std::sync::Mutex<HookQueue<'static, F, u32>> = std::sync::Mutex::new(HookQueue::new());
+    };)+ };
+}
+
+for_each_family! { suite [] }
+
+/// A longer-lived queue and node may stand in for shorter-lived ones: `'a` and `T` are covariant.
+#[allow(dead_code)]
+fn covariant<'short, F: Family>(
+    queue: HookQueue<'static, F, &'static str>,
+    timer: &'static Timer<F, &'static str>,
+) -> (HookQueue<'short, F, &'short str>, &'short Timer<F, &'short str>) {
+    (queue, timer)
+}

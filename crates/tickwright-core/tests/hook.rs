@@ -1,0 +1,283 @@
+//! What hook storage detects and what it leaves behind, on every family.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
+
+/// Rounds of anything that is repeated; Miri interprets each step.
+const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
+
+type Queue<'a, F> = HookQueue<'a, F, u32>;
+
+fn linked_twice_is_refused<F: Family>() {
+    let timer = Timer::<F, u32>::new(7);
+    let mut queue = Queue::new();
+    queue.insert(10, &timer).unwrap();
+    let refused = queue.insert(20, &timer).unwrap_err();
+    assert_eq!((refused.reason, refused.value.value), (Reject::AlreadyLinked, 7));
+    assert_eq!((queue.len(), queue.next_expiry()), (1, Some(10)), "the refused insert changed the queue");
+    assert_eq!(queue.check(), Ok(()));
+}
+
+fn another_queues_node_is_refused<F: Family>() {
+    let (timer, other) = (Timer::<F, u32>::new(7), Timer::new(8));
+    let (mut first, mut second) = (Queue::new(), Queue::new());
+    let (key, _) = first.insert(10, &timer).unwrap();
+    assert_eq!(
+        second.remove(key).unwrap_err(),
+        KeyError::WrongQueue,
+        "before the second queue has an identity"
+    );
+    second.insert(1, &other).unwrap();
+
+    assert_eq!(second.insert(5, &timer).unwrap_err().reason, Reject::WrongQueue);
+    assert_eq!(second.remove(key).unwrap_err(), KeyError::WrongQueue);
+    assert_eq!(second.reschedule(key, 0).unwrap_err(), KeyError::WrongQueue);
+    assert_eq!(second.expiry(&timer), None);
+    assert_eq!((second.check(), second.len()), (Ok(()), 1));
+
+    assert_eq!((first.check(), first.expiry(&timer)), (Ok(()), Some(10)), "still pending where it was");
+    assert_eq!(first.pop_expired(10).map(|t| (t.key, t.expiry)), Some((key, 10)));
+    second.insert(5, &timer).unwrap();
+    assert_eq!(first.remove(key).unwrap_err(), KeyError::WrongQueue, "now it is the second's");
+}
+
+fn assert_stale<'a, F: Family>(queue: &mut Queue<'a, F>, key: TimerRef<'a, F, u32>) {
+    assert_eq!(queue.remove(key).unwrap_err(), KeyError::Stale);
+    assert_eq!(queue.reschedule(key, 1).unwrap_err(), KeyError::Stale);
+    assert_eq!(queue.expiry(key.get()), None);
+    assert!(!key.is_linked());
+}
+
+fn a_node_is_stale_while_it_is_not_linked<F: Family>() {
+    let timer = Timer::<F, u32>::new(7);
+    let key = TimerRef::from(&timer);
+    let mut queue = Queue::new();
+    assert_stale(&mut queue, key);
+    queue.insert(3, &timer).unwrap();
+    assert!(timer.is_linked());
+    queue.remove(key).unwrap();
+    assert_stale(&mut queue, key);
+    queue.insert(3, &timer).unwrap();
+    queue.pop_expired(3).unwrap();
+    assert_stale(&mut queue, key);
+    queue.insert(3, &timer).unwrap();
+    queue.clear();
+    assert_stale(&mut queue, key);
+}
+
+fn a_dropped_queue_unlinks<F: Family>() {
+    let timers: [Timer<F, u32>; 6] = core::array::from_fn(|_| Timer::new(0));
+    let mut queue = Queue::new();
+    for (timer, deadline) in timers.iter().zip([5, 1, 4, 1, 3, u64::MAX]) {
+        queue.insert(deadline, timer).unwrap();
+    }
+    drop(queue);
+    let mut next = Queue::new();
+    for timer in &timers {
+        assert!(!timer.is_linked());
+        next.insert(1, timer).unwrap();
+    }
+    assert_eq!(next.check(), Ok(()));
+}
+
+fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
+    let mut timers: [Timer<F, u32>; 3] = core::array::from_fn(|_| Timer::new(0));
+    let mut queue = Queue::new();
+    for timer in &timers {
+        queue.insert(1, timer).unwrap();
+    }
+    std::mem::forget(queue);
+    let mut next = Queue::new();
+    for timer in &timers {
+        assert!(timer.is_linked());
+        assert_eq!(next.insert(1, timer).unwrap_err().reason, Reject::WrongQueue);
+        assert_eq!(next.remove(TimerRef::from(timer)).unwrap_err(), KeyError::WrongQueue);
+    }
+    drop(next);
+    // Nothing follows the stale links: nodes can be moved, changed and dropped.
+    timers[0].value = 9;
+    timers.swap(0, 2);
+    assert_eq!(timers.map(Timer::into_value), [0, 0, 9]);
+}
+
+fn one_node_serves_thousands_of_times<F: Family>() {
+    let (timer, bystander) = (Timer::<F, u32>::new(1), Timer::new(2));
+    let mut queue = Queue::new();
+    queue.insert(u64::MAX, &bystander).unwrap();
+    for round in 0..ROUNDS {
+        let (key, _) = queue.insert(round, &timer).unwrap();
+        match round % 3 {
+            0 => assert_eq!(queue.pop_expired(round).map(|t| t.key), Some(key)),
+            1 => assert_eq!(queue.remove(key).map(|(timer, _)| timer.value), Ok(1)),
+            _ => {
+                queue.reschedule(key, round + 1).unwrap();
+                assert_eq!(queue.pop_expired(round + 1).map(|t| (t.key, t.expiry)), Some((key, round + 1)));
+            }
+        }
+    }
+    assert_eq!((queue.check(), queue.len()), (Ok(()), 1));
+}
+
+fn a_pinned_node_lives_its_life<F: Family>() {
+    let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
+    let mut other = HookQueue::new();
+    let timers: Vec<_> = (0..4).map(|value| Box::pin(Timer::<F, u32>::new(value))).collect();
+    for (timer, deadline) in timers.iter().zip([40, 10, 30, 20]) {
+        // SAFETY: no reference that a queue hands out is used after the vector has freed the timers.
+        let (key, _) = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
+        assert_eq!(key.value, timer.value);
+        // SAFETY: as above; both are refused.
+        let refused = unsafe {
+            (
+                queue.insert_pinned(1, timer.as_ref()).unwrap_err(),
+                other.insert_pinned(1, timer.as_ref()).unwrap_err(),
+            )
+        };
+        assert_eq!(refused, (Reject::AlreadyLinked, Reject::WrongQueue));
+    }
+    assert_eq!(queue.check(), Ok(()));
+    let removed = queue.second().unwrap().key;
+    assert_eq!(queue.remove(removed).map(|(timer, _)| timer.value), Ok(3));
+    queue.reschedule(queue.peek().unwrap().key, 35).unwrap();
+    let rearmed = queue.pop_and_reinsert(30, |expiry, timer| expiry + 100 + u64::from(timer.value)).unwrap();
+    assert_eq!((rearmed.expiry, rearmed.key.value), (30, 2));
+    let mut seen = Vec::new();
+    let advanced = queue.advance(u64::MAX, usize::MAX, |fired| seen.push((fired.value.value, fired.expiry)));
+    assert!(advanced.complete);
+    assert_eq!(seen, [(1, 35), (0, 40), (2, 132)]);
+    drop(timers);
+}
+
+/// The pinned flavour's typical use: a callback structure that frees itself when its timer has fired.
+fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
+    let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
+    let mut owners: Vec<_> = (0..3).map(|value| Some(Box::pin(Timer::<F, u32>::new(value)))).collect();
+    for owner in owners.iter().flatten() {
+        // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no reference to it after.
+        let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
+    }
+    while let Some(expired) = queue.pop_expired(5) {
+        let at = expired.value.value as usize;
+        drop(owners[at].take());
+        assert_eq!(queue.check(), Ok(()));
+    }
+    assert!(owners.iter().all(Option::is_none));
+}
+
+fn a_pinned_queue_that_is_dropped_lets_its_nodes_go<F: Family>() {
+    let timer = Box::pin(Timer::<F, u32>::new(1));
+    let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
+    // SAFETY: the key is not used after the timer is gone.
+    let _ = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap();
+    drop(queue);
+    assert!(!timer.is_linked());
+    drop(timer);
+}
+
+/// Claims what it can get of `timers`, delivers it, and again.
+fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) {
+    let mut queue = Queue::new();
+    let rounds = if cfg!(miri) { 3 } else { 200 };
+    for round in 0..rounds {
+        let mut mine = 0;
+        for (at, timer) in timers.iter().enumerate() {
+            match queue.insert((seed * 31 + at as u64 * 7 + round) % 11, timer) {
+                Ok(_) => mine += 1,
+                Err(refused) => assert_eq!(refused.reason, Reject::WrongQueue),
+            }
+        }
+        assert_eq!((queue.len(), queue.check()), (mine, Ok(())));
+        let delivered = queue.advance(u64::MAX, usize::MAX, |_| ()).delivered;
+        assert_eq!(delivered, mine);
+        taken.fetch_add(mine, Relaxed);
+    }
+}
+
+/// Two threads claim the same nodes, each for a queue of its own. No node may end in both or in neither.
+fn queues_race_for_nodes<F: Family>() {
+    let timers: [Timer<F, u32>; 8] = core::array::from_fn(|_| Timer::new(0));
+    let taken = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| contend::<F>(&timers, 1, &taken));
+        scope.spawn(|| contend::<F>(&timers, 2, &taken));
+    });
+    assert!(timers.iter().all(|timer| !timer.is_linked()));
+    assert!(taken.into_inner() >= timers.len(), "a claim fails only where the rival has made it");
+}
+
+/// A queue filled here is drained there, while other threads look at its nodes.
+fn a_queue_moves_between_threads<F: Family>() {
+    let timers: [Timer<F, u32>; 8] = core::array::from_fn(|at| Timer::new(at as u32));
+    let mut queue = Queue::new();
+    for (timer, deadline) in timers.iter().zip([3, 9, 4, 1, 5, 9, 2, 6]) {
+        queue.insert(deadline, timer).unwrap();
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| while timers.iter().any(Timer::is_linked) {});
+        scope.spawn(move || {
+            let mut order = Vec::new();
+            let _ = queue.advance(9, usize::MAX, |fired| order.push(fired.value.value));
+            assert_eq!(order, [3, 6, 0, 2, 4, 7, 1, 5]);
+        });
+    });
+}
+
+/// What a panic in a sink, a re-arm closure or a drop leaves behind passes `check()`.
+fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let timers: [Timer<F, u32>; 4] = core::array::from_fn(|at| Timer::new(at as u32));
+    let mut queue = Queue::new();
+    for timer in &timers {
+        queue.insert(1, timer).unwrap();
+    }
+    let rearm = catch_unwind(AssertUnwindSafe(|| {
+        queue.pop_and_reinsert(5, |_, _| std::panic::resume_unwind(Box::new(1)))
+    }));
+    assert!(rearm.is_err());
+    assert_eq!((queue.check(), queue.len(), queue.now()), (Ok(()), 4, 5));
+    let sink = catch_unwind(AssertUnwindSafe(|| {
+        queue.advance(6, usize::MAX, |fired| {
+            if fired.value.value == 1 {
+                std::panic::resume_unwind(Box::new(1));
+            }
+        })
+    }));
+    assert!(sink.is_err());
+    assert_eq!((queue.check(), queue.len(), queue.now()), (Ok(()), 2, 6));
+    assert!(!timers[0].is_linked() && !timers[1].is_linked(), "the one the sink was given is delivered");
+    assert_eq!(queue.pop_expired(6).map(|t| t.value.value), Some(2));
+}
+
+macro_rules! suite {
+    ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
+        suite! { @all [$($test)+] [$($id => $family;)+] }
+    };
+    (@all [$($test:ident)+] $families:tt) => { $(suite! { @one $test $families })+ };
+    (@one $test:ident [$($id:literal => $family:ty;)+]) => {
+        mod $test {
+            #[test]
+            fn on_every_family() {
+                $(
+                    println!("{}", $id);
+                    super::$test::<$family>();
+                )+
+            }
+        }
+    };
+}
+
+for_each_family! { suite [
+    linked_twice_is_refused
+    another_queues_node_is_refused
+    a_node_is_stale_while_it_is_not_linked
+    a_dropped_queue_unlinks
+    a_forgotten_queue_leaves_its_nodes_refusing
+    one_node_serves_thousands_of_times
+    a_pinned_node_lives_its_life
+    a_pinned_node_may_be_freed_once_it_is_delivered
+    a_pinned_queue_that_is_dropped_lets_its_nodes_go
+    queues_race_for_nodes
+    a_queue_moves_between_threads
+    a_panic_in_user_code_leaves_a_whole_queue
+] }

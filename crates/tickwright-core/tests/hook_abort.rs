@@ -1,0 +1,71 @@
+//! A pinned timer that is dropped while it is pending ends the process. Each case is a child: this same test binary again.
+
+use std::process::{Command, Output};
+
+use tickwright_core::{HookQueue, SortedList, Timer};
+
+const CASE: &str = "TICKWRIGHT_ABORT_CASE";
+
+/// Runs `case` of [`child`] in a process of its own.
+fn run(case: &str) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .env(CASE, case)
+        .output()
+        .unwrap()
+}
+
+/// Does nothing as a test; as a child it drops a pending pinned timer, and must not come back.
+#[test]
+fn child() {
+    let Ok(case) = std::env::var(CASE) else { return };
+    let mut queue: HookQueue<'static, SortedList, &str> = HookQueue::new();
+    let timer = Box::pin(Timer::new("payload"));
+    // SAFETY: the key is not used; that the timer goes while it is pending is what is tested.
+    let _ = unsafe { queue.insert_pinned(10, timer.as_ref()) }.unwrap();
+    match case.as_str() {
+        "dropped" => drop(timer),
+        "caught" => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(timer)))),
+        "unwinding" => {
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let _dropped_by_the_panic = timer;
+                panic!("first");
+            }));
+        }
+        "forgotten" => {
+            std::mem::forget(queue);
+            drop(timer);
+        }
+        "control" => {
+            drop(queue);
+            drop(timer);
+        }
+        _ => unreachable!(),
+    }
+    println!("survived");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no processes")]
+fn dropping_a_pending_pinned_timer_aborts() {
+    for case in ["dropped", "caught", "unwinding", "forgotten"] {
+        let output = run(case);
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!stdout.contains("survived"), "{case}: the process went on");
+        assert!(stderr.contains("a pinned timer was dropped while it was pending"), "{case}: {stderr}");
+        assert!(!output.status.success(), "{case}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::ExitStatusExt;
+            assert!(output.status.signal().is_some(), "{case}: it must die by a signal, not by an exit code");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no processes")]
+fn a_child_that_unlinks_first_survives() {
+    let output = run("control");
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("survived"));
+}

@@ -1,0 +1,247 @@
+//! What slab storage promises beyond the order of its timers, on every family.
+#![cfg(feature = "alloc")]
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tickwright_core::{Family, Key, KeyError, Reject, SlabQueue, TimerQueue, for_each_family};
+
+/// Below the capacity of every bounded family in the list.
+const FEW: u64 = 6;
+
+type Queue<F> = SlabQueue<F, u64>;
+
+fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
+    let mut queue = Queue::new();
+    let keys = (0..FEW).map(|at| queue.insert(at * 7 % 5, at).unwrap().0).collect();
+    (queue, keys)
+}
+
+fn assert_stale<F: Family>(queue: &mut Queue<F>, key: Key) {
+    assert_eq!(queue.remove(key).unwrap_err(), KeyError::Stale);
+    assert_eq!(queue.reschedule(key, 0).unwrap_err(), KeyError::Stale);
+    assert_eq!((queue.get(key), queue.expiry(key)), (None, None));
+    assert_eq!(queue.get_mut(key), None);
+}
+
+fn keys_are_stale_for_ever<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    let mut gone = vec![keys[2]];
+    queue.remove(keys[2]).unwrap();
+    gone.extend(std::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
+    let rounds = if cfg!(miri) { 10 } else { 500 };
+    for round in 0..rounds {
+        let (key, _) = queue.insert(round, round).unwrap();
+        assert!(!gone.contains(&key), "a key was issued twice");
+        if round % 2 == 0 {
+            queue.remove(key).unwrap();
+        } else {
+            while queue.pop_expired(round).is_some() {}
+        }
+        gone.push(key);
+    }
+    queue.clear();
+    gone.extend(keys);
+    for _ in 0..FEW {
+        queue.insert(u64::MAX, 0).unwrap();
+    }
+    for &key in &gone {
+        assert_stale(&mut queue, key);
+    }
+    assert_eq!((queue.len() as u64, queue.check()), (FEW, Ok(())));
+}
+
+fn a_slot_is_retired_after_its_last_generation<F: Family>() {
+    let mut queue = Queue::<F>::with_last_generation(u32::MAX - 2);
+    let (first, _) = queue.insert(1, 1).unwrap();
+    queue.remove(first).unwrap();
+    let (second, _) = queue.insert(1, 2).unwrap();
+    assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
+    assert_eq!(second.to_bits() >> 32, u64::from(u32::MAX));
+    queue.pop_expired(1).unwrap();
+    assert_eq!(queue.check(), Ok(()));
+    let (third, _) = queue.insert(1, 3).unwrap();
+    assert_ne!(second.to_bits() & 0xffff_ffff, third.to_bits() & 0xffff_ffff, "the slot was used again");
+    assert_stale(&mut queue, first);
+    assert_stale(&mut queue, second);
+    queue.clear();
+    assert_stale(&mut queue, third);
+    assert_eq!((queue.len(), queue.check()), (0, Ok(())));
+}
+
+fn keys_survive_the_way_through_a_number<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    for &key in &keys {
+        assert_ne!(key.to_bits(), 0);
+        assert_eq!(Key::from_bits(key.to_bits()), Some(key));
+    }
+    let bits = keys[0].to_bits();
+    let (generation, index) = (bits >> 32, bits & 0xffff_ffff);
+    for none in [0, index, generation << 32, u64::from(u32::MAX), u64::from(u32::MAX) << 32] {
+        assert_eq!(Key::from_bits(none), None, "{none:#x}");
+    }
+    let other_generations = [generation + 1, generation + 7, u64::from(u32::MAX)];
+    let other_indices = [FEW + 1, FEW + 1000, 1 << 31, u64::from(u32::MAX)];
+    let forged = other_generations.map(|generation| generation << 32 | index).into_iter();
+    for bits in forged.chain(other_indices.map(|index| generation << 32 | index)).chain([u64::MAX]) {
+        assert_stale(&mut queue, Key::from_bits(bits).unwrap());
+        assert_stale(&mut Queue::<F>::new(), Key::from_bits(bits).unwrap());
+    }
+    assert_eq!((queue.len() as u64, queue.check()), (FEW, Ok(())));
+    assert_eq!(queue.get(keys[0]), Some(&0));
+}
+
+fn reserved_room_is_exact_and_enough<F: Family>() {
+    let mut queue = Queue::<F>::with_capacity(FEW as usize).unwrap();
+    let bytes = queue.heap_bytes();
+    for round in 0..3 {
+        for at in 0..FEW {
+            queue.insert(at, at).unwrap();
+        }
+        assert_eq!(queue.heap_bytes(), bytes, "round {round} has allocated");
+        if round == 0 {
+            queue.clear()
+        } else {
+            while queue.pop_expired(u64::MAX).is_some() {}
+        }
+        queue.reserve(FEW as usize).unwrap();
+        queue.reserve(0).unwrap();
+        assert_eq!(queue.heap_bytes(), bytes, "free slots serve a reservation first");
+    }
+    assert_eq!(Queue::<F>::new().heap_bytes(), 0);
+    assert_eq!(Queue::<F>::with_capacity(usize::MAX).unwrap_err(), Reject::Full);
+    assert_eq!(Queue::<F>::with_capacity(u32::MAX as usize).unwrap_err(), Reject::Full);
+    assert_eq!(queue.reserve(usize::MAX).unwrap_err(), Reject::Full);
+    assert_eq!(queue.check(), Ok(()));
+}
+
+fn retired_slots_do_not_count_as_room<F: Family>() {
+    let mut queue = Queue::<F>::with_last_generation(u32::MAX - 1);
+    queue.reserve(2).unwrap();
+    for _ in 0..2 {
+        let (key, _) = queue.insert(0, 0).unwrap();
+        queue.remove(key).unwrap();
+    }
+    queue.reserve(2).unwrap();
+    let bytes = queue.heap_bytes();
+    queue.insert(0, 0).unwrap();
+    queue.insert(0, 0).unwrap();
+    assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
+}
+
+fn a_bounded_queue_refuses_and_hands_back<F: Family>() {
+    let mut queue = SlabQueue::<F, String>::bounded(3).unwrap();
+    let bytes = queue.heap_bytes();
+    for at in 0..3 {
+        queue.insert(at, at.to_string()).unwrap();
+    }
+    let refused = queue.insert(0, "one too many".to_owned()).unwrap_err();
+    assert_eq!((refused.reason, refused.value.as_str()), (Reject::Full, "one too many"));
+    assert_eq!((queue.len(), queue.next_expiry(), queue.check()), (3, Some(0), Ok(())));
+    assert_eq!(queue.reserve(1).unwrap_err(), Reject::Full);
+    queue.pop_expired(0).unwrap();
+    queue.reserve(1).unwrap();
+    queue.insert(9, refused.value).unwrap();
+    assert_eq!(queue.heap_bytes(), bytes);
+    assert_eq!(
+        SlabQueue::<F, String>::bounded(0).unwrap().insert(0, String::new()).unwrap_err().reason,
+        Reject::Full
+    );
+}
+
+fn iteration_meets_each_pending_timer_once<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    queue.remove(keys[3]).unwrap();
+    let mut seen: Vec<_> =
+        queue.iter_unordered().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
+    seen.sort_by_key(|&(_, _, value)| value);
+    let expected: Vec<_> =
+        (0..FEW).filter(|&at| at != 3).map(|at| (keys[at as usize], at * 7 % 5, at)).collect();
+    assert_eq!(seen, expected);
+}
+
+/// Counts its drops, and panics in the one that it is told to.
+struct Bomb(Rc<Cell<u32>>, u32);
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        if self.1 == 2 {
+            std::panic::resume_unwind(Box::new("boom"));
+        }
+    }
+}
+
+fn clear_survives_a_panicking_drop<F: Family>() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let dropped = Rc::new(Cell::new(0));
+    let mut queue = SlabQueue::<F, Bomb>::new();
+    let keys: Vec<_> = (0..5)
+        .map(|at| queue.insert(u64::from(at), Bomb(dropped.clone(), at)).map(|(key, _)| key).ok().unwrap())
+        .collect();
+    assert!(catch_unwind(AssertUnwindSafe(|| queue.clear())).is_err());
+    assert_eq!(
+        (dropped.get(), queue.len(), queue.check()),
+        (5, 0, Ok(())),
+        "all payloads went, the panic notwithstanding"
+    );
+    assert!(keys.iter().all(|&key| queue.get(key).is_none()));
+    let bytes = queue.heap_bytes();
+    for at in 10..15 {
+        assert!(queue.insert(at, Bomb(dropped.clone(), 0)).is_ok());
+    }
+    assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
+}
+
+fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    let (mut queue, _) = filled::<F>();
+    let rearm =
+        catch_unwind(AssertUnwindSafe(|| queue.pop_and_reinsert(9, |_, _| resume_unwind(Box::new(())))));
+    assert!(rearm.is_err());
+    assert_eq!((queue.len() as u64, queue.now(), queue.check()), (FEW, 9, Ok(())));
+    let sink =
+        catch_unwind(AssertUnwindSafe(|| queue.advance(9, usize::MAX, |_| resume_unwind(Box::new(())))));
+    assert!(sink.is_err());
+    assert_eq!((queue.len() as u64, queue.check()), (FEW - 1, Ok(())));
+    assert_eq!(queue.advance(9, 2, |_| ()).delivered, 2);
+}
+
+macro_rules! suite {
+    ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
+        suite! { @all [$($test)+] [$($id => $family;)+] }
+    };
+    (@all [$($test:ident)+] $families:tt) => { $(suite! { @one $test $families })+ };
+    (@one $test:ident [$($id:literal => $family:ty;)+]) => {
+        mod $test {
+            #[test]
+            fn on_every_family() {
+                $(
+                    println!("{}", $id);
+                    super::$test::<$family>();
+                )+
+            }
+        }
+    };
+}
+
+for_each_family! { suite [
+    keys_are_stale_for_ever
+    a_slot_is_retired_after_its_last_generation
+    keys_survive_the_way_through_a_number
+    reserved_room_is_exact_and_enough
+    retired_slots_do_not_count_as_room
+    a_bounded_queue_refuses_and_hands_back
+    iteration_meets_each_pending_timer_once
+    clear_survives_a_panicking_drop
+    a_panic_in_a_sink_or_closure_leaves_a_whole_queue
+] }
+
+#[test]
+fn iteration_in_order_is_the_order_of_delivery() {
+    let (mut queue, _) = filled::<tickwright_core::SortedList>();
+    let listed: Vec<_> = queue.iter().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
+    let delivered: Vec<_> =
+        std::iter::from_fn(|| queue.pop_expired(u64::MAX)).map(|t| (t.key, t.expiry, t.value)).collect();
+    // All are overdue at the pop, but each keeps the expiry of its insert.
+    assert_eq!(listed, delivered);
+}
