@@ -16,6 +16,9 @@ pub mod sorted_list;
 /// let names = tickwright_core::for_each_family!(names []);
 /// assert!(names.contains(&"list"));
 /// ```
+///
+/// It needs the feature `alloc`, as some of the structures do.
+#[cfg(feature = "alloc")]
 #[macro_export]
 macro_rules! for_each_family {
     ($callback:ident [$($args:tt)*]) => {
