@@ -1,8 +1,9 @@
 //! Memory runs out at each allocation in turn: the value comes back, the queue is what it was, and later it goes on.
 #![cfg(feature = "alloc")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
+use std::alloc::System;
 
 use tickwright_core::{Family, HookQueue, Reject, SlabQueue, Timer, TimerQueue, for_each_family};
 
@@ -26,7 +27,7 @@ fn granted() -> bool {
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise, passed on.
-        if granted() { unsafe { System.alloc(layout) } } else { std::ptr::null_mut() }
+        if granted() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -36,7 +37,7 @@ unsafe impl GlobalAlloc for Failing {
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise, passed on.
-        if granted() { unsafe { System.realloc(at, layout, size) } } else { std::ptr::null_mut() }
+        if granted() { unsafe { System.realloc(at, layout, size) } } else { core::ptr::null_mut() }
     }
 }
 

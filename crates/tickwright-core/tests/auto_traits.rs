@@ -1,5 +1,6 @@
 //! Which types may cross threads, be moved, be named in constants. What must *not* is shown by `compile_fail` examples
 //! in the documentation; the negative asserts here hold where an example would be too coarse.
+#![cfg(feature = "alloc")] // the list of families names growing heaps
 
 use core::cell::Cell;
 use core::marker::PhantomPinned;
@@ -51,7 +52,6 @@ macro_rules! suite {
         auto!(HookQueue<'static, F, Rc<u32>>:    false false true);
         auto!(HookQueue<'static, F, PhantomPinned>: true true true);
 
-        #[cfg(feature = "alloc")]
         const _: () = {
             use tickwright_core::SlabQueue;
             auto!(SlabQueue<F, u32>:             true  true  true);

@@ -1,6 +1,7 @@
 //! What hook storage detects and what it leaves behind, on every family.
+#![cfg(feature = "alloc")] // the list of families names growing heaps
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
 
@@ -87,7 +88,7 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
     for timer in &timers {
         queue.insert(1, timer).unwrap();
     }
-    std::mem::forget(queue);
+    core::mem::forget(queue);
     let mut next = Queue::new();
     for timer in &timers {
         assert!(timer.is_linked());
@@ -127,14 +128,11 @@ fn a_pinned_node_lives_its_life<F: Family>() {
         // SAFETY: no reference that a queue hands out is used after the vector has freed the timers.
         let (key, _) = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
         assert_eq!(key.value, timer.value);
-        // SAFETY: as above; both are refused.
-        let refused = unsafe {
-            (
-                queue.insert_pinned(1, timer.as_ref()).unwrap_err(),
-                other.insert_pinned(1, timer.as_ref()).unwrap_err(),
-            )
-        };
-        assert_eq!(refused, (Reject::AlreadyLinked, Reject::WrongQueue));
+        // SAFETY: as above; it is refused.
+        let twice = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap_err();
+        // SAFETY: as above; it is refused.
+        let elsewhere = unsafe { other.insert_pinned(1, timer.as_ref()) }.unwrap_err();
+        assert_eq!((twice, elsewhere), (Reject::AlreadyLinked, Reject::WrongQueue));
     }
     assert_eq!(queue.check(), Ok(()));
     let removed = queue.second().unwrap().key;
@@ -225,7 +223,8 @@ fn a_queue_moves_between_threads<F: Family>() {
 
 /// What a panic in a sink, a re-arm closure or a drop leaves behind passes `check()`.
 fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
     let timers: [Timer<F, u32>; 4] = core::array::from_fn(|at| Timer::new(at as u32));
     let mut queue = Queue::new();
     for timer in &timers {

@@ -25,15 +25,15 @@ fn child() {
     let _ = unsafe { queue.insert_pinned(10, timer.as_ref()) }.unwrap();
     match case.as_str() {
         "dropped" => drop(timer),
-        "caught" => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(timer)))),
+        "caught" => drop(std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drop(timer)))),
         "unwinding" => {
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _ = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
                 let _dropped_by_the_panic = timer;
                 panic!("first");
             }));
         }
         "forgotten" => {
-            std::mem::forget(queue);
+            core::mem::forget(queue);
             drop(timer);
         }
         "control" => {

@@ -1,7 +1,7 @@
 //! What slab storage promises beyond the order of its timers, on every family.
 #![cfg(feature = "alloc")]
 
-use std::cell::Cell;
+use core::cell::Cell;
 use std::rc::Rc;
 
 use tickwright_core::{Family, Key, KeyError, Reject, SlabQueue, TimerQueue, for_each_family};
@@ -28,7 +28,7 @@ fn keys_are_stale_for_ever<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut gone = vec![keys[2]];
     queue.remove(keys[2]).unwrap();
-    gone.extend(std::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
+    gone.extend(core::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
     let rounds = if cfg!(miri) { 10 } else { 500 };
     for round in 0..rounds {
         let (key, _) = queue.insert(round, round).unwrap();
@@ -172,7 +172,8 @@ impl Drop for Bomb {
 }
 
 fn clear_survives_a_panicking_drop<F: Family>() {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
     let dropped = Rc::new(Cell::new(0));
     let mut queue = SlabQueue::<F, Bomb>::new();
     let keys: Vec<_> = (0..5)
@@ -193,7 +194,8 @@ fn clear_survives_a_panicking_drop<F: Family>() {
 }
 
 fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use core::panic::AssertUnwindSafe;
+    use std::panic::{catch_unwind, resume_unwind};
     let (mut queue, _) = filled::<F>();
     let rearm =
         catch_unwind(AssertUnwindSafe(|| queue.pop_and_reinsert(9, |_, _| resume_unwind(Box::new(())))));
@@ -241,7 +243,7 @@ fn iteration_in_order_is_the_order_of_delivery() {
     let (mut queue, _) = filled::<tickwright_core::SortedList>();
     let listed: Vec<_> = queue.iter().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
     let delivered: Vec<_> =
-        std::iter::from_fn(|| queue.pop_expired(u64::MAX)).map(|t| (t.key, t.expiry, t.value)).collect();
+        core::iter::from_fn(|| queue.pop_expired(u64::MAX)).map(|t| (t.key, t.expiry, t.value)).collect();
     // All are overdue at the pop, but each keeps the expiry of its insert.
     assert_eq!(listed, delivered);
 }

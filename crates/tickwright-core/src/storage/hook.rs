@@ -311,6 +311,48 @@ impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
 /// drop(timer);
 /// queue.pop_expired(1);
 /// ```
+///
+/// nor move:
+///
+/// ```compile_fail,E0505
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+///
+/// let timer = Timer::new(());
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let _ = queue.insert(1, &timer);
+/// let elsewhere = Box::new(timer);
+/// queue.pop_expired(1);
+/// ```
+///
+/// nor be declared after its queue, which would be dropped first:
+///
+/// ```compile_fail,E0597
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+///
+/// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
+/// let timer = Timer::new(());
+/// let _ = queue.insert(1, &timer);
+/// ```
+///
+/// A queue hands out shared references to its timers, so it crosses threads only where they may be shared:
+///
+/// ```compile_fail,E0277
+/// use core::cell::Cell;
+/// use tickwright_core::{HookQueue, SortedList};
+///
+/// fn send<Q: Send>(_: Q) {}
+/// send(HookQueue::<'static, SortedList, Cell<u32>>::new());
+/// ```
+///
+/// A timer is `!Unpin`: pinning takes `Box::pin`, `pin!` or a static.
+///
+/// ```compile_fail,E0277
+/// use core::pin::Pin;
+/// use tickwright_core::{SortedList, Timer};
+///
+/// let timer: Timer<SortedList, ()> = Timer::new(());
+/// let _ = Pin::new(&timer);
+/// ```
 pub struct HookQueue<'a, F: Family, T> {
     order: F::Of<HookPtr<F>>,
     nodes: HookNodes<F>,
