@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The core library's tests under AddressSanitizer (use after free, overrun), on stock stable Rust; where valgrind is installed,
+# the hook tests run under it as well (uninitialised reads).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+host="$(rustc -vV | sed -n 's/^host: //p')"
+case "$host" in
+    x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu) ;;
+    *)
+        echo "asan: skipped: no sanitizer for $host"
+        exit 0
+        ;;
+esac
+target="${CARGO_TARGET_DIR:-target}"
+# Its own directory: everything is built anew with the sanitizer.
+RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR="$target/asan" \
+    cargo test -q -p tickwright-core --target "$host" --lib --tests -- "$@"
+if command -v valgrind >/dev/null; then
+    cargo test -q -p tickwright-core --test hook --no-run
+    binary="$(cargo test -q -p tickwright-core --test hook --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)"
+    valgrind -q --error-exitcode=99 "$binary" --test-threads=1
+else
+    echo "asan: valgrind skipped: not installed"
+fi

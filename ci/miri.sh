@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The core library's tests under Miri, which finds undefined behaviour: both aliasing models, strict provenance.
+# Arguments are passed to the test binaries: `ci/miri.sh hook` runs what has "hook" in its name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! cargo +nightly miri --version >/dev/null 2>&1; then
+    echo "miri: skipped: the component is not installed (rustup +nightly component add miri)"
+    exit 0
+fi
+common="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-isolation"
+for model in "" "-Zmiri-tree-borrows"; do
+    echo "miri: ${model:-stacked borrows}"
+    MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright-core --lib --tests -- "$@"
+done

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Proves that the core library needs neither std nor alloc: builds it with plain rustc, links a program without them and runs it.
+# Then proves that the proof can fail: the same program must not build over a core that pulls either of them in.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+out="${CARGO_TARGET_DIR:-target}/no_std"
+core_src=crates/tickwright-core/src
+flags=(--edition 2024 -C panic=abort -C opt-level=2 --cap-lints allow)
+rm -rf "$out"
+mkdir -p "$out"
+
+# core_lib DIR SOURCE [FLAG...]: the core library as an rlib in DIR.
+core_lib() {
+    local dir="$1" src="$2"
+    shift 2
+    mkdir -p "$dir"
+    rustc "${flags[@]}" --crate-name tickwright_core --crate-type rlib --out-dir "$dir" "$@" "$src/lib.rs"
+}
+
+# program DIR [FLAG...]: the freestanding program over the core library in DIR.
+program() {
+    local dir="$1"
+    shift
+    rustc "${flags[@]}" --extern "tickwright_core=$dir/libtickwright_core.rlib" -o "$dir/freestanding" "$@" \
+        ci/no_std/freestanding.rs
+}
+
+start=()
+case "$(rustc -vV | sed -n 's/^host: //p')" in
+    x86_64-*-linux-gnu) start=(--cfg freestanding_start -C link-arg=-nostdlib -C link-arg=-nostartfiles
+        -C link-arg=-static -C relocation-model=static -C target-feature=+crt-static) ;;
+    *) echo "no_std: no start code for this host: the program is linked with the C library's" ;;
+esac
+
+echo "no_std: core without std and alloc, linked and run"
+core_lib "$out/plain" "$core_src"
+program "$out/plain" "${start[@]}"
+"$out/plain/freestanding"
+
+echo "no_std: the same without compare-exchange (compiled; a queue then needs an identity from its owner)"
+core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
+
+echo "no_std: control: over a core with alloc the program must not link (it has no allocator)"
+core_lib "$out/alloc" "$core_src" --cfg 'feature="alloc"'
+if program "$out/alloc" "${start[@]}" 2>"$out/alloc.log"; then
+    echo "no_std: FAILED: the proof does not notice alloc" >&2
+    exit 1
+fi
+grep -q 'no global memory allocator' "$out/alloc.log" || { cat "$out/alloc.log" >&2; exit 1; }
+
+echo "no_std: control: over a core with std the program must not build (two panic handlers)"
+cp -r "$core_src" "$out/std_src"
+echo 'extern crate std;' >>"$out/std_src/lib.rs"
+core_lib "$out/std" "$out/std_src"
+if program "$out/std" "${start[@]}" 2>"$out/std.log"; then
+    echo "no_std: FAILED: the proof does not notice std" >&2
+    exit 1
+fi
+grep -q 'panic_impl' "$out/std.log" || { cat "$out/std.log" >&2; exit 1; }
+
+for target in thumbv6m-none-eabi thumbv7m-none-eabi; do
+    if [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
+        echo "no_std: core for $target"
+        core_lib "$out/$target" "$core_src" --target "$target"
+        core_lib "$out/$target-alloc" "$core_src" --target "$target" --cfg 'feature="alloc"'
+    else
+        echo "no_std: skipped $target: its library is not installed (rustup target add $target)"
+    fi
+done
+echo "no_std: passed"

@@ -1,0 +1,80 @@
+//! Runs a queue with no standard library, no allocator and, where the target is known, no C library under it: if the
+//! core library pulled any of them in, this would not link. The exit code is 0 when the timers came in order.
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use tickwright_core::{Advance, BoundedHeap, Family, HookQueue, Reject, SortedList, Timer, TimerQueue};
+
+const MANY: usize = 16;
+
+static HEAP_NODES: [Timer<BoundedHeap<4, MANY>, u32>; MANY] = [const { Timer::new(0) }; MANY];
+static mut HEAP: HookQueue<'static, BoundedHeap<4, MANY>, u32> = HookQueue::new();
+static LIST_NODES: [Timer<SortedList, u32>; MANY] = [const { Timer::new(0) }; MANY];
+static mut LIST: HookQueue<'static, SortedList, u32> = HookQueue::new();
+
+/// Fills the queue, re-arms, removes and drains; whether all came out in order.
+fn works<F: Family>(queue: &mut HookQueue<'static, F, u32>, nodes: &'static [Timer<F, u32>; MANY]) -> Result<bool, Reject> {
+    for (node, at) in nodes.iter().zip(0u64..) {
+        queue.insert(at * 7 % 13, node)?;
+    }
+    let refused = matches!(queue.insert(1, &nodes[0]), Err(rejected) if rejected.reason == Reject::AlreadyLinked);
+    let rearmed = queue.pop_and_reinsert(0, |expiry, _| expiry + 5).is_some();
+    let removed = queue.second().is_some_and(|second| queue.remove(second.key).is_ok());
+    let mut last = 0;
+    let mut ordered = true;
+    let Advance { delivered, complete, .. } = queue.advance(u64::MAX, usize::MAX, |expired| {
+        ordered &= expired.expiry >= last;
+        last = expired.expiry;
+    });
+    let whole = queue.check().is_ok() && queue.is_empty();
+    Ok(refused && rearmed && removed && ordered && complete && whole && delivered == MANY - 1)
+}
+
+fn run() -> u8 {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::AcqRel) {
+        return 3;
+    }
+    // SAFETY: `TAKEN` lets one caller through, once; nothing else names the two statics.
+    let heap = unsafe { &mut *(&raw mut HEAP) };
+    // SAFETY: as above.
+    let list = unsafe { &mut *(&raw mut LIST) };
+    match (works(heap, &HEAP_NODES), works(list, &LIST_NODES)) {
+        (Ok(true), Ok(true)) => 0,
+        (Ok(_), Ok(_)) => 1,
+        _ => 2,
+    }
+}
+
+/// Where the process begins: the kernel jumps here, no C runtime has run.
+#[cfg(all(target_os = "linux", target_arch = "x86_64", freestanding_start))]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn _start() -> ! {
+    core::arch::naked_asm!("xor ebp, ebp", "and rsp, -16", "call {run}", "mov edi, eax", "mov eax, 60", "syscall", "ud2", run = sym run_c)
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", freestanding_start))]
+extern "C" fn run_c() -> i32 {
+    i32::from(run())
+}
+
+/// Elsewhere the C library's start-up code calls this.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", freestanding_start)))]
+#[unsafe(no_mangle)]
+extern "C" fn main() -> i32 {
+    i32::from(run())
+}
+
+/// The prebuilt core names it in its unwind tables; with `panic=abort` nothing calls it.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,45 @@
+//! Queue and nodes are statics: no allocator, no set-up code, no lifetime to think of.
+//!
+//! `cargo run --example statics --no-default-features` builds the library without `alloc`. The example itself takes `std` for
+//! `println!` and for a lock; on bare metal the lock is whatever masks the timer interrupt (`ci/no_std/freestanding.rs` runs
+//! the same idea with no library under it).
+
+use std::sync::{Mutex, PoisonError};
+
+use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer, TimerQueue};
+
+/// A 4-ary heap whose buffer for eight timers lies in the queue itself.
+type Heap = BoundedHeap<4, 8>;
+
+/// What the program does when a timer fires.
+struct Task {
+    name: &'static str,
+    period: Tick,
+}
+
+static BLINK: Timer<Heap, Task> = Timer::new(Task { name: "blink", period: 40 });
+static SENSE: Timer<Heap, Task> = Timer::new(Task { name: "sense", period: 100 });
+static SLEEP: Timer<Heap, Task> = Timer::new(Task { name: "sleep", period: 0 });
+
+static QUEUE: Mutex<HookQueue<'static, Heap, Task>> = Mutex::new(HookQueue::new());
+
+fn main() -> Result<(), Reject> {
+    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.insert(0, &BLINK)?;
+    queue.insert(0, &SENSE)?;
+    queue.insert(150, &SLEEP)?;
+
+    // The clock of a real program would be a counter; the alarm would be set for `next_wake`.
+    while let Some(now) = queue.next_wake() {
+        let Some(head) = queue.peek() else { break };
+        let Task { name, period } = head.key.get().value;
+        println!("{now:4}  {name}");
+        if period > 0 {
+            // Re-armed on its grid in one step; nothing is freed, nothing can fail.
+            queue.pop_and_reinsert(now, |expiry, timer| expiry.saturating_add(timer.value.period));
+        } else {
+            queue.clear();
+        }
+    }
+    Ok(())
+}
