@@ -13,11 +13,10 @@ case "$host" in
         ;;
 esac
 target="${CARGO_TARGET_DIR:-target}"
-# Its own directory: everything is built anew with the sanitizer.
-RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR="$target/asan" \
+# Its own directory: everything is built anew with the sanitizer. Leaks are not looked for: forgotten queues are tested.
+ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR="$target/asan" \
     cargo test -q -p tickwright-core --target "$host" --lib --tests -- "$@"
 if command -v valgrind >/dev/null; then
-    cargo test -q -p tickwright-core --test hook --no-run
     binary="$(cargo test -q -p tickwright-core --test hook --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)"
     valgrind -q --error-exitcode=99 "$binary" --test-threads=1

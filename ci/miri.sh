@@ -9,6 +9,7 @@ if ! cargo +nightly miri --version >/dev/null 2>&1; then
     exit 0
 fi
 common="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-isolation"
+common+=" -Zmiri-ignore-leaks" # forgotten queues are tested
 for model in "" "-Zmiri-tree-borrows"; do
     echo "miri: ${model:-stacked borrows}"
     MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright-core --lib --tests -- "$@"

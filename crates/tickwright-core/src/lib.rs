@@ -34,3 +34,8 @@ pub use storage::{
     Family,
     hook::{HookQueue, Timer, TimerRef},
 };
+
+/// The examples of the README are tests.
+#[cfg(all(doctest, feature = "alloc"))]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
