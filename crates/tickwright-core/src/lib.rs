@@ -25,7 +25,12 @@ pub use contract::{
 #[doc(inline)]
 pub use family::dary_heap::DaryHeap;
 #[doc(inline)]
-pub use family::{dary_heap::BoundedHeap, sorted_list::SortedList};
+pub use family::{
+    avl::AvlTree,
+    dary_heap::BoundedHeap,
+    red_black::{RbTree, RbTreeCached},
+    sorted_list::SortedList,
+};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use storage::slab::{Key, SlabQueue};

@@ -3,8 +3,14 @@
 //!
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
 
+pub mod avl;
+mod bst;
 pub mod dary_heap;
+pub mod red_black;
 pub mod sorted_list;
+#[cfg(all(test, feature = "alloc"))]
+mod testing;
+mod timer_tree;
 
 /// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
 /// its identifier (the family's `ID`) and its family type.
@@ -26,6 +32,9 @@ macro_rules! for_each_family {
             "list" => $crate::SortedList;
             "heap2" => $crate::DaryHeap<2>;
             "heap4" => $crate::DaryHeap<4>;
+            "rb" => $crate::RbTree;
+            "rb-cached" => $crate::RbTreeCached;
+            "avl" => $crate::AvlTree;
         }
     };
 }

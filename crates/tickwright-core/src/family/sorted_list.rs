@@ -193,3 +193,6 @@ impl<P: Handle> Ordered<P> for List<P> {
         nodes.record(p).next
     }
 }
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests;

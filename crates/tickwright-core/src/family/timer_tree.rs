@@ -1,0 +1,213 @@
+//! A search tree in order of expiry, with any [`Balance`], with or without a cached head.
+//!
+//! [`red_black`](super::red_black) and [`avl`](super::avl) document the structures that it makes.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::bst::{self, Balance, Left, Linked, Links, Side};
+use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
+
+/// What a node of a timer tree remembers.
+pub struct TreeRecord<P, B: Balance> {
+    pub(super) expiry: Tick,
+    pub(super) links: Links<P, B::Mark>,
+}
+
+impl<P: Handle, B: Balance> fmt::Debug for TreeRecord<P, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeRecord").field("expiry", &self.expiry).field("links", &self.links).finish()
+    }
+}
+
+impl<P: Handle, B: Balance> Record<P> for TreeRecord<P, B> {
+    const IDLE: Self = Self { expiry: 0, links: Links::leaf(None, B::LEAF) };
+
+    fn vacant(next: Option<P>) -> Self {
+        Self { expiry: 0, links: Links::leaf(next, B::LEAF) }
+    }
+
+    fn next_vacant(&self) -> Option<P> {
+        self.links.up
+    }
+}
+
+impl<P: Handle, B: Balance> Linked<P> for TreeRecord<P, B> {
+    type Mark = B::Mark;
+
+    #[inline]
+    fn links(&self) -> &Links<P, B::Mark> {
+        &self.links
+    }
+
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links<P, B::Mark> {
+        &mut self.links
+    }
+}
+
+/// The tree over handles `P`.
+pub struct TimerTree<P, B, const CACHED: bool> {
+    pub(super) root: Option<P>,
+    /// The earliest node, when `CACHED`; else none.
+    pub(super) head: Option<P>,
+    balance: PhantomData<fn() -> B>,
+}
+
+impl<P: Handle, B, const CACHED: bool> fmt::Debug for TimerTree<P, B, CACHED> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimerTree").field("root", &self.root).field("head", &self.head).finish()
+    }
+}
+
+/// Where a node with this expiry belongs: the parent and the side. Also whether it is before all that are there.
+#[inline]
+fn place<P: Handle, B: Balance, N: Nodes<P, TreeRecord<P, B>>>(
+    nodes: &N,
+    root: P,
+    expiry: Tick,
+) -> (P, Side, bool) {
+    let mut at = root;
+    let mut first = true;
+    // All nodes that are not below `at` are either earlier or equal and before the place, or later and behind it.
+    loop {
+        let record = nodes.record(at);
+        let side = Side::right_when(expiry >= record.expiry);
+        first &= side == Left;
+        match record.links.at(side) {
+            Some(child) => at = child,
+            None => return (at, side, first),
+        }
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that are linked;
+// 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children and the root, the
+// head moves on when it was the node, `clear` forgets root and head; 3. no user code is called at all, and a `Balance` is this
+// crate's; 4. it holds handles, ticks and marks only.
+unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
+    type Record = TreeRecord<P, B>;
+    const NEW: Self = Self { root: None, head: None, balance: PhantomData };
+    const ORDER: Order = Order::Exact;
+
+    #[inline]
+    fn insert<N: Nodes<P, Self::Record>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        let (parent, side, first) = match (self.root, self.head) {
+            (None, _) => (None, Left, true),
+            // A new head hangs on the left of the old one, which has no left child: no way down from the root.
+            (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
+            (Some(root), _) => {
+                let (parent, side, first) = place(nodes, root, expiry);
+                (Some(parent), side, !CACHED && first)
+            }
+        };
+        *nodes.record_mut(p) = TreeRecord { expiry, links: Links::leaf(parent, B::LEAF) };
+        bst::hang(&mut self.root, nodes, parent, side, Some(p));
+        if CACHED && first {
+            self.head = Some(p);
+        }
+        B::linked(&mut self.root, nodes, p, parent);
+        HeadChange::when(first)
+    }
+
+    #[inline]
+    fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+        let first = if CACHED { self.head == Some(p) } else { bst::is_first(nodes, p) };
+        if CACHED && first {
+            self.head = bst::next(nodes, p);
+        }
+        let gap = bst::unlink(&mut self.root, nodes, p);
+        B::unlinked(&mut self.root, nodes, gap);
+        HeadChange::when(first)
+    }
+
+    #[inline]
+    fn head<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+        if CACHED { self.head } else { self.root.map(|root| bst::outermost(nodes, root, Left)) }
+    }
+
+    #[inline]
+    fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+        bst::next(nodes, self.head(nodes)?)
+    }
+
+    #[inline]
+    fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn pop<N: Nodes<P, Self::Record>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        if *budget == 0 {
+            return None;
+        }
+        let p = self.head(nodes)?;
+        let expiry = nodes.record(p).expiry;
+        if expiry > now {
+            return None;
+        }
+        let gap = bst::unlink_first(&mut self.root, nodes, p);
+        if CACHED {
+            // Beside a missing left child, balance leaves room for a single node: it is the next one, or else the parent is.
+            self.head = gap.child.or(gap.parent);
+        }
+        B::unlinked(&mut self.root, nodes, gap);
+        Some(Popped { handle: p, deadline: expiry, expiry })
+    }
+
+    fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+        let mut at = self.head(nodes);
+        while let Some(p) = at {
+            visit(p);
+            at = bst::next(nodes, p);
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::NEW;
+    }
+
+    fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+        let mut first = None;
+        let mut earliest = 0;
+        let in_order = |p| {
+            let expiry = nodes.record(p).expiry;
+            first = first.or(Some(p));
+            if expiry < earliest {
+                return Err(Violation::Order);
+            }
+            earliest = expiry;
+            Ok(())
+        };
+        let shape = bst::check::<P, Self::Record, N, B>(self.root, nodes, len, in_order);
+        let expected = if CACHED { first } else { None };
+        match shape {
+            // The head is only known when all links are right.
+            Ok(()) if self.head != expected => Err(Violation::Head),
+            shape => shape,
+        }
+    }
+}
+
+impl<P: Handle, B: Balance, const CACHED: bool> Ordered<P> for TimerTree<P, B, CACHED> {
+    #[inline]
+    fn next<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<P> {
+        bst::next(nodes, p)
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+pub(super) mod tests;
