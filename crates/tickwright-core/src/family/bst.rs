@@ -46,9 +46,10 @@ impl Side {
 
 /// The neighbours of a node, and what the balance remembers of it.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Links<P, M> {
-    pub(super) up: Option<P>,
     pub(super) child: [Option<P>; 2],
+    pub(super) up: Option<P>,
     pub(super) mark: M,
 }
 
@@ -218,7 +219,7 @@ pub(super) fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P)
     true
 }
 
-/// Moves `down` to `side`, and its other child into its place. Without such a child nothing happens.
+/// Moves `down` to `side`, and `rise`, its child on the other one, into its place.
 ///
 /// ```text
 ///        down                  rise
@@ -232,18 +233,17 @@ pub(super) fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
     nodes: &mut N,
     down: P,
+    rise: P,
     side: Side,
 ) {
-    let other = side.other();
-    let &Links { up, child, .. } = links(nodes, down);
-    let Some(rise) = child[other as usize] else { return };
+    let up = links(nodes, down).up;
     let links_rise = links_mut(nodes, rise);
     let inner = links_rise.at(side);
     links_rise.up = up;
     links_rise.set(side, Some(down));
     let links_down = links_mut(nodes, down);
     links_down.up = Some(rise);
-    links_down.set(other, inner);
+    links_down.set(side.other(), inner);
     if let Some(inner) = inner {
         links_mut(nodes, inner).up = Some(down);
     }

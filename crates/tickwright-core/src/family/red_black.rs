@@ -1,4 +1,63 @@
-//! DOCS
+//! A red-black tree, with and without a cached head.
+//!
+//! # Invariants
+//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up` ([`Violation::BackLink`],
+//!    [`Violation::Head`] for the root). So many nodes are reachable as are pending ([`Violation::Count`]).
+//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in the order of their arrival,
+//!    since an insert goes right of them and rotations keep the order.
+//! 3. The root is black, and no red node has a red child ([`Violation::RedRed`]).
+//! 4. From any node, each path down to a missing child passes the same number of black nodes
+//!    ([`Violation::BlackHeight`]).
+//! 5. A cached head is the leftmost node; without caching the field stays empty ([`Violation::Head`]).
+//!
+//! By 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
+//!
+//! # Layout
+//! ```text
+//!   record (slab, 24 bytes): [ expiry 8 | left 4 | right 4 | up 4 | colour 1 | unused 3 ]
+//!
+//!              root
+//!               |
+//!              (30)            upper links omitted; [ ] is red, ( ) black
+//!             /    \
+//!   head   [12]    (40)        insert(12): right of the equal 12
+//!     |    /  \       \        insert(5):  cached: 5 < 10, left of the head without a way down
+//!     +->(10)  (12)   [97]
+//! ```
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(log n) | O(log n) down, O(1) links | one or two per level, 2 to 6 written |
+//! | insert as the new head, cached | O(log n) | O(1) | 2 to 4 |
+//! | remove | O(log n), at most 3 rotations | O(1) links | 3 to 8 |
+//! | reschedule | O(log n) | O(log n) | as remove + insert |
+//! | peek, next_expiry, next_wake | O(log n), cached O(1) | the same | one per level, cached 1 |
+//! | second | O(log n), cached O(1) | the same | one or two more than peek |
+//! | pop | O(log n) | O(log n), cached O(1) | one per level, cached 3 to 6 |
+//! | advance, k expired | O(k log n) | as k pops | as k pops |
+//!
+//! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report costs nothing when the head is
+//! cached; without, an insert notes whether it only went left, and a remove climbs until it is a right child.
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (64-bit). It never allocates.
+//!
+//! # Choose when
+//! - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key is cheap;
+//! - nodes must live in the caller's own structs, nothing may allocate, and no operation may take O(n);
+//! - `peek` runs far more often than `insert`: take the cached head. It costs one word per queue.
+//!
+//! # Avoid when
+//! - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer together;
+//! - some ten are pending at most: a sorted list needs no rebalancing;
+//! - lateness within a bucket is allowed: a wheel has no levels to walk down.
+//!
+//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, 2 log2(n + 1) nodes, and no more.
+//!
+//! # References
+//! Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the cases. Xenomai's timer
+//! queue (red-black with a head pointer), Linux `timerqueue` (cached leftmost); HelenOS `odict`.
+
 use super::bst::{self, Balance, Gap, Linked, Links, Side};
 use super::timer_tree::{TimerTree, TreeRecord};
 use crate::contract::Violation;
@@ -40,11 +99,6 @@ pub struct RedBlack;
 const _: () = assert!(size_of::<TreeRecord<core::num::NonZeroU32, RedBlack>>() == 24);
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<TreeRecord<core::ptr::NonNull<()>, RedBlack>>() == 40);
-
-#[inline]
-fn is_red<P: Handle, R: Linked<P, Mark = Colour>, N: Nodes<P, R>>(nodes: &N, p: Option<P>) -> bool {
-    p.is_some_and(|p| bst::links(nodes, p).mark == Red)
-}
 
 #[inline]
 fn paint<P: Handle, R: Linked<P, Mark = Colour>, N: Nodes<P, R>>(nodes: &mut N, p: P, colour: Colour) {
@@ -148,10 +202,10 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Colour>, N: Nodes<P, R>>(
             continue;
         }
         if bst::links(nodes, parent).at(side) != Some(node) {
-            bst::rotate(root, nodes, parent, side);
+            bst::rotate(root, nodes, parent, node, side);
             parent = node;
         }
-        bst::rotate(root, nodes, grand, side.other());
+        bst::rotate(root, nodes, grand, parent, side.other());
         paint(nodes, parent, Black);
         return paint(nodes, grand, Red);
     }
@@ -192,39 +246,35 @@ fn refill<P: Handle, R: Linked<P, Mark = Colour>, N: Nodes<P, R>>(
         if bst::links(nodes, sibling).mark == Red {
             paint(nodes, sibling, Black);
             paint(nodes, parent, Red);
-            bst::rotate(root, nodes, parent, side);
+            bst::rotate(root, nodes, parent, sibling, side);
             let Some(nephew) = bst::links(nodes, parent).at(other) else { return };
             sibling = nephew;
         }
         let &Links { child, .. } = bst::links(nodes, sibling);
         let (inner, outer) = (child[side as usize], child[other as usize]);
-        if is_red(nodes, outer) {
-            // Case 4 as it stands.
-        } else if let Some(inner) = inner
-            && is_red(nodes, Some(inner))
-        {
-            bst::rotate(root, nodes, sibling, other);
-            paint(nodes, sibling, Red);
-            sibling = inner;
-        } else {
-            paint(nodes, sibling, Red);
-            let &Links { up, mark, .. } = bst::links(nodes, parent);
-            if mark == Red {
-                return paint(nodes, parent, Black);
+        let (rise, end) = match (inner, outer) {
+            (_, Some(outer)) if bst::links(nodes, outer).mark == Red => (sibling, outer),
+            (Some(inner), _) if bst::links(nodes, inner).mark == Red => {
+                bst::rotate(root, nodes, sibling, inner, other);
+                (inner, sibling)
             }
-            let Some(up) = up else { return };
-            side = bst::links(nodes, up).side_of(parent);
-            parent = up;
-            continue;
-        }
+            _ => {
+                paint(nodes, sibling, Red);
+                let &Links { up, mark, .. } = bst::links(nodes, parent);
+                if mark == Red {
+                    return paint(nodes, parent, Black);
+                }
+                let Some(up) = up else { return };
+                side = bst::links(nodes, up).side_of(parent);
+                parent = up;
+                continue;
+            }
+        };
         let mark = bst::links(nodes, parent).mark;
-        bst::rotate(root, nodes, parent, side);
-        paint(nodes, sibling, mark);
+        bst::rotate(root, nodes, parent, rise, side);
+        paint(nodes, rise, mark);
         paint(nodes, parent, Black);
-        if let Some(outer) = bst::links(nodes, sibling).at(other) {
-            paint(nodes, outer, Black);
-        }
-        return;
+        return paint(nodes, end, Black);
     }
 }
 

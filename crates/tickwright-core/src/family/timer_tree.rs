@@ -9,7 +9,9 @@ use super::bst::{self, Balance, Left, Linked, Links, Side};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
 
-/// What a node of a timer tree remembers.
+/// What a node of a timer tree remembers. In this order, since a search reads the expiry and a child: close together they are
+/// seldom on two cache lines.
+#[repr(C)]
 pub struct TreeRecord<P, B: Balance> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P, B::Mark>,
@@ -70,9 +72,10 @@ fn place<P: Handle, B: Balance, N: Nodes<P, TreeRecord<P, B>>>(
 ) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // All nodes that are not below `at` are either earlier or equal and before the place, or later and behind it.
+    // The place is below `at`: nodes elsewhere that come before it are not later than `expiry`, those behind it are later.
     loop {
         let record = nodes.record(at);
+        // An index instead of a branch: which way it goes cannot be predicted.
         let side = Side::right_when(expiry >= record.expiry);
         first &= side == Left;
         match record.links.at(side) {

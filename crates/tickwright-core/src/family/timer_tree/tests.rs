@@ -182,6 +182,17 @@ fn next_walks_in_order<B: Balance, const CACHED: bool>() {
     assert_eq!(subject.tree.next(&subject.nodes, order[49]), None);
 }
 
+fn removing_the_root_until_empty<B: Balance, const CACHED: bool>() {
+    for n in SIZES {
+        let mut subject = Subject::<B, CACHED>::of(n);
+        while let Some(root) = subject.tree.root {
+            subject.remove(root);
+            assert_eq!(subject.check(), Ok(()));
+        }
+        assert_eq!(subject.len, 0);
+    }
+}
+
 macro_rules! for_each_tree {
     ($($test:ident)+) => {
         mod red_black {
@@ -198,4 +209,5 @@ macro_rules! for_each_tree {
 
 for_each_tree! {
     expiries links_up links_down one_child_twice_among_equals root_and_head counts too_deep next_walks_in_order
+    removing_the_root_until_empty
 }
