@@ -1,5 +1,19 @@
 //! The conformance suite for timer queues: an op machine, an oracle that knows nothing of this project, and one named test per
 //! clause of the contract. It runs on every family in both storages, and on foreign queues through a
 //! small adapter ([`subject::Subject`]).
+//!
+//! - [`script`]: what a run asks; a decoder that makes a run of any bytes
+//! - [`oracle`]: the expected answers, in std alone
+//! - [`machine`]: runs a script on a queue and on the oracle, and compares every answer
+//! - [`clauses`]: one verdict per clause, computed; [`table`] prints them
+//! - [`ours`], [`foreign`]: adapters; [`registry`]: all of them in two lists
 
+pub mod clauses;
+pub mod foreign;
+pub mod machine;
+pub mod oracle;
+pub mod ours;
+pub mod registry;
+pub mod script;
 pub mod subject;
+pub mod table;

@@ -37,6 +37,10 @@ pub struct Advanced {
 pub struct Offers {
     /// Keys that know that they are stale.
     pub stale_keys: bool,
+    /// `pop_expired`: one timer at a time.
+    pub pop: bool,
+    /// `peek`.
+    pub peek: bool,
     /// `reschedule`.
     pub reschedule: bool,
     /// `second`.
@@ -59,12 +63,16 @@ pub struct Offers {
     pub reserve: bool,
     /// A bound that can be set.
     pub bound: bool,
+    /// The sink of an advance runs inside the queue, so that its panics are the queue's business.
+    pub sink: bool,
 }
 
 impl Offers {
     /// All of the contract.
     pub const ALL: Self = Self {
         stale_keys: true,
+        pop: true,
+        peek: true,
         reschedule: true,
         second: true,
         next_expiry: true,
@@ -76,10 +84,13 @@ impl Offers {
         check: true,
         reserve: true,
         bound: true,
+        sink: true,
     };
-    /// Insert, remove, pop and advance alone.
+    /// Insert, remove and advance alone.
     pub const NONE: Self = Self {
         stale_keys: false,
+        pop: false,
+        peek: false,
         reschedule: false,
         second: false,
         next_expiry: false,
@@ -91,6 +102,7 @@ impl Offers {
         check: false,
         reserve: false,
         bound: false,
+        sink: false,
     };
 }
 
@@ -123,17 +135,31 @@ pub trait Subject {
     fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale>;
 
     /// Moves `now` forward and takes one due timer.
-    fn pop_expired(&mut self, now: u64) -> Option<Fired>;
+    fn pop_expired(&mut self, now: u64) -> Option<Fired> {
+        let _ = now;
+        unreachable!("pop is not offered")
+    }
 
-    /// Moves `now` forward and delivers what is due, at most `budget` where that is offered.
+    /// Moves `now` forward and delivers what is due, at most `budget` where that is offered. By default by
+    /// [`tell`](Self::tell), [`pop_expired`](Self::pop_expired) and [`next_wake`](Self::next_wake).
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        let mut advanced = Advanced { complete: true, ..Advanced::default() };
-        while advanced.delivered < budget {
-            let Some(fired) = self.pop_expired(now) else { return advanced };
-            advanced.delivered += 1;
+        self.tell(now);
+        let mut delivered = 0;
+        while delivered < budget {
+            let Some(fired) = self.pop_expired(now) else {
+                return Advanced { delivered, moved: 0, complete: true };
+            };
+            delivered += 1;
             sink(fired);
         }
-        advanced
+        let complete = self.next_wake().is_none_or(|wake| wake > self.now());
+        Advanced { delivered, moved: 0, complete }
+    }
+
+    /// Moves `now` forward and does nothing else: for the default of [`advance`](Self::advance) alone.
+    fn tell(&mut self, now: u64) {
+        let _ = now;
+        unreachable!("advance is not by default")
     }
 
     /// Gives a timer another deadline; says whether the head changed.
@@ -146,7 +172,9 @@ pub trait Subject {
     }
 
     /// The timer that leaves first.
-    fn peek(&mut self) -> Option<Fired>;
+    fn peek(&mut self) -> Option<Fired> {
+        unreachable!("peek is not offered")
+    }
 
     /// The timer that leaves after the head.
     fn second(&mut self) -> Option<Fired> {
@@ -189,16 +217,15 @@ pub trait Subject {
 }
 
 /// Makes queues of one kind. An arena owns the nodes of those whose caller must.
-pub trait Make {
+pub trait Make: 'static {
     /// Memory that outlives the queue: nodes, a runtime, or nothing.
     type Arena;
     /// The queue.
-    type Subject<'a>: Subject
-    where
-        Self: 'a;
+    type Subject<'a>: Subject;
 
     /// Its name in tables, `family/storage` for ours.
-    const NAME: &'static str;
+    fn name() -> String;
+
     /// What it offers.
     const OFFERS: Offers;
     /// Whether it claims to be exact to the tick and first-in-first-out among equals.
@@ -207,7 +234,8 @@ pub trait Make {
     /// An arena for at most `inserts` inserts over the whole test.
     fn arena(inserts: usize) -> Self::Arena;
 
-    /// A fresh queue with room for `capacity` timers.
+    /// A fresh queue with room for `capacity` timers. At most one queue uses an arena at a time, and it may be
+    /// given one insert per node.
     fn make(arena: &Self::Arena, capacity: usize) -> Self::Subject<'_>;
 
     /// A fresh queue that refuses to hold more than `capacity` timers.

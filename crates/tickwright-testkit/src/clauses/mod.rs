@@ -1,0 +1,233 @@
+//! One verdict per clause of the contract, computed: the names and numbers are those of `tickwright_core::contract`.
+//!
+//! Most clauses are readings of the same transcripts ([`scripts`] run by [`transcript`]); those that need more than an op script are
+//! [`directed`]. Each function is generic over [`Make`], so that it says the same of our queues and of foreign ones.
+
+mod directed;
+mod quiet;
+mod readings;
+mod scripts;
+mod transcript;
+
+use core::fmt;
+
+use crate::clauses::transcript::{Judge, Manner, Transcript, judge, transcribe};
+use crate::script::Op;
+use crate::subject::Make;
+
+pub use directed::{
+    full_hands_the_value_back, idle_time_is_free, no_allocation_after_reserve,
+    user_code_runs_on_a_whole_queue,
+};
+
+/// What a queue does about a clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No run of the suite broke it.
+    Kept,
+    /// A run did; this is its witness.
+    Broken(String),
+    /// The queue has no operation for it.
+    NotOffered,
+    /// It needs something that this process does not have.
+    NotRun(&'static str),
+}
+
+impl Verdict {
+    /// Whether a run broke the clause.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Broken(_))
+    }
+
+    fn from_witness(witness: Option<String>) -> Self {
+        witness.map_or(Self::Kept, Self::Broken)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept => f.write_str("kept"),
+            Self::Broken(witness) => write!(f, "broken: {witness}"),
+            Self::NotOffered => f.write_str("not offered"),
+            Self::NotRun(why) => write!(f, "not run: {why}"),
+        }
+    }
+}
+
+/// What the process lends to the suite.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tools {
+    /// The number of allocations that this thread has made so far, where the allocator counts them.
+    pub allocations: Option<fn() -> u64>,
+}
+
+/// A clause for queues of one kind.
+pub struct Clause {
+    /// Its number in the contract.
+    pub number: usize,
+    /// Its name there.
+    pub name: &'static str,
+    /// Computes the verdict.
+    pub verdict: fn(&Tools) -> Verdict,
+}
+
+impl fmt::Debug for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.number, self.name)
+    }
+}
+
+macro_rules! clauses {
+    ($($number:literal $name:ident)+) => {
+        /// The names of all clauses, in the order of their numbers.
+        pub const NAMES: [&str; 21] = [$(stringify!($name)),+];
+
+        /// All clauses for queues of one kind, in the order of their numbers.
+        #[must_use]
+        pub fn all<M: Make>() -> [Clause; 21] {
+            [$(Clause { number: $number, name: stringify!($name), verdict: $name::<M> }),+]
+        }
+    };
+}
+
+clauses! {
+    1 never_early
+    2 none_lost_none_twice
+    3 order
+    4 reschedule_is_remove_and_insert
+    5 now_is_monotone
+    6 past_deadlines_are_legal
+    7 every_deadline_is_ordinary
+    8 next_expiry_is_exact
+    9 next_wake_is_a_lower_bound
+    10 head_change_is_reported
+    11 stale_keys_stay_stale
+    12 no_allocation_after_reserve
+    13 full_hands_the_value_back
+    14 check_verifies_every_invariant
+    15 idle_time_is_free
+    16 budget_bounds_an_advance
+    17 user_code_runs_on_a_whole_queue
+    18 second_is_the_next_after_the_head
+    19 pop_and_reinsert_is_pop_then_insert
+    20 len_counts_what_is_pending
+    21 clear_empties
+}
+
+/// Which scripts a clause is judged by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All of them.
+    All,
+    /// All of them, and dead keys are used again.
+    DeadKeys,
+    /// Those that are about far deadlines and clocks.
+    Edges,
+}
+
+/// Runs the scripts one after the other until one of them breaks the clause.
+fn read<M: Make>(scope: Scope, by: Judge, at_the_end: fn(&Transcript) -> Option<String>) -> Verdict {
+    let manner =
+        Manner { reach: directed::reach::<M>(), dead_keys: scope == Scope::DeadKeys, clamped: false };
+    first(scope, |title, script| {
+        let transcript = transcribe::<M>(title, script, manner);
+        judge(&transcript, by).or_else(|| at_the_end(&transcript))
+    })
+}
+
+/// The verdict of the first script that `witness` finds something in.
+fn first(scope: Scope, witness: impl Fn(&str, &[Op]) -> Option<String>) -> Verdict {
+    let plain = || {
+        if scope == Scope::Edges {
+            scripts::horizons()
+        } else {
+            [scripts::singles(), scripts::cases()].concat()
+        }
+    };
+    let random = || match scope {
+        Scope::Edges => scripts::sweeps(),
+        _ => [scripts::breezes(), scripts::sweeps(), scripts::storms()].concat(),
+    };
+    let all: [&dyn Fn() -> Vec<scripts::Named>; 2] = [&plain, &random];
+    let found = all.iter().flat_map(|scripts| scripts()).find_map(|(title, script)| witness(&title, &script));
+    Verdict::from_witness(found)
+}
+
+fn nothing(_: &Transcript) -> Option<String> {
+    None
+}
+
+/// Clauses that are one reading of the transcripts.
+macro_rules! readings {
+    ($($(#[$doc:meta])* $name:ident, $scope:ident $(, end $end:ident)? $(, if $offer:ident)?;)+) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name<M: Make>(_: &Tools) -> Verdict {
+            $(if !M::OFFERS.$offer {
+                return Verdict::NotOffered;
+            })?
+            let end: fn(&Transcript) -> Option<String> = nothing;
+            $(let _ = end; let end = readings::$end;)?
+            read::<M>(Scope::$scope, readings::$name, end)
+        }
+    )+};
+}
+
+readings! {
+    /// A timer leaves only when `now >= deadline`.
+    never_early, All;
+    /// Each inserted timer is delivered or removed exactly once.
+    none_lost_none_twice, All, end lost;
+    /// Delivery by (expiry, arrival), each at its expiry; `peek` shows the first.
+    order, All;
+    /// A rescheduled timer keeps its key and goes behind its equals.
+    reschedule_is_remove_and_insert, All, if reschedule;
+    /// A deadline that has come leaves at the next pop.
+    past_deadlines_are_legal, All;
+    /// Clocks and deadlines at every power of two, and nothing panics.
+    every_deadline_is_ordinary, Edges, end panicked;
+    /// `next_expiry()` is the expiry of the head.
+    next_expiry_is_exact, All, if next_expiry;
+    /// No missed wake, no busy spin.
+    next_wake_is_a_lower_bound, All, if next_wake;
+    /// The wake never changes without a report.
+    head_change_is_reported, All, if head_change;
+    /// Dead keys are refused, by every operation, for ever.
+    stale_keys_stay_stale, DeadKeys, end panicked_over_a_dead_key, if stale_keys;
+    /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each structure.)
+    check_verifies_every_invariant, All, if check;
+    /// At most `budget` timers, the rest in order and announced.
+    budget_bounds_an_advance, All, if budget;
+    /// The head is taken, its key stays valid, and it goes behind its equals.
+    pop_and_reinsert_is_pop_then_insert, All, if rearm;
+    /// `len()` after every operation.
+    len_counts_what_is_pending, All;
+    /// Nothing of what was cleared comes back, and `now()` stays.
+    clear_empties, DeadKeys, if clear;
+}
+
+/// A smaller `now` is clamped: what leaves, and when, is as if it had been.
+#[must_use]
+pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
+    let plain = Manner { reach: directed::reach::<M>(), dead_keys: false, clamped: false };
+    let clamped = Manner { clamped: true, ..plain };
+    first(Scope::All, |title, script| {
+        let transcript = transcribe::<M>(title, script, plain);
+        judge(&transcript, readings::now_is_monotone)
+            .or_else(|| readings::clamping_matters(&transcript, &transcribe::<M>(title, script, clamped)))
+    })
+}
+
+/// `second()` is the next in order, and what `peek()` says once the head is removed.
+#[must_use]
+pub fn second_is_the_next_after_the_head<M: Make>(_: &Tools) -> Verdict {
+    if !M::OFFERS.second {
+        return Verdict::NotOffered;
+    }
+    match Verdict::from_witness(directed::second_becomes_head::<M>()) {
+        Verdict::Kept => read::<M>(Scope::All, readings::second_in_order, nothing),
+        broken => broken,
+    }
+}

@@ -1,0 +1,470 @@
+//! Everything that a queue says during a script, and a ledger of what was asked of it.
+//!
+//! A clause is judged from the transcript alone: the ledger follows what the queue *did*, not what it should have
+//! done, so that a queue that breaks one clause is still judged fairly by the others.
+
+use crate::clauses::quiet;
+use crate::machine::{inserts, offered, pick, resolve};
+use crate::oracle::Oracle;
+use crate::script::{Op, When};
+use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
+
+/// One thing that was asked or said.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    /// The op with this number begins, with this `now` where it passes one.
+    Ask {
+        at: usize,
+        op: Op,
+        told: Option<u64>,
+        budget: Option<usize>,
+    },
+    Insert {
+        value: u32,
+        deadline: u64,
+        answer: Result<bool, Full>,
+    },
+    Remove {
+        value: u32,
+        answer: Result<(u32, bool), Stale>,
+    },
+    Reschedule {
+        value: u32,
+        deadline: u64,
+        answer: Result<bool, Stale>,
+    },
+    Deliver(Fired),
+    /// A pop or an advance is over. `all` when everything due was asked for.
+    Over {
+        all: bool,
+        answer: Option<Advanced>,
+        delivered: usize,
+    },
+    Rearm {
+        got: Option<Fired>,
+        asked: Option<u64>,
+        delay: u64,
+    },
+    Clear,
+    View(View),
+}
+
+/// What a queue shows without being changed; none for what it does not offer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub now: u64,
+    pub len: usize,
+    pub peek: Option<Option<Fired>>,
+    pub second: Option<Option<Fired>>,
+    pub next_expiry: Option<Option<u64>>,
+    pub next_wake: Option<Option<u64>>,
+    pub check: Option<Result<(), String>>,
+}
+
+/// How a transcript ends.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// With all that was asked, and everything drained.
+    Drained,
+    /// Before a step that would take the queue too long.
+    OutOfReach,
+    /// With a panic, over a dead key or in an ordinary op.
+    Panicked { dead_key: bool, message: String },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Transcript {
+    pub title: String,
+    pub entries: Vec<Entry>,
+    pub end: End,
+    /// By value: the entry with which it left for good.
+    left: Vec<Option<usize>>,
+}
+
+/// How a script is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Steps over pending timers by more than this are not taken.
+    pub reach: u64,
+    /// Whether dead keys are used. Where they name another timer, nothing else can be judged any more.
+    pub dead_keys: bool,
+    /// Whether a `now` that lies back is clamped before the queue sees it.
+    pub clamped: bool,
+}
+
+/// Runs `script` and then drains the queue.
+pub(crate) fn transcribe<M: Make>(title: &str, script: &[Op], manner: Manner) -> Transcript {
+    let mut entries = Vec::new();
+    let mut dead_key = false;
+    let arena = M::arena(inserts(script));
+    let result = quiet::catch(|| {
+        let mut drive = Drive {
+            subject: M::make(&arena, 0),
+            keys: Vec::new(),
+            ledger: Oracle::new(),
+            offers: M::OFFERS,
+            manner,
+            entries: &mut entries,
+            dead_key: &mut dead_key,
+        };
+        drive.script(script)
+    });
+    let end = match result {
+        Ok(Some(())) => End::Drained,
+        Ok(None) => End::OutOfReach,
+        Err(message) => End::Panicked { dead_key, message },
+    };
+    let mut left = vec![None; inserts(script)];
+    for (at, entry) in entries.iter().enumerate() {
+        if let Entry::Deliver(fired) = entry
+            && let Some(last) = left.get_mut(fired.value as usize)
+        {
+            *last = Some(at);
+        }
+    }
+    Transcript { title: title.into(), entries, end, left }
+}
+
+/// A queue, its keys, and the ledger that names its timers.
+struct Drive<'t, S: Subject> {
+    subject: S,
+    keys: Vec<Option<S::Key>>,
+    ledger: Oracle,
+    offers: Offers,
+    manner: Manner,
+    entries: &'t mut Vec<Entry>,
+    dead_key: &'t mut bool,
+}
+
+impl<S: Subject> Drive<'_, S> {
+    /// None when a step was out of reach.
+    fn script(&mut self, script: &[Op]) -> Option<()> {
+        self.view();
+        for (at, &op) in script.iter().enumerate() {
+            self.step(at, op)?;
+            self.view();
+        }
+        // The last one first, so that a queue with little reach gets as far as it can.
+        let last = self.ledger.in_order().last().map_or(0, |fired| fired.expiry);
+        for (extra, when) in
+            [When::At(last), When::After(1 << 19), When::At(u64::MAX)].into_iter().enumerate()
+        {
+            self.step(script.len() + extra, Op::Advance(when, usize::MAX))?;
+            self.view();
+        }
+        Some(())
+    }
+
+    fn step(&mut self, at: usize, op: Op) -> Option<()> {
+        let Some(op) = offered(op, self.offers) else { return Some(()) };
+        let told = match op {
+            Op::Pop(when) | Op::Advance(when, _) | Op::Rearm(when, _) => Some(resolve(&self.ledger, when)),
+            _ => None,
+        };
+        if told.is_some_and(|told| told.saturating_sub(self.ledger.now()) > self.manner.reach)
+            && !self.ledger.is_empty()
+        {
+            return None;
+        }
+        let budget = match op {
+            Op::Advance(_, budget) => Some(budget),
+            _ => None,
+        };
+        self.entries.push(Entry::Ask { at, op, told, budget });
+        self.ledger.tell(told.unwrap_or(0));
+        let told = told.map(|told| if self.manner.clamped { told.max(self.ledger.now()) } else { told });
+        match op {
+            Op::Insert(when) => self.insert(resolve(&self.ledger, when)),
+            Op::Remove(whom) => {
+                if let Some((value, key)) = self.key(whom) {
+                    let answer = self.subject.remove(key);
+                    self.ledger.remove(value);
+                    self.entries.push(Entry::Remove { value, answer });
+                }
+            }
+            Op::Reschedule(whom, when) => {
+                let deadline = resolve(&self.ledger, when);
+                if let Some((value, key)) = self.key(whom) {
+                    let answer = self.subject.reschedule(key, deadline);
+                    self.ledger.reschedule(value, deadline);
+                    self.entries.push(Entry::Reschedule { value, deadline, answer });
+                }
+            }
+            Op::Pop(_) => {
+                let got = self.subject.pop_expired(told?);
+                self.deliver(got);
+                self.over(got.is_none(), None, usize::from(got.is_some()));
+            }
+            Op::Advance(_, budget) => self.advance(told?, budget),
+            Op::Rearm(_, delay) => self.rearm(told?, delay),
+            Op::Clear => {
+                self.subject.clear();
+                self.ledger.clear();
+                self.entries.push(Entry::Clear);
+            }
+        }
+        *self.dead_key = false;
+        Some(())
+    }
+
+    fn key(&mut self, whom: crate::script::Whom) -> Option<(u32, S::Key)> {
+        let value = pick(&self.ledger, self.keys.len(), whom)?;
+        let key = (*self.keys.get(value as usize)?)?;
+        let live = self.ledger.expiry(value).is_some();
+        *self.dead_key = !live;
+        (live || self.offers.stale_keys && self.manner.dead_keys).then_some((value, key))
+    }
+
+    fn insert(&mut self, deadline: u64) {
+        let value = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        let answer = self.subject.insert(deadline, value);
+        if answer.is_ok() {
+            self.ledger.insert(deadline, value);
+        }
+        self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head) });
+        self.keys.push(answer.ok().map(|(key, _)| key));
+    }
+
+    fn deliver(&mut self, got: Option<Fired>) {
+        if let Some(fired) = got {
+            self.ledger.remove(fired.value);
+            self.entries.push(Entry::Deliver(fired));
+        }
+    }
+
+    fn over(&mut self, all: bool, answer: Option<Advanced>, delivered: usize) {
+        self.entries.push(Entry::Over { all, answer, delivered });
+    }
+
+    fn advance(&mut self, now: u64, budget: usize) {
+        let mut delivered = 0;
+        let (entries, ledger) = (&mut *self.entries, &mut self.ledger);
+        let answer = self.subject.advance(now, budget, &mut |fired| {
+            delivered += 1;
+            ledger.remove(fired.value);
+            entries.push(Entry::Deliver(fired));
+        });
+        self.over(budget == usize::MAX, Some(answer), delivered);
+    }
+
+    fn rearm(&mut self, now: u64, delay: u64) {
+        let mut asked = None;
+        let got = self.subject.rearm_expired(now, &mut |expiry| {
+            asked = Some(expiry);
+            expiry.saturating_add(delay)
+        });
+        if let Some(fired) = got {
+            self.ledger.reschedule(fired.value, fired.expiry.saturating_add(delay));
+        }
+        self.entries.push(Entry::Rearm { got, asked, delay });
+    }
+
+    fn view(&mut self) {
+        let Self { subject, offers, .. } = self;
+        let view = View {
+            now: subject.now(),
+            len: subject.len(),
+            peek: offers.peek.then(|| subject.peek()),
+            second: offers.second.then(|| subject.second()),
+            next_expiry: offers.next_expiry.then(|| subject.next_expiry()),
+            next_wake: offers.next_wake.then(|| subject.next_wake()),
+            check: offers.check.then(|| subject.check()),
+        };
+        self.entries.push(Entry::View(view));
+    }
+}
+
+impl Transcript {
+    /// Which timers left, and in which entry: an equal sequence is an equal event log.
+    pub(crate) fn departures(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
+            Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => Some((at, fired.value)),
+            _ => None,
+        })
+    }
+}
+
+/// How a timer came to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Insert,
+    Reschedule,
+    Rearm,
+}
+
+/// What became of a timer that is not pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    Delivered,
+    Removed,
+    Cleared,
+    Refused,
+}
+
+/// What the ledger knows of a timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fact {
+    /// The last deadline asked for.
+    pub deadline: u64,
+    /// `max(deadline, now)` then.
+    pub expiry: u64,
+    pub origin: Origin,
+    pub gone: Option<Gone>,
+}
+
+impl Fact {
+    /// Whether its deadline had come when it was asked for.
+    pub(crate) fn was_past(&self) -> bool {
+        self.deadline < self.expiry
+    }
+}
+
+/// The ledger before an entry of a transcript.
+#[derive(Debug)]
+pub(crate) struct Scene<'t> {
+    pub transcript: &'t Transcript,
+    /// The number of the entry.
+    pub index: usize,
+    pub ledger: Oracle,
+    pub facts: Vec<Fact>,
+    /// The last view.
+    pub seen: View,
+    /// What the op since then reported about the head.
+    pub reported: Option<bool>,
+    /// The `now` and the budget that the op passed.
+    pub told: Option<u64>,
+    pub budget: Option<usize>,
+    /// What an advance since the last view answered about being complete.
+    pub complete: Option<bool>,
+    op: Option<(usize, Op)>,
+}
+
+impl<'t> Scene<'t> {
+    fn new(transcript: &'t Transcript) -> Self {
+        Self {
+            transcript,
+            index: 0,
+            ledger: Oracle::new(),
+            facts: Vec::new(),
+            seen: View::default(),
+            reported: None,
+            told: None,
+            budget: None,
+            complete: None,
+            op: None,
+        }
+    }
+
+    pub(crate) fn fact(&self, value: u32) -> Option<&Fact> {
+        self.facts.get(value as usize)
+    }
+
+    /// Whether `value` is delivered at a later entry than this.
+    pub(crate) fn leaves_later(&self, value: u32) -> bool {
+        self.transcript
+            .left
+            .get(value as usize)
+            .is_some_and(|left| left.is_some_and(|left| left > self.index))
+    }
+
+    /// The first pending timer that is overdue although it is not lost.
+    pub(crate) fn overdue(&self) -> Option<(u32, &Fact)> {
+        let now = self.ledger.now();
+        let mut due = self.ledger.in_order().take_while(|fired| fired.expiry <= now);
+        let late = due.find(|fired| self.leaves_later(fired.value))?;
+        Some((late.value, self.fact(late.value)?))
+    }
+
+    /// The first pending timer that should leave before `value`, and does so after it.
+    pub(crate) fn overtaken_by(&self, value: u32) -> Option<(u32, &Fact)> {
+        let before = self.ledger.in_order().take_while(|fired| fired.value != value);
+        let first = before.into_iter().find(|fired| self.leaves_later(fired.value))?;
+        Some((first.value, self.fact(first.value)?))
+    }
+
+    fn apply(&mut self, entry: &Entry) {
+        match *entry {
+            Entry::Ask { at, op, told, budget } => {
+                self.op = Some((at, op));
+                (self.told, self.budget) = (told, budget);
+                self.ledger.tell(told.unwrap_or(0));
+            }
+            Entry::Insert { value, deadline, answer } => {
+                let expiry = deadline.max(self.ledger.now());
+                let gone = answer.is_err().then_some(Gone::Refused);
+                self.facts.push(Fact { deadline, expiry, origin: Origin::Insert, gone });
+                if answer.is_ok() {
+                    self.ledger.insert(deadline, value);
+                }
+                self.reported = answer.ok();
+            }
+            Entry::Remove { value, answer } => {
+                self.gone(value, Gone::Removed);
+                self.reported = answer.ok().map(|(_, reported)| reported);
+            }
+            Entry::Reschedule { value, deadline, answer } => {
+                self.moved(value, deadline, Origin::Reschedule);
+                self.reported = answer.ok();
+            }
+            Entry::Deliver(fired) => self.gone(fired.value, Gone::Delivered),
+            Entry::Over { answer, .. } => self.complete = answer.map(|answer| answer.complete),
+            Entry::Rearm { got: Some(fired), delay, .. } => {
+                self.moved(fired.value, fired.expiry.saturating_add(delay), Origin::Rearm);
+            }
+            Entry::Rearm { got: None, .. } => {}
+            Entry::Clear => {
+                let cleared: Vec<u32> = self.ledger.in_order().map(|fired| fired.value).collect();
+                for value in cleared {
+                    self.gone(value, Gone::Cleared);
+                }
+            }
+            Entry::View(ref view) => {
+                self.seen = view.clone();
+                (self.reported, self.complete) = (None, None);
+            }
+        }
+    }
+
+    fn gone(&mut self, value: u32, gone: Gone) {
+        if self.ledger.remove(value)
+            && let Some(fact) = self.facts.get_mut(value as usize)
+        {
+            fact.gone = Some(gone);
+        }
+    }
+
+    fn moved(&mut self, value: u32, deadline: u64, origin: Origin) {
+        if self.ledger.reschedule(value, deadline)
+            && let Some(fact) = self.facts.get_mut(value as usize)
+        {
+            *fact = Fact { deadline, expiry: deadline.max(self.ledger.now()), origin, gone: None };
+        }
+    }
+}
+
+/// Judges an entry by the ledger before it; a witness when it breaks the clause.
+pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
+
+/// The first witness against a transcript.
+pub(crate) fn judge(transcript: &Transcript, judge: Judge) -> Option<String> {
+    let mut scene = Scene::new(transcript);
+    for (index, entry) in transcript.entries.iter().enumerate() {
+        scene.index = index;
+        if let Some(witness) = judge(&scene, entry) {
+            let op = scene.op.map_or_else(String::new, |(at, op)| format!(", op {at} {op:?}"));
+            let all = usize::MAX.to_string();
+            return Some(format!("{}{op}: {witness}", transcript.title).replace(&all, "MAX"));
+        }
+        scene.apply(entry);
+    }
+    None
+}
+
+/// The timers that are pending at the end.
+pub(crate) fn remaining(transcript: &Transcript) -> Vec<(u32, Fact)> {
+    let mut scene = Scene::new(transcript);
+    for entry in &transcript.entries {
+        scene.apply(entry);
+    }
+    scene.ledger.in_order().filter_map(|fired| Some((fired.value, *scene.fact(fired.value)?))).collect()
+}

@@ -1,0 +1,13 @@
+//! Adapters for queues of others: what they keep of the contract is computed, and the laboratory measures ours beside them.
+//!
+//! Each is driven as its documentation says, with one tick to the millisecond where it counts real time. None of them sleeps.
+
+mod binary_heap;
+mod bitwheel;
+mod btree_map;
+mod delay_queue;
+
+pub use binary_heap::BinaryHeapLazy;
+pub use bitwheel::BitWheel;
+pub use btree_map::BTree;
+pub use delay_queue::DelayQueue;

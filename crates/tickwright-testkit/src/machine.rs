@@ -1,0 +1,329 @@
+//! The op machine: runs a script on a queue and on the oracle, and compares every answer.
+//!
+//! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged, shrunk and printed.
+//! It holds a queue to all of the exact contract; what only parts of it do, [`clauses`](crate::clauses) judges.
+
+use core::fmt;
+
+use crate::oracle::Oracle;
+use crate::script::{Op, When, Whom};
+use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
+
+/// What happened to a timer: the log that all exact structures must share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It became pending.
+    Inserted(u32),
+    /// It was refused.
+    Refused(u32),
+    /// It was taken out.
+    Removed(u32),
+    /// It got another deadline.
+    Rescheduled(u32),
+    /// It left, at this `now`.
+    Delivered(Fired, u64),
+    /// It was due and armed again, at this `now`.
+    Rearmed(Fired, u64),
+    /// All were taken out.
+    Cleared,
+}
+
+/// Where a queue and the oracle part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The number of the op in the script, from 0.
+    pub at: usize,
+    /// The op.
+    pub op: Op,
+    /// What was asked.
+    pub question: &'static str,
+    /// The oracle's answer.
+    pub expected: String,
+    /// The queue's.
+    pub got: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, op, question, expected, got } = self;
+        write!(f, "op {at}, {op:?}: {question}: expected {expected}, got {got}")
+    }
+}
+
+impl core::error::Error for Mismatch {}
+
+/// How often the machine looks at all that a queue shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// After each op.
+    Always,
+    /// After the last one: for enumerations, where each prefix is a script of its own.
+    AtTheEnd,
+}
+
+/// A queue, the oracle beside it, and every key ever given out.
+struct Machine<S: Subject> {
+    subject: S,
+    oracle: Oracle,
+    /// By value: values count up from 0, one per insert, refused ones too.
+    keys: Vec<Option<S::Key>>,
+    offers: Offers,
+    log: Vec<Event>,
+    at: usize,
+    op: Op,
+}
+
+type Checked = Result<(), Mismatch>;
+
+/// Runs `script` on a fresh queue.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn run<M: Make>(script: &[Op]) -> Result<Vec<Event>, Mismatch> {
+    let arena = M::arena(inserts(script));
+    run_in::<M>(&arena, script, Watch::Always)
+}
+
+/// Runs `script` on a fresh queue that takes no more than `most` timers.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn run_bounded<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mismatch> {
+    let arena = M::arena(inserts(script));
+    let subject = M::make_bounded(&arena, most);
+    Machine::new(subject, Oracle::bounded(most), M::OFFERS).play(script, Watch::Always)
+}
+
+/// Runs `script` on a fresh queue in an arena that may have served other runs.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn run_in<M: Make>(arena: &M::Arena, script: &[Op], watch: Watch) -> Result<Vec<Event>, Mismatch> {
+    Machine::new(M::make(arena, 0), Oracle::new(), M::OFFERS).play(script, watch)
+}
+
+/// How many nodes a script needs.
+#[must_use]
+pub fn inserts(script: &[Op]) -> usize {
+    script.iter().filter(|op| matches!(op, Op::Insert(_))).count()
+}
+
+/// What of `op` a queue has an operation for: one that re-arms in two steps only pops, one that does not pop advances.
+pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
+    match op {
+        Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),
+        Op::Pop(when) if !offers.pop => Some(Op::Advance(when, usize::MAX)),
+        Op::Advance(when, _) if !offers.budget => Some(Op::Advance(when, usize::MAX)),
+        Op::Reschedule(..) if !offers.reschedule => None,
+        Op::Clear if !offers.clear => None,
+        op => Some(op),
+    }
+}
+
+/// What `when` is for a run that has come to `oracle`'s state.
+pub(crate) fn resolve(oracle: &Oracle, when: When) -> u64 {
+    let now = oracle.now();
+    match when {
+        When::After(span) => now.saturating_add(span),
+        When::Before(span) => now.saturating_sub(span),
+        When::At(tick) => tick,
+        When::Like(nth) => oracle.nth(nth).map_or(now, |fired| fired.expiry),
+        When::JustBefore(nth) => oracle.nth(nth).map_or(now, |fired| fired.expiry.saturating_sub(1)),
+    }
+}
+
+/// The value of the timer that `whom` names, if there is one.
+pub(crate) fn pick(oracle: &Oracle, inserted: usize, whom: Whom) -> Option<u32> {
+    match whom {
+        Whom::Live(nth) => oracle.nth(nth).map(|fired| fired.value),
+        Whom::Any(nth) => {
+            let back = usize::from(nth).checked_rem(inserted)?;
+            u32::try_from(inserted - 1 - back).ok()
+        }
+    }
+}
+
+impl<S: Subject> Machine<S> {
+    fn new(subject: S, oracle: Oracle, offers: Offers) -> Self {
+        Self { subject, oracle, keys: Vec::new(), offers, log: Vec::new(), at: 0, op: Op::Clear }
+    }
+
+    fn play(mut self, script: &[Op], watch: Watch) -> Result<Vec<Event>, Mismatch> {
+        for (at, &op) in script.iter().enumerate() {
+            self.at = at;
+            self.op = op;
+            self.step(op)?;
+            if watch == Watch::Always || at + 1 == script.len() {
+                self.look()?;
+            }
+        }
+        Ok(self.log)
+    }
+
+    fn agree<T: PartialEq + fmt::Debug>(&self, question: &'static str, expected: &T, got: &T) -> Checked {
+        if expected == got {
+            Ok(())
+        } else {
+            self.differ(question, format!("{expected:?}"), format!("{got:?}"))
+        }
+    }
+
+    fn differ(&self, question: &'static str, expected: String, got: String) -> Checked {
+        Err(Mismatch { at: self.at, op: self.op, question, expected, got })
+    }
+
+    fn step(&mut self, op: Op) -> Checked {
+        let wake = self.wake();
+        let Some(op) = offered(op, self.offers) else { return Ok(()) };
+        match op {
+            Op::Insert(when) => {
+                let reported = self.insert(resolve(&self.oracle, when))?;
+                self.head_change(wake, reported)
+            }
+            Op::Remove(whom) => {
+                let reported = self.remove(whom)?;
+                self.head_change(wake, reported)
+            }
+            Op::Reschedule(whom, when) => {
+                let reported = self.reschedule(whom, resolve(&self.oracle, when))?;
+                self.head_change(wake, reported)
+            }
+            Op::Pop(when) => self.pop(resolve(&self.oracle, when)),
+            Op::Advance(when, budget) => self.advance(resolve(&self.oracle, when), budget),
+            Op::Rearm(when, delay) => self.rearm(resolve(&self.oracle, when), delay),
+            Op::Clear => {
+                self.subject.clear();
+                self.oracle.clear();
+                self.log.push(Event::Cleared);
+                Ok(())
+            }
+        }
+    }
+
+    fn wake(&mut self) -> Option<u64> {
+        if self.offers.next_wake { self.subject.next_wake() } else { None }
+    }
+
+    /// A report may be one too many, never one too few.
+    fn head_change(&mut self, before: Option<u64>, reported: Option<bool>) -> Checked {
+        if self.offers.head_change && self.offers.next_wake && reported == Some(false) {
+            let after = self.wake();
+            return self.agree("next wake, after no head change was reported", &before, &after);
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, deadline: u64) -> Result<Option<bool>, Mismatch> {
+        let value = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        let expected = if self.oracle.insert(deadline, value) { Ok(()) } else { Err(Full(value)) };
+        let got = self.subject.insert(deadline, value);
+        self.agree("insert", &expected, &got.as_ref().map(|_| ()).map_err(|&full| full))?;
+        self.log.push(if got.is_ok() { Event::Inserted(value) } else { Event::Refused(value) });
+        let (key, reported) = got.ok().unzip();
+        self.keys.push(key);
+        Ok(reported)
+    }
+
+    /// The timer that `whom` names, with its key; none for one that was refused, or a dead one where keys do not know that
+    /// they are stale.
+    fn key(&self, whom: Whom) -> Option<(u32, S::Key)> {
+        let value = pick(&self.oracle, self.keys.len(), whom)?;
+        let key = (*self.keys.get(value as usize)?)?;
+        (self.offers.stale_keys || self.oracle.expiry(value).is_some()).then_some((value, key))
+    }
+
+    fn remove(&mut self, whom: Whom) -> Result<Option<bool>, Mismatch> {
+        let Some((value, key)) = self.key(whom) else { return Ok(None) };
+        let expected = if self.oracle.remove(value) { Ok(value) } else { Err(Stale) };
+        let got = self.subject.remove(key);
+        self.agree("remove", &expected, &got.map(|(value, _)| value))?;
+        if got.is_ok() {
+            self.log.push(Event::Removed(value));
+        }
+        Ok(got.ok().map(|(_, reported)| reported))
+    }
+
+    fn reschedule(&mut self, whom: Whom, deadline: u64) -> Result<Option<bool>, Mismatch> {
+        let Some((value, key)) = self.key(whom) else { return Ok(None) };
+        let expected = if self.oracle.reschedule(value, deadline) { Ok(()) } else { Err(Stale) };
+        let got = self.subject.reschedule(key, deadline);
+        self.agree("reschedule", &expected, &got.map(|_| ()))?;
+        if got.is_ok() {
+            self.log.push(Event::Rescheduled(value));
+        }
+        Ok(got.ok())
+    }
+
+    fn pop(&mut self, now: u64) -> Checked {
+        let expected = self.oracle.pop(now);
+        let got = self.subject.pop_expired(now);
+        self.agree("pop_expired", &expected, &got)?;
+        self.log.extend(got.map(|fired| Event::Delivered(fired, self.oracle.now())));
+        Ok(())
+    }
+
+    fn advance(&mut self, now: u64, budget: usize) -> Checked {
+        let (expected, complete) = self.oracle.advance(now, budget);
+        let mut got = Vec::new();
+        let advanced = self.subject.advance(now, budget, &mut |fired| got.push(fired));
+        self.agree("advance delivers", &expected, &got)?;
+        let exact = Advanced { delivered: expected.len(), moved: advanced.moved, complete };
+        self.agree("advance answers", &exact, &advanced)?;
+        let wake = self.wake();
+        if self.offers.next_wake && wake.is_some_and(|wake| (wake > self.oracle.now()) != complete) {
+            let expected = if complete { "a tick after now" } else { "a tick that has come" };
+            return self.differ("next_wake after an advance", expected.into(), format!("{wake:?}"));
+        }
+        let now = self.oracle.now();
+        self.log.extend(got.into_iter().map(|fired| Event::Delivered(fired, now)));
+        Ok(())
+    }
+
+    fn rearm(&mut self, now: u64, delay: u64) -> Checked {
+        let expected = self.oracle.rearm(now, delay);
+        let mut asked = None;
+        let got = self.subject.rearm_expired(now, &mut |expiry| {
+            asked = Some(expiry);
+            expiry.saturating_add(delay)
+        });
+        self.agree("pop_and_reinsert", &expected, &got)?;
+        self.agree("pop_and_reinsert asks about", &expected.map(|fired| fired.expiry), &asked)?;
+        self.log.extend(got.map(|fired| Event::Rearmed(fired, self.oracle.now())));
+        Ok(())
+    }
+
+    /// Compares all that the queue shows without being changed.
+    fn look(&mut self) -> Checked {
+        if self.offers.check {
+            self.agree("check", &Ok(()), &self.subject.check())?;
+        }
+        self.agree("now", &self.oracle.now(), &self.subject.now())?;
+        self.agree("len", &self.oracle.len(), &self.subject.len())?;
+        self.agree("is_empty", &self.oracle.is_empty(), &self.subject.is_empty())?;
+        let head = self.oracle.head();
+        if self.offers.peek {
+            let got = self.subject.peek();
+            self.agree("peek", &head, &got)?;
+        }
+        if self.offers.second {
+            let got = self.subject.second();
+            self.agree("second", &self.oracle.second(), &got)?;
+        }
+        let expiry = head.map(|head| head.expiry);
+        if self.offers.next_expiry {
+            let got = self.subject.next_expiry();
+            self.agree("next_expiry", &expiry, &got)?;
+        }
+        if self.offers.next_wake {
+            let got = self.subject.next_wake();
+            if got.is_some() != expiry.is_some() || got > expiry {
+                return self.differ("next_wake", format!("at most {expiry:?}"), format!("{got:?}"));
+            }
+        }
+        if let Some(got) = self.subject.in_order() {
+            let expected: Vec<u32> = self.oracle.in_order().map(|fired| fired.value).collect();
+            self.agree("in_order", &expected, &got)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! The expected answers: the contract in the simplest terms that std has. Imports nothing from `tickwright-core`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::subject::Fired;
+
+/// When a timer leaves: by expiry, and among equals by arrival.
+type Place = (u64, u64);
+
+/// A timer queue that is right because it is too simple to be wrong. Timers are named by their values, which must be unique.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    now: u64,
+    arrivals: u64,
+    pending: BTreeMap<Place, u32>,
+    places: HashMap<u32, Place>,
+    bound: Option<usize>,
+}
+
+impl Oracle {
+    /// An empty queue without a bound.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty queue that refuses more than `most` timers.
+    #[must_use]
+    pub fn bounded(most: usize) -> Self {
+        Self { bound: Some(most), ..Self::default() }
+    }
+
+    /// The greatest `now` it was told.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// How many are pending.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Tells it the time; a smaller one than before changes nothing.
+    pub fn tell(&mut self, now: u64) {
+        self.now = self.now.max(now);
+    }
+
+    fn place(&mut self, value: u32, deadline: u64) {
+        let place = (deadline.max(self.now), self.arrivals);
+        self.arrivals += 1;
+        self.pending.insert(place, value);
+        self.places.insert(value, place);
+    }
+
+    /// Makes `value` pending; false when it is full.
+    pub fn insert(&mut self, deadline: u64, value: u32) -> bool {
+        if self.bound.is_some_and(|most| self.len() >= most) {
+            return false;
+        }
+        self.place(value, deadline);
+        true
+    }
+
+    /// Takes `value` out; false when it is not pending.
+    pub fn remove(&mut self, value: u32) -> bool {
+        self.places.remove(&value).is_some_and(|place| self.pending.remove(&place).is_some())
+    }
+
+    /// Moves `value`, as removing and inserting it would; false when it is not pending.
+    pub fn reschedule(&mut self, value: u32, deadline: u64) -> bool {
+        let pending = self.remove(value);
+        if pending {
+            self.place(value, deadline);
+        }
+        pending
+    }
+
+    /// The pending timers in the order in which they leave.
+    pub fn in_order(&self) -> impl Iterator<Item = Fired> + '_ {
+        self.pending.iter().map(|(&(expiry, _), &value)| Fired { value, expiry })
+    }
+
+    /// The one that leaves first.
+    #[must_use]
+    pub fn head(&self) -> Option<Fired> {
+        self.in_order().next()
+    }
+
+    /// The one after it.
+    #[must_use]
+    pub fn second(&self) -> Option<Fired> {
+        self.in_order().nth(1)
+    }
+
+    /// The `nth` of those pending, counted round and round.
+    #[must_use]
+    pub fn nth(&self, nth: u8) -> Option<Fired> {
+        self.in_order().nth(usize::from(nth).checked_rem(self.len())?)
+    }
+
+    /// The expiry of `value` while it is pending.
+    #[must_use]
+    pub fn expiry(&self, value: u32) -> Option<u64> {
+        self.places.get(&value).map(|&(expiry, _)| expiry)
+    }
+
+    /// Whether something is due.
+    #[must_use]
+    pub fn has_due(&self) -> bool {
+        self.head().is_some_and(|head| head.expiry <= self.now)
+    }
+
+    /// Tells the time and takes one due timer.
+    pub fn pop(&mut self, now: u64) -> Option<Fired> {
+        self.tell(now);
+        let head = self.head().filter(|head| head.expiry <= self.now)?;
+        self.remove(head.value);
+        Some(head)
+    }
+
+    /// Tells the time and takes what is due, at most `budget`; whether nothing due is left.
+    pub fn advance(&mut self, now: u64, budget: usize) -> (Vec<Fired>, bool) {
+        self.tell(now);
+        let mut left = Vec::new();
+        while left.len() < budget {
+            let Some(fired) = self.pop(now) else { break };
+            left.push(fired);
+        }
+        (left, !self.has_due())
+    }
+
+    /// Tells the time and re-arms the head, if it is due, `delay` after its expiry.
+    pub fn rearm(&mut self, now: u64, delay: u64) -> Option<Fired> {
+        let fired = self.pop(now)?;
+        self.place(fired.value, fired.expiry.saturating_add(delay));
+        Some(fired)
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+        self.places.clear();
+    }
+}

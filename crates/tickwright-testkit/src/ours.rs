@@ -1,0 +1,264 @@
+//! Adapters for every family of `tickwright-core`, in both storages.
+
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+
+use tickwright_core::storage::Ordered;
+use tickwright_core::storage::hook::HookPtr;
+use tickwright_core::storage::slab::Idx;
+use tickwright_core::{
+    Advance, Expired, Family, HookQueue, Key, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
+};
+
+use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
+
+/// How the pending timers of a family are walked in order, where they can be.
+pub trait Walk<F: Family>: 'static {
+    /// The values in a slab.
+    fn slab(queue: &SlabQueue<F, u32>) -> Option<Vec<u32>>;
+    /// The values under hooks.
+    fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>>;
+}
+
+/// Not at all: heaps.
+#[derive(Debug)]
+pub struct NoWalk;
+
+impl<F: Family> Walk<F> for NoWalk {
+    fn slab(_: &SlabQueue<F, u32>) -> Option<Vec<u32>> {
+        None
+    }
+
+    fn hook(_: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// By `iter`: lists and trees.
+#[derive(Debug)]
+pub struct InOrder;
+
+impl<F: Family> Walk<F> for InOrder
+where
+    F::Of<Idx>: Ordered<Idx>,
+    F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
+{
+    fn slab(queue: &SlabQueue<F, u32>) -> Option<Vec<u32>> {
+        Some(queue.iter().map(|(_, &value)| value).collect())
+    }
+
+    fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
+        Some(queue.iter().map(|pending| pending.key.get().value.get()).collect())
+    }
+}
+
+fn advanced(advance: Advance) -> Advanced {
+    Advanced { delivered: advance.delivered, moved: advance.moved, complete: advance.complete }
+}
+
+/// The methods of [`Subject`] that are the same call in both storages; `$at` reads the value behind a key.
+macro_rules! shared_methods {
+    ($at:expr) => {
+        fn now(&self) -> u64 {
+            self.queue.now()
+        }
+
+        fn len(&self) -> usize {
+            self.queue.len()
+        }
+
+        fn reschedule(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
+            Ok(self.queue.reschedule(key, deadline).map_err(|_| Stale)?.is_changed())
+        }
+
+        fn peek(&mut self) -> Option<Fired> {
+            let at = self.queue.peek()?;
+            Some($at(&self.queue, at))
+        }
+
+        fn second(&mut self) -> Option<Fired> {
+            let at = self.queue.second()?;
+            Some($at(&self.queue, at))
+        }
+
+        fn next_expiry(&mut self) -> Option<u64> {
+            self.queue.next_expiry()
+        }
+
+        fn next_wake(&mut self) -> Option<u64> {
+            self.queue.next_wake()
+        }
+
+        fn clear(&mut self) {
+            self.queue.clear();
+        }
+
+        fn check(&self) -> Result<(), String> {
+            self.queue.check().map_err(|violation| violation.to_string())
+        }
+    };
+}
+
+/// Makes slab queues of family `F`.
+pub struct Slab<F, W = NoWalk>(PhantomData<(F, W)>);
+
+impl<F, W> fmt::Debug for Slab<F, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Slab")
+    }
+}
+
+/// A slab queue under test.
+#[derive(Debug)]
+pub struct SlabSubject<F: Family, W> {
+    queue: SlabQueue<F, u32>,
+    _walk: PhantomData<W>,
+}
+
+impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
+    type Arena = ();
+    type Subject<'a> = SlabSubject<F, W>;
+
+    fn name() -> String {
+        format!("{}/slab", F::ID)
+    }
+
+    const OFFERS: Offers = Offers::ALL;
+    const EXACT: bool = SlabQueue::<F, u32>::ORDER.is_exact();
+
+    fn arena(_: usize) {}
+
+    fn make((): &(), capacity: usize) -> SlabSubject<F, W> {
+        // A family with a bound of its own below `capacity` starts empty; the suite keeps within the bound.
+        let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
+        SlabSubject { queue, _walk: PhantomData }
+    }
+
+    fn make_bounded((): &(), capacity: usize) -> SlabSubject<F, W> {
+        let queue = SlabQueue::bounded(capacity).unwrap_or_default();
+        SlabSubject { queue, _walk: PhantomData }
+    }
+}
+
+impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
+    type Key = Key;
+
+    shared_methods!(|queue: &SlabQueue<F, u32>, at: Pending<Key>| Fired {
+        value: queue.get(at.key).copied().unwrap_or(u32::MAX),
+        expiry: at.expiry
+    });
+
+    fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
+        let (key, head) = self.queue.insert(deadline, value).map_err(|rejected| Full(rejected.value))?;
+        Ok((key, head.is_changed()))
+    }
+
+    fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
+        let (value, head) = self.queue.remove(key).map_err(|_| Stale)?;
+        Ok((value, head.is_changed()))
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<Fired> {
+        let Expired { value, expiry, .. } = self.queue.pop_expired(now)?;
+        Some(Fired { value, expiry })
+    }
+
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
+        advanced(
+            self.queue.advance(now, budget, |Expired { value, expiry, .. }| sink(Fired { value, expiry })),
+        )
+    }
+
+    fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
+        let Expired { key, expiry, .. } = self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+        Some(Fired { value: self.queue.get(key).copied().unwrap_or(u32::MAX), expiry })
+    }
+
+    fn in_order(&self) -> Option<Vec<u32>> {
+        W::slab(&self.queue)
+    }
+}
+
+/// Makes hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh node, so that no key is
+/// used twice.
+pub struct Hook<F, W = NoWalk>(PhantomData<(F, W)>);
+
+impl<F, W> fmt::Debug for Hook<F, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
+/// A hook queue under test.
+#[derive(Debug)]
+pub struct HookSubject<'a, F: Family, W> {
+    queue: HookQueue<'a, F, Cell<u32>>,
+    fresh: core::slice::Iter<'a, Timer<F, Cell<u32>>>,
+    _walk: PhantomData<W>,
+}
+
+impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
+    type Arena = Vec<Timer<F, Cell<u32>>>;
+    type Subject<'a> = HookSubject<'a, F, W>;
+
+    fn name() -> String {
+        format!("{}/hook", F::ID)
+    }
+
+    /// The caller owns the nodes, so there is nothing to bound.
+    const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
+    const EXACT: bool = HookQueue::<'static, F, Cell<u32>>::ORDER.is_exact();
+
+    fn arena(inserts: usize) -> Self::Arena {
+        (0..inserts).map(|_| Timer::new(Cell::new(u32::MAX))).collect()
+    }
+
+    fn make(arena: &Self::Arena, capacity: usize) -> HookSubject<'_, F, W> {
+        let mut queue = HookQueue::new();
+        // As for slabs: a family with a smaller bound of its own refuses, and keeps its bound.
+        let _ = queue.reserve(capacity);
+        HookSubject { queue, fresh: arena.iter(), _walk: PhantomData }
+    }
+}
+
+impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
+    type Key = TimerRef<'a, F, Cell<u32>>;
+
+    shared_methods!(|_: &HookQueue<'a, F, Cell<u32>>, at: Pending<Self::Key>| Fired {
+        value: at.key.value.get(),
+        expiry: at.expiry
+    });
+
+    fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
+        let node = self.fresh.next().ok_or(Full(value))?;
+        node.value.set(value);
+        let (key, head) = self.queue.insert(deadline, node).map_err(|_| Full(value))?;
+        Ok((key, head.is_changed()))
+    }
+
+    fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale> {
+        let (node, head) = self.queue.remove(key).map_err(|_| Stale)?;
+        Ok((node.value.get(), head.is_changed()))
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<Fired> {
+        let Expired { value, expiry, .. } = self.queue.pop_expired(now)?;
+        Some(Fired { value: value.value.get(), expiry })
+    }
+
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
+        advanced(self.queue.advance(now, budget, |Expired { value, expiry, .. }| {
+            sink(Fired { value: value.value.get(), expiry });
+        }))
+    }
+
+    fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
+        let Expired { key, expiry, .. } = self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+        Some(Fired { value: key.value.get(), expiry })
+    }
+
+    fn in_order(&self) -> Option<Vec<u32>> {
+        W::hook(&self.queue)
+    }
+}

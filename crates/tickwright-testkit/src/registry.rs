@@ -1,0 +1,104 @@
+//! Every queue that the suite knows, in two lists: [`ours`] and [`foreign`].
+
+use core::fmt;
+
+use tickwright_core::for_each_family;
+
+use crate::clauses::{self, Clause};
+use crate::foreign::{BTree, BinaryHeapLazy, BitWheel, DelayQueue};
+use crate::machine::{self, Event, Mismatch, Watch};
+use crate::ours::{Hook, Slab};
+use crate::script::Op;
+use crate::subject::{Make, Offers};
+
+/// A kind of queue, as data.
+pub struct Kind {
+    /// Its name in tables.
+    pub name: String,
+    /// What it offers.
+    pub offers: Offers,
+    /// Whether it claims to be exact.
+    pub exact: bool,
+    /// Its clauses.
+    pub clauses: [Clause; 21],
+    /// Runs a script on it beside the oracle.
+    pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
+    /// Runs a script on one with a bound.
+    pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
+    /// Runs every script, looking at the end of each, and counts them.
+    pub run_all: fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>,
+}
+
+/// A script that a queue does not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// All of it.
+    pub script: Vec<Op>,
+    /// Where it parts from the oracle.
+    pub mismatch: Mismatch,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}
+script: {:?}",
+            self.mismatch, self.script
+        )
+    }
+}
+
+impl core::error::Error for Failure {}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// The most inserts of a script that [`Kind::run_all`] takes.
+pub const MOST_INSERTS: usize = 16;
+
+fn run_all<M: Make>(scripts: &mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>> {
+    let arena = M::arena(MOST_INSERTS);
+    let mut count = 0;
+    for script in scripts {
+        if let Err(mismatch) = machine::run_in::<M>(&arena, &script, Watch::AtTheEnd) {
+            return Err(Box::new(Failure { script, mismatch }));
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+impl Kind {
+    /// The kind that `M` makes.
+    #[must_use]
+    pub fn of<M: Make>() -> Self {
+        Self {
+            name: M::name(),
+            offers: M::OFFERS,
+            exact: M::EXACT,
+            clauses: clauses::all::<M>(),
+            run: machine::run::<M>,
+            run_bounded: machine::run_bounded::<M>,
+            run_all: run_all::<M>,
+        }
+    }
+}
+
+/// Every family of `tickwright-core` in both storages.
+#[must_use]
+pub fn ours() -> Vec<Kind> {
+    macro_rules! kinds {
+        ([] $($id:literal => $family:ty;)+) => { vec![$(Kind::of::<Slab<$family>>(), Kind::of::<Hook<$family>>()),+] };
+    }
+    for_each_family!(kinds [])
+}
+
+/// Queues of others.
+#[must_use]
+pub fn foreign() -> Vec<Kind> {
+    vec![Kind::of::<BinaryHeapLazy>(), Kind::of::<BTree>(), Kind::of::<DelayQueue>(), Kind::of::<BitWheel>()]
+}

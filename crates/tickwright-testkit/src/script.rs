@@ -1,0 +1,183 @@
+//! Op scripts: what one run asks of a queue, and the decoder that makes a script of any bytes.
+//!
+//! The decoder is shared by the property tests, the exhaustive enumeration, the corpus and the fuzz target. It is
+//! total: every four bytes are an op, so whatever a generator or a fuzzer comes up with is a run.
+
+/// A point in time, relative to what the run has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// `now` plus so many ticks, saturating.
+    After(u64),
+    /// `now` minus so many ticks, saturating: a past deadline, or a clock that steps back.
+    Before(u64),
+    /// This very tick.
+    At(u64),
+    /// The expiry of a pending timer, the first of them being the head; `now` when there is none.
+    Like(u8),
+    /// One tick before that.
+    JustBefore(u8),
+}
+
+/// A timer of this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// A pending one, counted in delivery order.
+    Live(u8),
+    /// Any one ever inserted, counted from the latest: also those whose keys are dead.
+    Any(u8),
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `insert` a new timer.
+    Insert(When),
+    /// `remove`.
+    Remove(Whom),
+    /// `reschedule`.
+    Reschedule(Whom, When),
+    /// `pop_expired` with this `now`.
+    Pop(When),
+    /// `advance` to this `now` with this budget.
+    Advance(When, usize),
+    /// `pop_and_reinsert` with this `now`, at the expiry plus so many ticks.
+    Rearm(When, u64),
+    /// `clear`.
+    Clear,
+}
+
+/// Bytes per op.
+pub const WIDTH: usize = 4;
+
+/// More ops than this are ignored, so that a fuzzer's longest input still is a quick run.
+pub const MOST_OPS: usize = 1024;
+
+/// Budgets that an advance is given.
+pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
+
+/// Spans with edges: everyday ones, then every power of two and its neighbours.
+pub const SPANS: [u64; 256] = spans();
+
+const fn spans() -> [u64; 256] {
+    const EVERYDAY: [u64; 32] = [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+        2,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+        9,
+        10,
+        10,
+        10,
+        12,
+        16,
+        20,
+        31,
+        40,
+        50,
+        63,
+        64,
+        65,
+        100,
+        127,
+        128,
+        1000,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    let mut spans = [0; 256];
+    let mut at = 0;
+    while at < 64 {
+        spans[at] = EVERYDAY[at % 32];
+        spans[64 + at * 3] = (1 << at) - 1;
+        spans[65 + at * 3] = 1 << at;
+        spans[66 + at * 3] = (1 << at) + 1;
+        at += 1;
+    }
+    spans
+}
+
+/// How far the clock is moved: seldom far, since what has passed is past for the rest of the run.
+fn stride(byte: u8) -> u64 {
+    match byte {
+        0..240 => SPANS[usize::from(byte % 30)],
+        // 2^0, 2^4, .. 2^60: index 65 + 3k holds 2^k.
+        _ => SPANS[65 + 12 * usize::from(byte - 240)],
+    }
+}
+
+fn when(mode: u8, index: u8, span: impl Fn(u8) -> u64) -> When {
+    match mode % 16 {
+        0..=7 => When::After(span(index)),
+        8 | 9 => When::Before(span(index)),
+        10 => When::At(span(index)),
+        11..=13 => When::Like(index % 8),
+        _ => When::JustBefore(index % 8),
+    }
+}
+
+fn whom(byte: u8) -> Whom {
+    if byte.is_multiple_of(4) { Whom::Any(byte / 4) } else { Whom::Live(byte / 4) }
+}
+
+fn decode_one([kind, mode, index, extra]: [u8; WIDTH]) -> Op {
+    let span = |index| SPANS[usize::from(index)];
+    match kind % 16 {
+        0..=4 => Op::Insert(when(mode, index, span)),
+        5 | 6 => Op::Remove(whom(extra)),
+        7 | 8 => Op::Reschedule(whom(extra), when(mode, index, span)),
+        9 | 10 => Op::Pop(when(mode, index, stride)),
+        11 | 12 => Op::Advance(when(mode, index, stride), BUDGETS[usize::from(extra % 4)]),
+        // A clear empties the run: one in 256 of the ops is enough.
+        13 if kind == 13 && mode.is_multiple_of(16) => Op::Clear,
+        _ => Op::Rearm(when(mode, index, stride), span(extra)),
+    }
+}
+
+/// The script that `bytes` stand for; a last op that is cut short is left out.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Vec<Op> {
+    bytes.as_chunks().0.iter().take(MOST_OPS).map(|&word| decode_one(word)).collect()
+}
+
+/// Bytes that [`decode`] makes `op` of, where there are any: a search, for the corpus and for alphabets.
+#[must_use]
+pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
+    let bytes = || 0..=u8::MAX;
+    let kind = match op {
+        Op::Insert(_) => 0,
+        Op::Remove(_) => 5,
+        Op::Reschedule(..) => 7,
+        Op::Pop(_) => 9,
+        Op::Advance(..) => 11,
+        Op::Rearm(..) => 14,
+        Op::Clear => 13,
+    };
+    let found = |word: &[u8; WIDTH]| decode_one(*word) == op;
+    match op {
+        Op::Clear | Op::Remove(_) => bytes().map(|extra| [kind, 0, 0, extra]).find(found),
+        Op::Insert(_) | Op::Pop(_) => {
+            bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, 0])).find(found)
+        }
+        Op::Reschedule(who, _) => {
+            let extra = bytes().find(|&extra| whom(extra) == who)?;
+            bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, extra])).find(found)
+        }
+        Op::Advance(_, budget) => {
+            let extra = (0..4).find(|&at| BUDGETS[usize::from(at)] == budget)?;
+            bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, extra])).find(found)
+        }
+        Op::Rearm(_, delay) => {
+            let extra = bytes().find(|&at| SPANS[usize::from(at)] == delay)?;
+            bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, extra])).find(found)
+        }
+    }
+}
