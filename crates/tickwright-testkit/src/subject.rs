@@ -33,7 +33,6 @@ pub struct Advanced {
 
 /// The parts of the contract that a queue has an operation for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Offers {
     /// Keys that know that they are stale.
     pub stale_keys: bool,

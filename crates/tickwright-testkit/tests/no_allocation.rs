@@ -1,0 +1,212 @@
+//! Clauses 12 and 13 with an allocator that counts, and that refuses on demand.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};
+use tickwright_testkit::clauses::{self, Tools, Verdict};
+use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
+use tickwright_testkit::registry::{Kind, foreign, ours};
+use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+    static REFUSE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Counts an allocation of this thread; whether it shall be refused.
+fn refuse() -> bool {
+    COUNT.set(COUNT.get() + 1);
+    REFUSE.get()
+}
+
+// SAFETY: 1. Every block is the system allocator's, passed through unchanged with the layout that the caller gave;
+// 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at first and have no
+// destructor, so that touching them allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if refuse() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise on `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: `block` came from `System` with this layout, by the caller's promise and fact 1 above.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if refuse() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: as for `dealloc`; the caller's promise on `size` is passed on.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const TOOLS: Tools = Tools { allocations: Some(|| COUNT.get()) };
+
+fn verdict(kind: &Kind) -> Verdict {
+    let clause = kind.clauses.iter().find(|clause| clause.name == "no_allocation_after_reserve");
+    clause.map_or(Verdict::NotOffered, |clause| (clause.verdict)(&TOOLS))
+}
+
+#[test]
+fn no_allocation_after_reserve() {
+    for kind in ours() {
+        assert_eq!(verdict(&kind), Verdict::Kept, "{}", kind.name);
+    }
+}
+
+#[test]
+fn foreign_queues_allocate_or_not() {
+    let verdicts: Vec<_> = foreign().iter().map(|kind| (kind.name.clone(), verdict(kind))).collect();
+    println!("{verdicts:?}");
+    let of = |name: &str| verdicts.iter().find(|(kind, _)| kind.contains(name)).map(|(_, verdict)| verdict);
+    // It boxes a sleep for every new head.
+    assert!(of("DelayQueue").is_some_and(Verdict::is_broken), "{verdicts:?}");
+    assert_eq!(of("BinaryHeap"), Some(&Verdict::Kept));
+    assert_eq!(of("BTreeMap"), Some(&Verdict::NotOffered));
+}
+
+/// A queue that allocates for every insert.
+struct Boxing;
+
+struct BoxingQueue {
+    inner: SlabSubject<SortedList, NoWalk>,
+    boxed: Option<Box<u32>>,
+}
+
+impl Make for Boxing {
+    type Arena = ();
+    type Subject<'a> = BoxingQueue;
+    const OFFERS: Offers = Offers { reserve: true, ..Offers::NONE };
+    const EXACT: bool = true;
+
+    fn name() -> String {
+        "boxing".into()
+    }
+
+    fn arena(_: usize) {}
+
+    fn make((): &(), capacity: usize) -> BoxingQueue {
+        BoxingQueue { inner: Slab::<SortedList>::make(&(), capacity), boxed: None }
+    }
+}
+
+impl Subject for BoxingQueue {
+    type Key = <SlabSubject<SortedList, NoWalk> as Subject>::Key;
+
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
+        self.boxed = Some(Box::new(value));
+        self.inner.insert(deadline, core::hint::black_box(self.boxed.as_deref().copied().unwrap_or(0)))
+    }
+
+    fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale> {
+        self.inner.remove(key)
+    }
+
+    fn advance(
+        &mut self,
+        now: u64,
+        budget: usize,
+        sink: &mut dyn FnMut(Fired),
+    ) -> tickwright_testkit::subject::Advanced {
+        self.inner.advance(now, budget, sink)
+    }
+}
+
+#[test]
+fn a_queue_that_allocates_is_found() {
+    assert!(clauses::no_allocation_after_reserve::<Boxing>(&TOOLS).is_broken());
+}
+
+/// Runs `f` while no memory is to be had.
+fn without_memory<T>(f: impl FnOnce() -> T) -> T {
+    struct Restore;
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            REFUSE.set(false);
+        }
+    }
+    let _restore = Restore;
+    REFUSE.set(true);
+    f()
+}
+
+fn slab_without_memory<F: Family>() {
+    let mut queue: SlabQueue<F, String> = SlabQueue::new();
+    let value = String::from("tea");
+    let at = value.as_ptr();
+    let rejected = without_memory(|| queue.insert(5, value)).map(drop).expect_err("there is no memory");
+    assert_eq!(rejected.reason, Reject::Full, "{}/slab", F::ID);
+    assert_eq!(rejected.value.as_ptr(), at, "{}/slab hands the value itself back", F::ID);
+    assert_eq!(without_memory(|| queue.reserve(1000)), Err(Reject::Full), "{}/slab", F::ID);
+    assert_eq!((queue.len(), queue.check()), (0, Ok(())), "{}/slab", F::ID);
+    // Grow step by step, with memory and without it by turns: a refusal leaves everything as it was.
+    let mut refused = 0;
+    for n in 0..200 {
+        let value = n.to_string();
+        match without_memory(|| queue.insert(1000 - n, value)) {
+            Ok(_) => {}
+            Err(rejected) => {
+                refused += 1;
+                assert_eq!(rejected.value, n.to_string(), "{}/slab", F::ID);
+                assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
+                // A bounded family is full for good.
+                if queue.insert(1000 - n, rejected.value).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(refused > 0, "{}/slab never grew", F::ID);
+    let left: Vec<u64> = core::iter::from_fn(|| queue.pop_expired(2000)).map(|timer| timer.expiry).collect();
+    assert!(left.is_sorted(), "{}/slab", F::ID);
+    assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
+}
+
+fn hook_without_memory<F: Family>() {
+    let nodes: Vec<Timer<F, u64>> = (0..200).map(Timer::new).collect();
+    let mut queue: HookQueue<'_, F, u64> = HookQueue::new();
+    for node in &nodes {
+        if let Err(rejected) = without_memory(|| queue.insert(1000 - node.value, node)) {
+            assert_eq!(rejected.reason, Reject::Full, "{}/hook", F::ID);
+            assert!(core::ptr::eq(rejected.value, node), "{}/hook hands the node itself back", F::ID);
+            assert!(!node.is_linked(), "{}/hook", F::ID);
+            assert_eq!(queue.check(), Ok(()), "{}/hook", F::ID);
+            if queue.insert(1000 - node.value, node).is_err() {
+                break;
+            }
+        }
+    }
+    let left: Vec<u64> = core::iter::from_fn(|| queue.pop_expired(2000)).map(|timer| timer.expiry).collect();
+    assert!(left.is_sorted() && !left.is_empty(), "{}/hook", F::ID);
+}
+
+/// A queue that wants to grow and gets no memory refuses, hands the value back, and goes on.
+#[test]
+fn no_memory_hands_the_value_back() {
+    macro_rules! all {
+        ([] $($id:literal => $family:ty;)+) => {$(
+            slab_without_memory::<$family>();
+            hook_without_memory::<$family>();
+        )+};
+    }
+    for_each_family!(all []);
+}
