@@ -1,0 +1,126 @@
+//! One and the same event log from every exact structure in either storage, for the same script.
+
+use tickwright_testkit::machine::Event;
+use tickwright_testkit::oracle::Oracle;
+use tickwright_testkit::registry::{foreign, ours};
+use tickwright_testkit::script::{Op, decode, encode};
+
+/// Scripts that look random and are always the same.
+fn scripts() -> impl Iterator<Item = Vec<Op>> {
+    let mut state = 0x1234_5678_9abc_def1_u64;
+    let mut byte = move || {
+        // Marsaglia's xorshift, 2003.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    (0..40).map(move |_| {
+        let bytes: Vec<u8> = (0..4 * 250).map(|_| byte()).collect();
+        decode(&bytes)
+    })
+}
+
+#[test]
+fn all_exact_structures_give_one_event_log() {
+    let ours = ours();
+    for script in scripts() {
+        let mut log: Option<(&str, Vec<Event>)> = None;
+        for kind in ours.iter().filter(|kind| kind.exact) {
+            let events = (kind.run)(&script).unwrap_or_else(|mismatch| panic!("{}: {mismatch}", kind.name));
+            match &log {
+                None => log = Some((&kind.name, events)),
+                Some((first, expected)) => {
+                    if let Some(at) =
+                        (0..expected.len().max(events.len())).find(|&at| expected.get(at) != events.get(at))
+                    {
+                        panic!(
+                            "event {at}: {first} {:?}, {} {:?}",
+                            expected.get(at),
+                            kind.name,
+                            events.get(at)
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same script through the slab and through the hook of each family: the checked twin vouches for the one with pointers.
+#[test]
+fn both_storages_of_a_family_agree() {
+    let ours = ours();
+    for pair in ours.chunks(2) {
+        let [slab, hook] = pair else { panic!("a family has two storages") };
+        assert_eq!(slab.name.strip_suffix("/slab"), hook.name.strip_suffix("/hook"));
+        for script in scripts() {
+            assert_eq!((slab.run)(&script), (hook.run)(&script), "{} and {}", slab.name, hook.name);
+        }
+    }
+}
+
+/// What is built of a heap or a tree of std, with a sequence number, is exact as well.
+#[test]
+fn exact_foreign_queues_agree_with_the_oracle() {
+    for kind in foreign().iter().filter(|kind| kind.exact) {
+        for script in scripts() {
+            if let Err(mismatch) = (kind.run)(&script) {
+                panic!("{}: {mismatch}", kind.name);
+            }
+        }
+    }
+}
+
+/// The scripts are worth running: all kinds of things happen in them.
+#[test]
+fn scripts_are_lively() {
+    let kind = &ours()[0];
+    let mut counts = [0usize; 7];
+    for script in scripts() {
+        for event in (kind.run)(&script).unwrap_or_default() {
+            counts[match event {
+                Event::Inserted(_) => 0,
+                Event::Refused(_) => 1,
+                Event::Removed(_) => 2,
+                Event::Rescheduled(_) => 3,
+                Event::Delivered(..) => 4,
+                Event::Rearmed(..) => 5,
+                Event::Cleared => 6,
+            }] += 1;
+        }
+    }
+    let [inserted, refused, removed, rescheduled, delivered, rearmed, cleared] = counts;
+    assert_eq!(refused, 0);
+    assert!(inserted > 2000 && removed > 300 && rescheduled > 500, "{counts:?}");
+    assert!(delivered > 800 && rearmed > 200 && cleared > 0, "{counts:?}");
+}
+
+#[test]
+fn what_is_encoded_is_decoded_again() {
+    for script in scripts().take(3) {
+        for op in script {
+            let word = encode(op).unwrap_or_else(|| panic!("{op:?} came out of the decoder"));
+            assert_eq!(decode(&word), [op]);
+        }
+    }
+    assert!(decode(&[1, 2, 3]).is_empty(), "what is cut short is left out");
+}
+
+/// The oracle's own answers, by hand: nothing of the library is involved.
+#[test]
+fn the_oracle_is_right_about_a_case_by_hand() {
+    let mut oracle = Oracle::bounded(3);
+    assert!(oracle.insert(5, 0) && oracle.insert(5, 1) && oracle.insert(u64::MAX, 2));
+    assert!(!oracle.insert(1, 3), "full");
+    assert!(oracle.reschedule(0, 5), "to the same tick: behind its equal");
+    assert_eq!(oracle.second().map(|fired| fired.value), Some(0));
+    let (left, complete) = oracle.advance(7, 1);
+    assert_eq!((left[0].value, left[0].expiry, complete), (1, 5, false));
+    assert_eq!(oracle.pop(3).map(|fired| fired.value), Some(0), "a smaller now is clamped to 7");
+    assert!(oracle.insert(2, 4));
+    assert_eq!(oracle.rearm(7, 1).map(|fired| (fired.value, fired.expiry)), Some((4, 7)));
+    assert_eq!(oracle.expiry(4), Some(8));
+    assert_eq!(oracle.advance(u64::MAX, usize::MAX).0.len(), 2);
+    assert!(oracle.is_empty() && !oracle.remove(4) && oracle.now() == u64::MAX);
+}

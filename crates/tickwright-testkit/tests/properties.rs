@@ -1,0 +1,50 @@
+//! Random scripts against the oracle. What once failed is kept in `proptest-regressions/`.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tickwright_testkit::registry::{Kind, ours};
+use tickwright_testkit::script::{WIDTH, decode};
+
+thread_local! {
+    static OURS: Vec<Kind> = ours();
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 96, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+}
+
+/// Bytes of a script with up to so many ops. Shrinking them shortens the script and makes its numbers everyday ones.
+fn bytes(ops: usize) -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<[u8; WIDTH]>(), 0..ops).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_structure_agrees_with_the_oracle(bytes in bytes(200)) {
+        let script = decode(&bytes);
+        OURS.with(|ours| {
+            for kind in ours {
+                if let Err(mismatch) = (kind.run)(&script) {
+                    return Err(TestCaseError::fail(format!("{}: {mismatch}\n{script:#?}", kind.name)));
+                }
+            }
+            Ok(())
+        })?;
+    }
+
+    /// With so little room that most inserts meet a full queue.
+    #[test]
+    fn bounded_queues_agree_with_a_bounded_oracle(bytes in bytes(120), most in 0usize..6) {
+        let script = decode(&bytes);
+        OURS.with(|ours| {
+            for kind in ours.iter().filter(|kind| kind.offers.bound) {
+                if let Err(mismatch) = (kind.run_bounded)(&script, most) {
+                    return Err(TestCaseError::fail(format!("{} of {most}: {mismatch}\n{script:#?}", kind.name)));
+                }
+            }
+            Ok(())
+        })?;
+    }
+}
