@@ -94,6 +94,15 @@ pub fn run_bounded<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mi
     Machine::new(subject, Oracle::bounded(most), M::OFFERS).play(script, Watch::Always)
 }
 
+/// Runs `script` on a fresh queue of a kind that never takes more than `most` timers.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn run_within<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mismatch> {
+    let arena = M::arena(inserts(script));
+    Machine::new(M::make(&arena, most), Oracle::bounded(most), M::OFFERS).play(script, Watch::Always)
+}
+
 /// Runs `script` on a fresh queue in an arena that may have served other runs.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use crate::clauses::{self, Clause};
 use crate::foreign::{BTree, BinaryHeapLazy, BitWheel, DelayQueue};
 use crate::machine::{self, Event, Mismatch, Watch};
 use crate::ours::{Hook, Slab};
-use crate::script::Op;
+use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
 /// A kind of queue, as data.
@@ -101,4 +101,17 @@ pub fn ours() -> Vec<Kind> {
 #[must_use]
 pub fn foreign() -> Vec<Kind> {
     vec![Kind::of::<BinaryHeapLazy>(), Kind::of::<BTree>(), Kind::of::<DelayQueue>(), Kind::of::<BitWheel>()]
+}
+
+/// Runs the script that `bytes` stand for on all of ours: what the fuzz target does with each input, and the corpus test with
+/// those that are kept.
+///
+/// # Errors
+/// The first queue that parts from the oracle, and where.
+pub fn replay(bytes: &[u8]) -> Result<(), String> {
+    let script = decode(bytes);
+    for kind in ours() {
+        (kind.run)(&script).map_err(|mismatch| format!("{}: {mismatch}\n{script:#?}", kind.name))?;
+    }
+    Ok(())
 }

@@ -109,7 +109,8 @@ const fn spans() -> [u64; 256] {
 fn stride(byte: u8) -> u64 {
     match byte {
         0..240 => SPANS[usize::from(byte % 30)],
-        // 2^0, 2^4, .. 2^60: index 65 + 3k holds 2^k.
+        255 => u64::MAX,
+        // 2^0, 2^4, .. 2^56: index 65 + 3k holds 2^k.
         _ => SPANS[65 + 12 * usize::from(byte - 240)],
     }
 }
@@ -137,7 +138,7 @@ fn decode_one([kind, mode, index, extra]: [u8; WIDTH]) -> Op {
         9 | 10 => Op::Pop(when(mode, index, stride)),
         11 | 12 => Op::Advance(when(mode, index, stride), BUDGETS[usize::from(extra % 4)]),
         // A clear empties the run: one in 256 of the ops is enough.
-        13 if kind == 13 && mode.is_multiple_of(16) => Op::Clear,
+        13 if mode.is_multiple_of(16) => Op::Clear,
         _ => Op::Rearm(when(mode, index, stride), span(extra)),
     }
 }
@@ -180,4 +181,17 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
             bytes().flat_map(|mode| bytes().map(move |index| [kind, mode, index, extra])).find(found)
         }
     }
+}
+
+/// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's SplitMix64, OOPSLA 2014).
+#[must_use]
+pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut state = seed;
+    let word = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)).to_le_bytes()
+    };
+    core::iter::repeat_with(word).flatten().take(bytes).collect()
 }

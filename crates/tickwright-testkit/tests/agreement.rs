@@ -3,22 +3,10 @@
 use tickwright_testkit::machine::Event;
 use tickwright_testkit::oracle::Oracle;
 use tickwright_testkit::registry::{foreign, ours};
-use tickwright_testkit::script::{Op, decode, encode};
+use tickwright_testkit::script::{Op, decode, encode, noise};
 
-/// Scripts that look random and are always the same.
 fn scripts() -> impl Iterator<Item = Vec<Op>> {
-    let mut state = 0x1234_5678_9abc_def1_u64;
-    let mut byte = move || {
-        // Marsaglia's xorshift, 2003.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[3]
-    };
-    (0..40).map(move |_| {
-        let bytes: Vec<u8> = (0..4 * 250).map(|_| byte()).collect();
-        decode(&bytes)
-    })
+    (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use tickwright_testkit::registry::{Kind, ours};
 use tickwright_testkit::script::{WIDTH, decode};
 
@@ -10,7 +11,13 @@ thread_local! {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 96, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+    let seeds = FileFailurePersistence::Direct("proptest-regressions/properties.txt");
+    ProptestConfig {
+        cases: 256,
+        max_shrink_iters: 20_000,
+        failure_persistence: Some(Box::new(seeds)),
+        ..ProptestConfig::default()
+    }
 }
 
 /// Bytes of a script with up to so many ops. Shrinking them shortens the script and makes its numbers everyday ones.

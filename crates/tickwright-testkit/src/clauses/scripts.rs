@@ -1,6 +1,6 @@
 //! The scripts by which clauses are judged, the plainest first: the first witness is then the shortest.
 
-use crate::script::{Op, SPANS, When, Whom, decode};
+use crate::script::{Op, SPANS, When, Whom, decode, noise};
 
 /// A script with a name that a witness starts with.
 pub(crate) type Named = (String, Vec<Op>);
@@ -212,16 +212,4 @@ pub(crate) fn breezes() -> Vec<Named> {
 /// Random scripts over all of time.
 pub(crate) fn storms() -> Vec<Named> {
     (101..=124).map(|seed| (format!("storm {seed}"), decode(&noise(seed, 4 * 160)))).collect()
-}
-
-/// So many random bytes (Steele, Lea and Flood's SplitMix64, OOPSLA 2014).
-fn noise(seed: u64, bytes: usize) -> Vec<u8> {
-    let mut state = seed;
-    let word = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)).to_le_bytes()
-    };
-    core::iter::repeat_with(word).flatten().take(bytes).collect()
 }

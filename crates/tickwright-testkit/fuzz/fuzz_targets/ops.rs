@@ -1,0 +1,11 @@
+//! Op scripts from the fuzzer's bytes, on every structure, against the oracle.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tickwright_testkit::registry::replay;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(mismatch) = replay(bytes) {
+        panic!("{mismatch}");
+    }
+});
