@@ -11,6 +11,9 @@ use crate::ours::{Hook, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
+/// Takes scripts, runs each, and counts them; stops at the first that a queue does not pass.
+pub type RunAll = fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>;
+
 /// A kind of queue, as data.
 pub struct Kind {
     /// Its name in tables.
@@ -26,7 +29,7 @@ pub struct Kind {
     /// Runs a script on one with a bound.
     pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
     /// Runs every script, looking at the end of each, and counts them.
-    pub run_all: fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>,
+    pub run_all: RunAll,
 }
 
 /// A script that a queue does not pass.

@@ -44,7 +44,7 @@ fn a_full_heap_hands_the_node_back() {
     }
     let rejected = queue.insert(1, &nodes[3]).map(drop).expect_err("it is full");
     assert_eq!(rejected.reason, Reject::Full);
-    assert!(core::ptr::eq(rejected.value, &nodes[3]) && !nodes[3].is_linked());
+    assert!(core::ptr::eq(rejected.value, &raw const nodes[3]) && !nodes[3].is_linked());
     assert_eq!(queue.check(), Ok(()));
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value.value), Some(0));
     queue.insert(1, &nodes[3]).expect("there is room again");

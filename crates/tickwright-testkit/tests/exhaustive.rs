@@ -14,7 +14,6 @@ fn beginnings() -> Vec<Vec<Op>> {
 /// What may happen then, while at most four timers are pending.
 fn alphabet() -> Vec<Op> {
     vec![
-        Op::Insert(When::After(0)),
         Op::Insert(When::After(1)),
         Op::Insert(When::Like(0)),
         Op::Remove(Whom::Live(0)),

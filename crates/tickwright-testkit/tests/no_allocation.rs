@@ -1,7 +1,8 @@
 //! Clauses 12 and 13 with an allocator that counts, and that refuses on demand.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
+use std::alloc::System;
 
 use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};
 use tickwright_testkit::clauses::{self, Tools, Verdict};

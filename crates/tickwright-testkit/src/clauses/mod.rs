@@ -1,7 +1,7 @@
 //! One verdict per clause of the contract, computed: the names and numbers are those of `tickwright_core::contract`.
 //!
-//! Most clauses are readings of the same transcripts ([`scripts`] run by [`transcript`]); those that need more than an op script are
-//! [`directed`]. Each function is generic over [`Make`], so that it says the same of our queues and of foreign ones.
+//! Most clauses are readings of the same transcripts (`scripts` run by `transcript`); those that need more than an op script are
+//! `directed`. Each function is generic over [`Make`], so that it says the same of our queues and of foreign ones.
 
 mod directed;
 mod quiet;
