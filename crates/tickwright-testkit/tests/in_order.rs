@@ -1,6 +1,6 @@
 //! Lists and trees walked in order after every op: `iter` is what delivery will be.
 
-use tickwright_core::SortedList;
+use tickwright_core::{AvlTree, RbTree, RbTreeCached, SortedList};
 use tickwright_testkit::machine::run;
 use tickwright_testkit::ours::{Hook, InOrder, Slab};
 use tickwright_testkit::script::{decode, noise};
@@ -27,4 +27,7 @@ macro_rules! walks {
 
 walks! {
     list SortedList;
+    rb RbTree;
+    rb_cached RbTreeCached;
+    avl AvlTree;
 }
