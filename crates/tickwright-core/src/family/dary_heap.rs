@@ -5,10 +5,15 @@
 //! as one number, without a branch. When the counter is used up, all entries are sorted in place and numbered
 //! anew: O(n log n) once in 2^32 inserts and reschedules, without allocation.
 //!
+//! A pop leaves a hole at the root, and the next insert fills it: one sift where filling the hole from the end of the array and
+//! raising the new entry from there would be two. While there is a hole, the head is the earliest child of the root, and
+//! a further pop fills the head's own cell from the end; so draining the queue costs what it would without.
+//!
 //! # Invariants
 //! 1. The array has as many entries as timers are pending, each names a node, and exactly the groups that they
 //!    reach into are in use ([`Violation::Count`]).
-//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]).
+//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). The root alone may be a hole, and not
+//!    when nothing is pending ([`Violation::Head`]).
 //! 3. An entry's node names the entry's cell ([`Violation::Position`]).
 //! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound, and uniqueness between
 //!    parent and child; all pairs would take a sort, which needs memory or a writable heap.
@@ -37,7 +42,7 @@
 //! | insert | O(log n); O(n) when the array grows | O(1) for random deadlines | a parent and a node per level risen |
 //! | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
 //! | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
-//! | peek, next_expiry, next_wake | O(1) | O(1) | 1 |
+//! | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
 //! | second | O(D) | O(D) | 1 |
 //! | pop | O(D log n) | O(D log n) | a group and a node per level: log_4 n, log_2 n |
 //! | advance, k expired | O(k D log n) | the same | as k pops |

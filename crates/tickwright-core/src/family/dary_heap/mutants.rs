@@ -55,7 +55,21 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 6), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
-    assert_ne!(broken(&|heap, _| heap.hole = true), Violation::Order);
+
+    // The hole that a pop leaves: said to be there, said not to be there, and kept by an empty heap.
+    let said = if D == 4 { Violation::UnusedCell } else { Violation::Count };
+    assert_eq!(broken(&|heap, _| heap.hole = true), said);
+    let (mut heap, mut records) = whole::<B, D>();
+    assert_eq!(heap.pop(&mut records, 1, &mut 1).map(|popped| popped.handle), Some(id(1)));
+    assert_eq!(heap.check(&records, 6), Ok(()));
+    heap.hole = false;
+    assert_eq!(heap.check(&records, 6), Err(Violation::Count));
+    let mut empty = Heap::<Id, B, D, 0>::NEW;
+    empty.hole = true;
+    empty.buffer.reserve(0, 1).unwrap();
+    empty.buffer.set_groups(1);
+    assert_eq!(empty.check(&records, 0), Err(Violation::Head));
+
     let groups = (root + 6) / D + 1;
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups + 1)), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.buffer.set_groups(groups - 1)), Violation::Count);
