@@ -4,7 +4,7 @@
 //! the timed loop is monomorphic and the only indirect call is per sample.
 
 /// A queue under measurement. Timers are named by ids `0..capacity`; the adapter keeps the queue's own keys.
-pub trait BenchQueue {
+pub(crate) trait BenchQueue {
     /// Arms the idle timer `id`.
     fn insert(&mut self, id: u32, deadline: u64);
 
@@ -35,10 +35,15 @@ pub trait BenchQueue {
         self.insert(id, expiry.saturating_add(delay));
         Some((id, expiry))
     }
+
+    /// Bytes on the heap, where the queue can say so exactly, without the adapter's own keys.
+    fn heap_bytes(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// How a queue under measurement is made. An arena owns the nodes of those whose caller must.
-pub trait Candidate: 'static {
+pub(crate) trait Candidate: 'static {
     /// Memory that outlives the queue.
     type Arena;
     /// The queue.
@@ -49,4 +54,10 @@ pub trait Candidate: 'static {
 
     /// An empty queue with room for timers `0..capacity`.
     fn queue(arena: &Self::Arena, capacity: usize) -> Self::Queue<'_>;
+
+    /// Whether it can hold `capacity` timers at once; bounded structures say no beyond their bound.
+    fn holds(capacity: usize) -> bool {
+        let _ = capacity;
+        true
+    }
 }

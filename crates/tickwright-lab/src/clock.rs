@@ -1,0 +1,127 @@
+//! Where times come from. Everything that measures takes a [`Meter`], so that statistics and tables are tested
+//! without a clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
+
+use serde::Serialize;
+
+/// A monotonic clock in nanoseconds since an origin of its own.
+pub(crate) trait Meter {
+    /// The time, in ns.
+    fn now(&self) -> u64;
+
+    /// What it is, for reports.
+    fn name(&self) -> &'static str;
+}
+
+/// The operating system's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OsClock {
+    origin: Instant,
+}
+
+impl OsClock {
+    /// A clock that starts at 0 now.
+    pub(crate) fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Meter for OsClock {
+    #[inline]
+    fn now(&self) -> u64 {
+        // 584 years until this saturates.
+        u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn name(&self) -> &'static str {
+        "the system's monotonic clock"
+    }
+}
+
+/// A clock for tests: moves by what the script says at each read, then by `step`.
+#[derive(Debug)]
+pub(crate) struct FakeMeter {
+    now: Cell<u64>,
+    step: u64,
+    script: RefCell<VecDeque<u64>>,
+}
+
+#[allow(dead_code, reason = "tests construct it")]
+impl FakeMeter {
+    /// Moves `step` ns at each read.
+    pub(crate) fn steady(step: u64) -> Self {
+        Self { now: Cell::new(0), step, script: RefCell::default() }
+    }
+
+    /// Moves by each of `steps` in turn, then by 0.
+    pub(crate) fn scripted(steps: impl IntoIterator<Item = u64>) -> Self {
+        Self { now: Cell::new(0), step: 0, script: RefCell::new(steps.into_iter().collect()) }
+    }
+}
+
+impl Meter for FakeMeter {
+    fn now(&self) -> u64 {
+        let step = self.script.borrow_mut().pop_front().unwrap_or(self.step);
+        self.now.set(self.now.get().saturating_add(step));
+        self.now.get()
+    }
+
+    fn name(&self) -> &'static str {
+        "a scripted clock"
+    }
+}
+
+/// What reading the clock costs, and how fine it is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Calibration {
+    /// Median ns between two readings in a row: what each timed operation carries on top.
+    pub(crate) cost_ns: f64,
+    /// 99th percentile of the same.
+    pub(crate) cost_p99_ns: u64,
+    /// The smallest step above 0 that was seen, in ns; 0 when the clock never moved.
+    pub(crate) resolution_ns: u64,
+}
+
+/// Batches of readings, and readings in a batch: about a millisecond in all.
+const BATCHES: u32 = 64;
+const READINGS: u32 = 512;
+
+/// Measures the clock with itself.
+pub(crate) fn calibrate(meter: &impl Meter) -> Calibration {
+    let mut costs = Vec::new();
+    let mut steps = Vec::new();
+    for _ in 0..BATCHES {
+        let first = meter.now();
+        let mut last = first;
+        for _ in 0..READINGS {
+            let now = meter.now();
+            steps.push(now.saturating_sub(last));
+            last = now;
+        }
+        costs.push(last.saturating_sub(first) as f64 / f64::from(READINGS));
+    }
+    costs.sort_by(f64::total_cmp);
+    steps.sort_unstable();
+    Calibration {
+        cost_ns: costs[costs.len() / 2],
+        cost_p99_ns: steps[steps.len() * 99 / 100],
+        resolution_ns: steps.iter().copied().find(|step| *step > 0).unwrap_or(0),
+    }
+}
+
+impl fmt::Display for Calibration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "one reading costs {:.1} ns (99 % of them at most {} ns), resolution {} ns",
+            self.cost_ns, self.cost_p99_ns, self.resolution_ns
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The facts about a machine that a figure depends on. What cannot be read is left out of a report, not guessed.
+
+use std::fmt;
+use std::fs;
+
+use serde::Serialize;
+
+/// The host, as a run found it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Host {
+    /// CPU model name.
+    pub(crate) cpu: Option<String>,
+    /// Logical processors that this process may use.
+    pub(crate) cores: usize,
+    /// Frequency governor of the first processor.
+    pub(crate) governor: Option<String>,
+    /// Whether the clock may rise above its nominal rate.
+    pub(crate) turbo: Option<bool>,
+    /// Whether two hardware threads share a core.
+    pub(crate) smt: Option<bool>,
+    /// The hypervisor, when the processor says that there is one.
+    pub(crate) hypervisor: Option<String>,
+    /// The kernel's clock source.
+    pub(crate) clocksource: Option<String>,
+    /// Operating system and kernel release.
+    pub(crate) kernel: Option<String>,
+    /// The compiler that built this program.
+    pub(crate) rustc: &'static str,
+    /// `release` or `debug`.
+    pub(crate) profile: &'static str,
+    /// The revision it was built from.
+    pub(crate) revision: Option<&'static str>,
+    /// How late the kernel may wake this process on purpose, ns.
+    pub(crate) timer_slack_ns: Option<u64>,
+    /// Load averages over 1, 5 and 15 minutes at the start.
+    pub(crate) load: Option<[f64; 3]>,
+    /// Main memory, bytes.
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl Host {
+    /// Reads the facts of this machine.
+    pub(crate) fn read() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| {
+            cpuinfo.lines().find_map(|line| {
+                let (key, value) = line.split_once(':')?;
+                (key.trim() == name).then(|| value.trim().to_owned())
+            })
+        };
+        let virtualised = field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+        Self {
+            cpu: field("model name").or_else(|| field("Model")).or_else(|| field("uarch")),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            turbo: turbo(),
+            smt: line("/sys/devices/system/cpu/smt/active").map(|active| active == "1"),
+            hypervisor: virtualised.then(|| {
+                line("/sys/hypervisor/type")
+                    .or_else(|| line("/sys/class/dmi/id/sys_vendor"))
+                    .unwrap_or_else(|| "unnamed".into())
+            }),
+            clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            kernel: line("/proc/sys/kernel/osrelease").map(|release| format!("{} {release}", std::env::consts::OS)),
+            rustc: env!("TICKWRIGHT_RUSTC"),
+            profile: env!("TICKWRIGHT_PROFILE"),
+            revision: Some(env!("TICKWRIGHT_REVISION")).filter(|revision| !revision.is_empty()),
+            timer_slack_ns: line("/proc/self/timerslack_ns").and_then(|slack| slack.parse().ok()),
+            load: line("/proc/loadavg").and_then(|text| load(&text)),
+            memory_bytes: fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory(&text)),
+        }
+    }
+
+    /// What makes figures from this machine doubtful, in words; empty when nothing does.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.profile != "release" {
+            doubts.push("built without optimisation: use `cargo run --release`".into());
+        }
+        if let Some([load, ..]) = self.load.filter(|[load, ..]| *load > 0.5) {
+            doubts.push(format!("the machine was busy at the start (load average {load})"));
+        }
+        if let Some(hypervisor) = &self.hypervisor {
+            doubts.push(format!("a virtual machine ({hypervisor}): neighbours may disturb the tails"));
+        }
+        if let Some(governor) = self.governor.as_deref().filter(|governor| *governor != "performance") {
+            doubts.push(format!("frequency governor '{governor}' may change the clock rate within a run"));
+        }
+        doubts
+    }
+}
+
+fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.lines().next()?.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+fn turbo() -> Option<bool> {
+    let off = line("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| off == "0");
+    off.or_else(|| line("/sys/devices/system/cpu/cpufreq/boost").map(|on| on == "1"))
+}
+
+fn load(text: &str) -> Option<[f64; 3]> {
+    let mut numbers = text.split(' ').map_while(|number| number.parse().ok());
+    Some([numbers.next()?, numbers.next()?, numbers.next()?])
+}
+
+fn memory(text: &str) -> Option<u64> {
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let switch = |on: bool| if on { "on" } else { "off" };
+        let mut facts = vec![format!("{} x {}", self.cores, self.cpu.as_deref().unwrap_or("unknown CPU"))];
+        facts.extend(self.hypervisor.as_ref().map(|name| format!("under {name}")));
+        facts.extend(self.governor.as_ref().map(|name| format!("governor {name}")));
+        facts.extend(self.turbo.map(|on| format!("turbo {}", switch(on))));
+        facts.extend(self.smt.map(|on| format!("SMT {}", switch(on))));
+        writeln!(f, "host   {}", facts.join(", "))?;
+        let mut facts = Vec::new();
+        facts.extend(self.kernel.clone());
+        facts.extend(self.clocksource.as_ref().map(|name| format!("clock source {name}")));
+        facts.extend(self.timer_slack_ns.map(|slack| format!("timer slack {slack} ns")));
+        facts.extend(self.load.map(|[one, five, fifteen]| format!("load {one} {five} {fifteen}")));
+        writeln!(f, "system {}", facts.join(", "))?;
+        let revision = self.revision.unwrap_or("unknown revision");
+        write!(f, "build  {}, {}, {revision}", self.rustc, self.profile)
+    }
+}
+
+#[cfg(test)]
+mod tests;

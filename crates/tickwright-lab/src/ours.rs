@@ -1,0 +1,165 @@
+//! This project's queues under measurement: one adapter per storage.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use tickwright_core::{Family, HookQueue, Key, SlabQueue, Timer, TimerQueue};
+
+use crate::candidate::{BenchQueue, Candidate};
+
+/// Family `F` over slab storage. The 8-byte key per id stands for the place in the caller's own object.
+#[derive(Debug)]
+pub(crate) struct Slab<F>(PhantomData<F>);
+
+/// Family `F` over hook storage: one arena of nodes, named by index.
+#[derive(Debug)]
+pub(crate) struct Hook<F>(PhantomData<F>);
+
+pub(crate) struct SlabBench<F: Family> {
+    queue: SlabQueue<F, u32>,
+    keys: Vec<Option<Key>>,
+}
+
+impl<F: Family> fmt::Debug for SlabBench<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.queue.fmt(f)
+    }
+}
+
+impl<F: Family + 'static> Candidate for Slab<F> {
+    type Arena = ();
+    type Queue<'a> = SlabBench<F>;
+
+    fn arena(_capacity: usize) {}
+
+    fn queue((): &(), capacity: usize) -> SlabBench<F> {
+        // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as it gets.
+        let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
+        SlabBench { queue, keys: vec![None; capacity] }
+    }
+
+    fn holds(capacity: usize) -> bool {
+        SlabQueue::<F, u32>::with_capacity(capacity).is_ok()
+    }
+}
+
+impl<F: Family> BenchQueue for SlabBench<F> {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        // A refusal loses the timer, which the comparison of answers reports.
+        self.keys[id as usize] = self.queue.insert(deadline, id).ok().map(|(key, _)| key);
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        if let Some(key) = self.keys[id as usize] {
+            let _ = self.queue.remove(key);
+        }
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        if let Some(key) = self.keys[id as usize] {
+            let _ = self.queue.reschedule(key, deadline);
+        }
+    }
+
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        self.queue.next_expiry()
+    }
+
+    #[inline]
+    fn second(&mut self) -> Option<u64> {
+        Some(self.queue.second()?.expiry)
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        let expired = self.queue.pop_expired(now)?;
+        Some((expired.value, expired.expiry))
+    }
+
+    #[inline]
+    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
+        let mut id = 0;
+        let expired = self.queue.pop_and_reinsert(now, |expiry, value| {
+            id = *value;
+            expiry.saturating_add(delay)
+        })?;
+        Some((id, expired.expiry))
+    }
+
+    fn heap_bytes(&self) -> Option<usize> {
+        Some(self.queue.heap_bytes())
+    }
+}
+
+pub(crate) struct HookBench<'a, F: Family> {
+    queue: HookQueue<'a, F, u32>,
+    timers: &'a [Timer<F, u32>],
+}
+
+impl<F: Family> fmt::Debug for HookBench<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.queue.fmt(f)
+    }
+}
+
+impl<F: Family + 'static> Candidate for Hook<F> {
+    type Arena = Vec<Timer<F, u32>>;
+    type Queue<'a> = HookBench<'a, F>;
+
+    fn arena(capacity: usize) -> Vec<Timer<F, u32>> {
+        (0u32..).take(capacity).map(Timer::new).collect()
+    }
+
+    fn queue(arena: &Vec<Timer<F, u32>>, capacity: usize) -> HookBench<'_, F> {
+        let mut queue = HookQueue::new();
+        let _ = queue.reserve(capacity);
+        HookBench { queue, timers: arena }
+    }
+
+    fn holds(capacity: usize) -> bool {
+        HookQueue::<F, u32>::new().reserve(capacity).is_ok()
+    }
+}
+
+impl<F: Family> BenchQueue for HookBench<'_, F> {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        let _ = self.queue.insert(deadline, &self.timers[id as usize]);
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        let _ = self.queue.remove((&self.timers[id as usize]).into());
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        let _ = self.queue.reschedule((&self.timers[id as usize]).into(), deadline);
+    }
+
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        self.queue.next_expiry()
+    }
+
+    #[inline]
+    fn second(&mut self) -> Option<u64> {
+        Some(self.queue.second()?.expiry)
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        let expired = self.queue.pop_expired(now)?;
+        Some((expired.value.value, expired.expiry))
+    }
+
+    #[inline]
+    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
+        let expired = self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(delay))?;
+        Some((expired.key.value, expired.expiry))
+    }
+}

@@ -1,0 +1,125 @@
+//! Result files. They are opened before a run starts, so that a path that cannot be written costs no run.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::error::LabError;
+
+/// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new fields do not raise it.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Where a run writes besides the terminal.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// Write the results as JSON to FILE; alone, or with '-', to standard output instead of the tables
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write every raw sample as CSV to FILE; alone, or with '-', to standard output instead of the tables
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// An output that could be opened.
+#[derive(Debug)]
+enum Sink {
+    Stdout,
+    File { file: File, path: PathBuf },
+}
+
+/// The opened outputs of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    json: Option<Sink>,
+    csv: Option<Sink>,
+}
+
+impl OutputArgs {
+    /// Opens what was asked for. Existing files keep their content until results replace it.
+    ///
+    /// # Errors
+    /// A path that cannot be written, or both outputs on standard output.
+    pub(crate) fn open(&self) -> Result<Files, LabError> {
+        let files = Files {
+            json: self.json.as_deref().map(Sink::open).transpose()?,
+            csv: self.csv.as_deref().map(Sink::open).transpose()?,
+        };
+        if matches!((&files.json, &files.csv), (Some(Sink::Stdout), Some(Sink::Stdout))) {
+            return Err(LabError::usage("--json and --csv cannot both go to standard output: name a file for one"));
+        }
+        Ok(files)
+    }
+}
+
+impl Files {
+    /// Whether standard output is free for tables.
+    pub(crate) fn terminal(&self) -> bool {
+        !matches!((&self.json, &self.csv), (Some(Sink::Stdout), _) | (_, Some(Sink::Stdout)))
+    }
+
+    /// Writes `report` where `--json` says.
+    ///
+    /// # Errors
+    /// When the file system refuses after all.
+    pub(crate) fn json(&self, report: &impl Serialize) -> Result<(), LabError> {
+        let Some(sink) = &self.json else { return Ok(()) };
+        sink.write(|out| {
+            serde_json::to_writer_pretty(&mut *out, report).map_err(io::Error::from)?;
+            out.write_all(b"\n")
+        })
+    }
+
+    /// Writes `rows` where `--csv` says, with a heading.
+    ///
+    /// # Errors
+    /// When the file system refuses after all.
+    pub(crate) fn csv<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
+        let Some(sink) = &self.csv else { return Ok(()) };
+        sink.write(|out| {
+            let mut writer = csv::Writer::from_writer(out);
+            for row in rows {
+                writer.serialize(row).map_err(io::Error::other)?;
+            }
+            writer.flush()
+        })
+    }
+}
+
+impl Sink {
+    fn open(path: &Path) -> Result<Self, LabError> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        match OpenOptions::new().write(true).create(true).truncate(false).open(path) {
+            Ok(file) => Ok(Self::File { file, path: path.to_owned() }),
+            Err(error) => Err(LabError::usage(format!(
+                "'{}' cannot be written: {error}; nothing was run",
+                path.display()
+            ))),
+        }
+    }
+
+    fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), LabError> {
+        let (result, path) = match self {
+            Self::Stdout => (content(&mut io::stdout().lock()), Path::new("standard output")),
+            Self::File { file, path } => (replace(file, content), path.as_path()),
+        };
+        result.map_err(|source| LabError::io(format!("writing {}", path.display()), source))
+    }
+}
+
+fn replace(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // Pipes and devices have no length to cut.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut out = BufWriter::new(file);
+    content(&mut out)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests;

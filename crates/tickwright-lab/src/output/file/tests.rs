@@ -1,0 +1,34 @@
+use super::*;
+
+#[derive(Serialize)]
+struct Row {
+    structure: &'static str,
+    ns: f64,
+}
+
+#[test]
+fn results_replace_what_was_there_and_nothing_else_does() {
+    let path = std::env::temp_dir().join(format!("tickwright-output-{}.csv", std::process::id()));
+    std::fs::write(&path, "old and rather longer than what replaces it").unwrap();
+    let files = OutputArgs { csv: Some(path.clone()), json: None }.open().unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("old"));
+    files.csv([Row { structure: "rb/slab", ns: 1.5 }]).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "structure,ns\nrb/slab,1.5\n");
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_refused_at_once() {
+    let args = OutputArgs { json: Some("/no/such/directory/out.json".into()), csv: None };
+    let error = args.open().unwrap_err();
+    assert_eq!(error.code(), 2);
+    assert!(error.to_string().contains("/no/such/directory/out.json"), "{error}");
+}
+
+#[test]
+fn standard_output_takes_one_thing() {
+    let dash = || Some(PathBuf::from("-"));
+    assert!(OutputArgs { json: dash(), csv: dash() }.open().is_err());
+    assert!(!OutputArgs { json: dash(), csv: None }.open().unwrap().terminal());
+    assert!(Files::default().terminal());
+}

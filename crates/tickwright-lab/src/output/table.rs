@@ -1,0 +1,62 @@
+//! Tables for the terminal.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+
+/// Whether standard output may be coloured: it is a terminal and `NO_COLOR` is not set (no-color.org).
+pub(crate) fn coloured() -> bool {
+    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// An empty table with a heading. The first column is text, the others are figures.
+pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    let bold = coloured();
+    if !bold {
+        table.force_no_tty();
+    }
+    let heading: Vec<Cell> = heading
+        .into_iter()
+        .map(|text| {
+            let cell = Cell::new(text.into());
+            if bold { cell.add_attribute(Attribute::Bold) } else { cell }
+        })
+        .collect();
+    let columns = heading.len();
+    table.set_header(heading);
+    for at in 1..columns {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The table as lines without trailing blanks.
+pub(crate) fn show(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// A duration in ns with as many digits as it deserves.
+pub(crate) fn ns(value: f64) -> String {
+    match value {
+        v if v < 10.0 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// A count with thousands as people say them: 500, 10k, 1M.
+pub(crate) fn count(n: usize) -> String {
+    match n {
+        n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
+        n if n >= 1000 && n.is_multiple_of(1000) => format!("{}k", n / 1000),
+        n => n.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The one list of what the lab measures: every family in both storages, and the baselines.
+//!
+//! A model (hold, the Xenomai tick, ...) is a [`Visitor`]: generic over the candidate, so that its timed loop is
+//! compiled once per structure and nothing in it is indirect.
+
+use serde::Serialize;
+use strsim::damerau_levenshtein;
+use wildmatch::WildMatch;
+
+use crate::baseline;
+use crate::candidate::Candidate;
+use crate::error::LabError;
+use crate::ours::{Hook, Slab};
+
+/// Whose structure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// This project's.
+    Ours,
+    /// Somebody else's, to compare with.
+    Baseline,
+}
+
+/// What a structure promises about the order of its deliveries, and so which part of its answer is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ties {
+    /// By expiry, equals in the order in which they came: ids and expiries are compared.
+    Fifo,
+    /// By expiry, equals in any order: expiries are compared.
+    AnyOrder,
+}
+
+/// A structure under measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Structure {
+    /// `family/storage`, or the name of a baseline.
+    pub(crate) id: &'static str,
+    /// Whose it is.
+    pub(crate) kind: Kind,
+    /// What it promises among equals.
+    pub(crate) ties: Ties,
+    /// The largest population for which runs are sensible; above it insertion, O(n), would take the whole run.
+    pub(crate) sensible: Option<usize>,
+    /// One line for `tickwright list`.
+    pub(crate) about: &'static str,
+}
+
+/// Something to do with a structure whose type is known only to the registry.
+pub(crate) trait Visitor {
+    /// What comes of it.
+    type Out;
+
+    /// Does it with candidate `C`.
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out;
+}
+
+/// A structure whose insertion walks: an insert at 10,000 costs microseconds.
+const LINEAR: usize = 1000;
+
+macro_rules! table {
+    ([$($name:literal, $candidate:ty, $ties:ident, $about:literal;)+] $($id:literal => $family:ty;)+) => {
+        /// Every structure: ours by family, then the baselines.
+        pub(crate) static STRUCTURES: &[Structure] = &[
+            $(
+                Structure {
+                    id: concat!($id, "/slab"),
+                    kind: Kind::Ours,
+                    ties: Ties::Fifo,
+                    sensible: linear($id),
+                    about: "ours; the queue owns the timers, keys carry generations",
+                },
+                Structure {
+                    id: concat!($id, "/hook"),
+                    kind: Kind::Ours,
+                    ties: Ties::Fifo,
+                    sensible: linear($id),
+                    about: "ours; the caller owns the nodes, nothing allocates",
+                },
+            )+
+            $(Structure {
+                id: $name,
+                kind: Kind::Baseline,
+                ties: Ties::$ties,
+                sensible: None,
+                about: $about,
+            },)+
+        ];
+
+        /// Calls `visitor` with the type behind `structure`.
+        pub(crate) fn visit<V: Visitor>(structure: &'static Structure, visitor: V) -> V::Out {
+            match structure.id {
+                $(
+                    concat!($id, "/slab") => visitor.visit::<Slab<$family>>(structure),
+                    concat!($id, "/hook") => visitor.visit::<Hook<$family>>(structure),
+                )+
+                $($name => visitor.visit::<$candidate>(structure),)+
+                // `Structure`s come from the table alone, and each row of it has an arm.
+                other => unreachable!("structure {other} has no row"),
+            }
+        }
+    };
+}
+
+tickwright_core::for_each_family!(table [
+    "btree-map", baseline::btree_map::StdBTreeMap, Fifo,
+        "std BTreeMap by (deadline, arrival)";
+]);
+
+const fn linear(family: &str) -> Option<usize> {
+    // `==` on strings is not const.
+    match family.as_bytes() {
+        b"list" => Some(LINEAR),
+        _ => None,
+    }
+}
+
+/// The structure of that id.
+pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
+    STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| {
+        LabError::usage(format!("there is no structure '{id}'; {}", nearest(id, STRUCTURES.iter().map(|s| s.id))))
+    })
+}
+
+/// The structures that a list of patterns names, in table order. `*` stands for anything, `!` in front takes away;
+/// a list that begins by taking away begins with all.
+///
+/// # Errors
+/// A pattern that matches nothing, with the nearest names.
+pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, LabError> {
+    let first_takes_away = patterns.first().is_none_or(|pattern| pattern.starts_with('!'));
+    let mut chosen = vec![first_takes_away; STRUCTURES.len()];
+    for pattern in patterns {
+        let (bare, wanted) = pattern.strip_prefix('!').map_or((pattern.as_str(), true), |bare| (bare, false));
+        let glob = WildMatch::new(bare);
+        let mut matched = false;
+        for (structure, chosen) in STRUCTURES.iter().zip(&mut chosen) {
+            if glob.matches(structure.id) {
+                matched = true;
+                *chosen = wanted;
+            }
+        }
+        if !matched {
+            let ids = STRUCTURES.iter().map(|s| s.id);
+            return Err(LabError::usage(format!("no structure matches '{bare}'; {}", nearest(bare, ids))));
+        }
+    }
+    let selected: Vec<_> =
+        STRUCTURES.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(structure, _)| structure).collect();
+    if selected.is_empty() {
+        return Err(LabError::usage(format!("'{}' takes away every structure", patterns.join(","))));
+    }
+    Ok(selected)
+}
+
+/// "did you mean" for a name that is not among `valid`: the three nearest, and where the whole list is.
+pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> String {
+    let mut ranked: Vec<_> = valid.map(|id| (damerau_levenshtein(name, id), id)).collect();
+    ranked.sort();
+    let names: Vec<_> = ranked.iter().take(3).map(|(_, id)| format!("'{id}'")).collect();
+    format!("the nearest names are {} (`tickwright list` shows all)", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

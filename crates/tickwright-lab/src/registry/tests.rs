@@ -1,0 +1,43 @@
+use super::*;
+
+fn ids(patterns: &[&str]) -> Vec<&'static str> {
+    let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
+    select(&patterns).unwrap().into_iter().map(|s| s.id).collect()
+}
+
+#[test]
+fn ids_are_unique_and_each_row_can_be_visited() {
+    struct Inserts;
+    impl Visitor for Inserts {
+        type Out = Option<(u32, u64)>;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> Self::Out {
+            use crate::candidate::BenchQueue;
+            let arena = C::arena(2);
+            let mut queue = C::queue(&arena, 2);
+            queue.insert(1, 70);
+            queue.insert(0, 50);
+            queue.pop()
+        }
+    }
+    for (at, structure) in STRUCTURES.iter().enumerate() {
+        assert!(STRUCTURES[..at].iter().all(|other| other.id != structure.id), "{}", structure.id);
+        assert_eq!(visit(structure, Inserts), Some((0, 50)), "{}", structure.id);
+    }
+}
+
+#[test]
+fn patterns_add_and_take_away() {
+    assert_eq!(ids(&[]).len(), STRUCTURES.len());
+    assert_eq!(ids(&["list/*"]), ["list/slab", "list/hook"]);
+    assert_eq!(ids(&["list/*", "!*/hook"]), ["list/slab"]);
+    assert_eq!(ids(&["!list/*"]).len(), STRUCTURES.len() - 2);
+}
+
+#[test]
+fn a_pattern_without_a_match_names_its_neighbours() {
+    let message = select(&["lits/slab".into()]).unwrap_err().to_string();
+    assert!(message.contains("'list/slab'"), "{message}");
+    let message = find("btreemap").unwrap_err().to_string();
+    assert!(message.contains("'btree-map'"), "{message}");
+    assert!(select(&["!*".into()]).is_err());
+}

@@ -1,0 +1,224 @@
+//! Medians, spreads and intervals of few samples, and running figures of very many.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// How sure an interval is meant to be.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// Differences below this are called a tie, whatever the interval says: layout and alignment alone move medians this far.
+pub(crate) const TIE: f64 = 0.20;
+
+/// An interval that holds the true median with probability `coverage`, whatever the distribution: two order statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Interval {
+    /// Lower end.
+    pub(crate) low: f64,
+    /// Upper end.
+    pub(crate) high: f64,
+    /// The probability that goes with it; below [`CONFIDENCE`] when there are fewer than six samples.
+    pub(crate) coverage: f64,
+}
+
+/// What a handful of samples of one thing say.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    /// How many.
+    pub(crate) samples: usize,
+    /// The middle one, or the mean of the middle two.
+    pub(crate) median: f64,
+    /// Median absolute deviation from the median.
+    pub(crate) mad: f64,
+    /// The smallest.
+    pub(crate) min: f64,
+    /// The largest.
+    pub(crate) max: f64,
+    /// Of the median.
+    pub(crate) interval: Interval,
+}
+
+/// Summarises samples; `None` when there are none. Samples that are not numbers are left out.
+pub(crate) fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
+    let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (&min, &max) = (sorted.first()?, sorted.last()?);
+    let median = middle(&sorted);
+    let mut deviations: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
+    deviations.sort_by(f64::total_cmp);
+    Some(Summary {
+        samples: sorted.len(),
+        median,
+        mad: middle(&deviations),
+        min,
+        max,
+        interval: median_interval(&sorted),
+    })
+}
+
+/// Summarises `measured / reference` round by round: rounds share what disturbed the machine, so the ratio of
+/// a round is steadier than the ratio of two medians.
+pub(crate) fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
+    summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    let upper = sorted[sorted.len() / 2];
+    if sorted.len() % 2 == 1 { upper } else { (sorted[sorted.len() / 2 - 1] + upper) / 2.0 }
+}
+
+/// The k-th smallest and k-th largest of n samples enclose the median unless fewer than k fall on one side of it, and the number
+/// on one side is binomial(n, 1/2).
+fn median_interval(sorted: &[f64]) -> Interval {
+    let n = sorted.len();
+    let ways = |k: usize| (0..k).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64);
+    let scale = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let mut outside = 2.0 * scale;
+    let mut at = 0;
+    while at + 1 < n / 2 {
+        let wider = outside + 2.0 * scale * ways(at + 1);
+        if wider > 1.0 - CONFIDENCE {
+            break;
+        }
+        outside = wider;
+        at += 1;
+    }
+    let coverage = if n == 1 { 0.0 } else { 1.0 - outside };
+    Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
+}
+
+/// What a ratio of times says, in the direction of the measured thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// At least [`TIE`] faster, and the interval does not touch 1.
+    Faster,
+    /// At least [`TIE`] slower, and the interval does not touch 1.
+    Slower,
+    /// Anything else.
+    NoDifferenceShown,
+}
+
+impl Verdict {
+    /// The verdict on a summary of [`ratios`].
+    pub(crate) fn on(ratio: &Summary) -> Self {
+        let Interval { low, high, coverage } = ratio.interval;
+        if coverage < CONFIDENCE {
+            Self::NoDifferenceShown
+        } else if ratio.median <= 1.0 / (1.0 + TIE) && high < 1.0 {
+            Self::Faster
+        } else if ratio.median >= 1.0 + TIE && low > 1.0 {
+            Self::Slower
+        } else {
+            Self::NoDifferenceShown
+        }
+    }
+
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::NoDifferenceShown => "no difference shown",
+        }
+    }
+}
+
+/// Count, extremes, mean and standard deviation of a stream, in one pass and constant memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Running {
+    count: u64,
+    min: u64,
+    max: u64,
+    mean: f64,
+    /// Sum of squared deviations from the mean (Welford 1962).
+    #[serde(skip)]
+    squares: f64,
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self { count: 0, min: u64::MAX, max: 0, mean: 0.0, squares: 0.0 }
+    }
+}
+
+impl Running {
+    /// One more sample.
+    #[inline]
+    pub(crate) fn push(&mut self, sample: u64) {
+        self.count += 1;
+        self.min = self.min.min(sample);
+        self.max = self.max.max(sample);
+        let from_old_mean = sample as f64 - self.mean;
+        self.mean += from_old_mean / self.count as f64;
+        self.squares += from_old_mean * (sample as f64 - self.mean);
+    }
+
+    /// How many.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest; 0 when there is none.
+    pub(crate) fn min(&self) -> u64 {
+        if self.count == 0 { 0 } else { self.min }
+    }
+
+    /// The largest; 0 when there is none.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean; 0 when there is none.
+    pub(crate) fn avg(&self) -> f64 {
+        self.mean
+    }
+
+    /// The sum.
+    pub(crate) fn total(&self) -> f64 {
+        self.mean * self.count as f64
+    }
+
+    /// Standard deviation with n - 1; 0 for fewer than two samples.
+    pub(crate) fn stddev(&self) -> f64 {
+        if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
+    }
+}
+
+/// A stream of durations in ns: running figures and percentiles to three digits.
+#[derive(Debug, Clone)]
+pub(crate) struct Distribution {
+    running: Running,
+    histogram: Histogram<u64>,
+}
+
+/// The longest duration that a [`Distribution`] tells from longer ones: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+impl Distribution {
+    /// An empty one. Its memory is constant from now on.
+    pub(crate) fn new() -> Self {
+        // The bounds are valid for hdrhistogram: low >= 1, high >= 2 * low, at most 5 digits.
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constant bounds are valid");
+        Self { running: Running::default(), histogram }
+    }
+
+    /// One more sample.
+    #[inline]
+    pub(crate) fn push(&mut self, ns: u64) {
+        self.running.push(ns);
+        self.histogram.saturating_record(ns);
+    }
+
+    /// Count, extremes, mean and deviation.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// The value that `percent` of the samples do not exceed, ns; 0 when there is none.
+    pub(crate) fn percentile(&self, percent: f64) -> u64 {
+        self.histogram.value_at_percentile(percent).min(self.running.max())
+    }
+}
+
+#[cfg(test)]
+mod tests;

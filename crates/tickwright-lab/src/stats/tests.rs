@@ -1,0 +1,89 @@
+use super::*;
+
+#[test]
+fn nothing_has_no_summary() {
+    assert_eq!(summarise([]), None);
+    assert_eq!(summarise([f64::NAN]), None);
+}
+
+#[test]
+fn the_median_is_the_middle_and_the_spread_is_about_it() {
+    let summary = summarise([5.0, 1.0, 2.0, 100.0, 3.0]).unwrap();
+    assert_eq!((summary.samples, summary.median, summary.mad), (5, 3.0, 2.0));
+    assert_eq!((summary.min, summary.max), (1.0, 100.0));
+    assert_eq!(summarise([1.0, 2.0]).unwrap().median, 1.5);
+}
+
+#[test]
+fn intervals_are_order_statistics_with_their_coverage() {
+    let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
+    // Fewer than six samples cannot give 95 %, and the interval says what it gives.
+    assert_eq!(of(1), Interval { low: 1.0, high: 1.0, coverage: 0.0 });
+    assert_eq!(of(5), Interval { low: 1.0, high: 5.0, coverage: 0.9375 });
+    assert_eq!(of(6), Interval { low: 1.0, high: 6.0, coverage: 0.96875 });
+    // The tables in textbooks: second smallest and second largest of 9 give 96.1 %.
+    let nine = of(9);
+    assert_eq!((nine.low, nine.high), (2.0, 8.0));
+    assert!((nine.coverage - 0.9609).abs() < 1e-4);
+    let hundred = of(100);
+    assert_eq!((hundred.low, hundred.high), (40.0, 61.0));
+}
+
+#[test]
+fn coverage_holds_by_simulation() {
+    use rand::{RngExt, SeedableRng};
+    let mut rng = rand_pcg::Pcg64::seed_from_u64(1);
+    let covered = (0..2000)
+        .filter(|_| {
+            let interval = summarise((0..15).map(|_| rng.random::<f64>().powi(3))).unwrap().interval;
+            interval.low <= 0.125 && 0.125 <= interval.high
+        })
+        .count();
+    assert!((1900..=2000).contains(&covered), "{covered} of 2000");
+}
+
+#[test]
+fn ratios_are_taken_round_by_round() {
+    // A disturbance doubled the second round for both: the ratio does not see it.
+    let summary = ratios(&[50.0, 100.0, 50.0], &[100.0, 200.0, 100.0]).unwrap();
+    assert_eq!((summary.median, summary.mad), (0.5, 0.0));
+}
+
+#[test]
+fn a_verdict_needs_distance_and_confidence() {
+    let on = |ratio: f64, spread: f64, rounds: usize| {
+        let samples = (0..rounds).map(|i| ratio + spread * (i as f64 / (rounds - 1) as f64 - 0.5));
+        Verdict::on(&summarise(samples).unwrap())
+    };
+    assert_eq!(on(0.5, 0.1, 7), Verdict::Faster);
+    assert_eq!(on(2.0, 0.1, 7), Verdict::Slower);
+    assert_eq!(on(1.1, 0.01, 7), Verdict::NoDifferenceShown);
+    assert_eq!(on(0.9, 0.01, 7), Verdict::NoDifferenceShown);
+    assert_eq!(on(0.7, 1.0, 7), Verdict::NoDifferenceShown);
+    assert_eq!(on(0.5, 0.1, 3), Verdict::NoDifferenceShown, "three rounds are no evidence");
+}
+
+#[test]
+fn running_figures_are_those_of_the_definition() {
+    let mut running = Running::default();
+    assert_eq!((running.count(), running.min(), running.max(), running.stddev()), (0, 0, 0, 0.0));
+    for sample in [2, 4, 4, 4, 5, 5, 7, 9] {
+        running.push(sample);
+    }
+    assert_eq!((running.count(), running.min(), running.max()), (8, 2, 9));
+    assert!((running.avg() - 5.0).abs() < 1e-12);
+    assert!((running.total() - 40.0).abs() < 1e-9);
+    assert!((running.stddev() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+}
+
+#[test]
+fn percentiles_are_exact_for_small_numbers_and_never_above_the_maximum() {
+    let mut distribution = Distribution::new();
+    assert_eq!(distribution.percentile(50.0), 0);
+    (1..=100).for_each(|ns| distribution.push(ns));
+    assert_eq!((distribution.percentile(50.0), distribution.percentile(99.0)), (50, 99));
+    distribution.push(123_456_789);
+    assert_eq!(distribution.percentile(100.0), 123_456_789);
+    distribution.push(u64::MAX);
+    assert_eq!(distribution.running().max(), u64::MAX);
+}
