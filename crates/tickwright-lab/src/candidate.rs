@@ -23,6 +23,17 @@ pub(crate) trait BenchQueue {
     /// Takes one timer that is due at `now`: its id and expiry.
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)>;
 
+    /// [`head`](Self::head) for a caller that goes on to take what it saw: the queue may remember who it is.
+    fn look_at_head(&mut self) -> Option<u64> {
+        self.head()
+    }
+
+    /// Takes the timer that the last [`look_at_head`](Self::look_at_head) saw, with no operation in between and none of its search:
+    /// a removal by handle. By default the queue is asked once more for what is due at `now`.
+    fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.pop_expired(now)
+    }
+
     /// Takes the head, whenever it is due.
     fn pop(&mut self) -> Option<(u32, u64)> {
         let head = self.head()?;
