@@ -47,9 +47,9 @@ pub(crate) trait BenchQueue {
         Some((id, expiry))
     }
 
-    /// Bytes on the heap, where the queue can say so exactly, without the adapter's own keys.
-    fn heap_bytes(&self) -> Option<usize> {
-        None
+    /// Bytes of the adapter that stand for what the caller keeps in its own objects (a key per timer): not the queue's memory.
+    fn callers_bytes(&self) -> usize {
+        0
     }
 }
 

@@ -91,7 +91,7 @@ const BATCHES: u32 = 64;
 const READINGS: u32 = 512;
 
 /// Measures the clock with itself.
-pub(crate) fn calibrate(meter: &impl Meter) -> Calibration {
+pub(crate) fn calibrate(meter: &(impl Meter + ?Sized)) -> Calibration {
     let mut costs = Vec::new();
     let mut steps = Vec::new();
     for _ in 0..BATCHES {

@@ -48,7 +48,8 @@ impl Host {
                 (key.trim() == name).then(|| value.trim().to_owned())
             })
         };
-        let virtualised = field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+        let virtualised =
+            field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
         Self {
             cpu: field("model name").or_else(|| field("Model")).or_else(|| field("uarch")),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -61,7 +62,8 @@ impl Host {
                     .unwrap_or_else(|| "unnamed".into())
             }),
             clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            kernel: line("/proc/sys/kernel/osrelease").map(|release| format!("{} {release}", std::env::consts::OS)),
+            kernel: line("/proc/sys/kernel/osrelease")
+                .map(|release| format!("{} {release}", std::env::consts::OS)),
             rustc: env!("TICKWRIGHT_RUSTC"),
             profile: env!("TICKWRIGHT_PROFILE"),
             revision: Some(env!("TICKWRIGHT_REVISION")).filter(|revision| !revision.is_empty()),

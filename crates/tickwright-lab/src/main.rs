@@ -6,12 +6,14 @@ mod candidate;
 mod clock;
 mod duration;
 mod error;
+mod hold;
 mod host;
 mod interrupt;
 mod ours;
 mod output;
 mod progress;
 mod registry;
+mod scenario;
 mod stats;
 
 fn main() {}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use tickwright_core::{Family, HookQueue, Key, SlabQueue, Timer, TimerQueue};
+use tickwright_core::{Family, HookQueue, Key, SlabQueue, Timer, TimerQueue, TimerRef};
 
 use crate::candidate::{BenchQueue, Candidate};
 
@@ -18,6 +18,7 @@ pub(crate) struct Hook<F>(PhantomData<F>);
 pub(crate) struct SlabBench<F: Family> {
     queue: SlabQueue<F, u32>,
     keys: Vec<Option<Key>>,
+    seen: Option<Key>,
 }
 
 impl<F: Family> fmt::Debug for SlabBench<F> {
@@ -35,7 +36,7 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     fn queue((): &(), capacity: usize) -> SlabBench<F> {
         // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as it gets.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
-        SlabBench { queue, keys: vec![None; capacity] }
+        SlabBench { queue, keys: vec![None; capacity], seen: None }
     }
 
     fn holds(capacity: usize) -> bool {
@@ -90,14 +91,30 @@ impl<F: Family> BenchQueue for SlabBench<F> {
         Some((id, expired.expiry))
     }
 
-    fn heap_bytes(&self) -> Option<usize> {
-        Some(self.queue.heap_bytes())
+    #[inline]
+    fn look_at_head(&mut self) -> Option<u64> {
+        let head = self.queue.peek()?;
+        self.seen = Some(head.key);
+        Some(head.expiry)
+    }
+
+    #[inline]
+    fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
+        let key = self.seen.take()?;
+        let expiry = self.queue.expiry(key).filter(|expiry| *expiry <= now)?;
+        let (id, _) = self.queue.remove(key).ok()?;
+        Some((id, expiry))
+    }
+
+    fn callers_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<Option<Key>>()
     }
 }
 
 pub(crate) struct HookBench<'a, F: Family> {
     queue: HookQueue<'a, F, u32>,
     timers: &'a [Timer<F, u32>],
+    seen: Option<TimerRef<'a, F, u32>>,
 }
 
 impl<F: Family> fmt::Debug for HookBench<'_, F> {
@@ -117,7 +134,7 @@ impl<F: Family + 'static> Candidate for Hook<F> {
     fn queue(arena: &Vec<Timer<F, u32>>, capacity: usize) -> HookBench<'_, F> {
         let mut queue = HookQueue::new();
         let _ = queue.reserve(capacity);
-        HookBench { queue, timers: arena }
+        HookBench { queue, timers: arena, seen: None }
     }
 
     fn holds(capacity: usize) -> bool {
@@ -161,5 +178,20 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
     fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
         let expired = self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(delay))?;
         Some((expired.key.value, expired.expiry))
+    }
+
+    #[inline]
+    fn look_at_head(&mut self) -> Option<u64> {
+        let head = self.queue.peek()?;
+        self.seen = Some(head.key);
+        Some(head.expiry)
+    }
+
+    #[inline]
+    fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
+        let timer = self.seen.take()?;
+        let expiry = self.queue.expiry(timer.get()).filter(|expiry| *expiry <= now)?;
+        self.queue.remove(timer).ok()?;
+        Some((timer.value, expiry))
     }
 }

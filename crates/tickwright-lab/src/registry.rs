@@ -3,11 +3,17 @@
 //! A model (hold, the Xenomai tick, ...) is a [`Visitor`]: generic over the candidate, so that its timed loop is
 //! compiled once per structure and nothing in it is indirect.
 
+use std::collections::BinaryHeap;
+
+use dary_heap::QuaternaryHeap;
 use serde::Serialize;
 use strsim::damerau_levenshtein;
+use tickwright_testkit::foreign::DelayQueue;
 use wildmatch::WildMatch;
 
-use crate::baseline;
+use crate::baseline::lazy_heap::{Entry, Lazy};
+use crate::baseline::testkit::Foreign;
+use crate::baseline::{btree_map, intrusive, orx, timer_queue};
 use crate::candidate::Candidate;
 use crate::error::LabError;
 use crate::ours::{Hook, Slab};
@@ -41,6 +47,10 @@ pub(crate) struct Structure {
     pub(crate) kind: Kind,
     /// What it promises among equals.
     pub(crate) ties: Ties,
+    /// Whether it can name the timer after the head.
+    pub(crate) second: bool,
+    /// Whether its head is exact, not a lower bound.
+    pub(crate) exact_head: bool,
     /// The largest population for which runs are sensible; above it insertion, O(n), would take the whole run.
     pub(crate) sensible: Option<usize>,
     /// One line for `tickwright list`.
@@ -60,7 +70,7 @@ pub(crate) trait Visitor {
 const LINEAR: usize = 1000;
 
 macro_rules! table {
-    ([$($name:literal, $candidate:ty, $ties:ident, $about:literal;)+] $($id:literal => $family:ty;)+) => {
+    ([$($name:literal, $candidate:ty, $ties:ident, second $second:literal, exact_head $head:literal, $about:literal;)+] $($id:literal => $family:ty;)+) => {
         /// Every structure: ours by family, then the baselines.
         pub(crate) static STRUCTURES: &[Structure] = &[
             $(
@@ -68,6 +78,8 @@ macro_rules! table {
                     id: concat!($id, "/slab"),
                     kind: Kind::Ours,
                     ties: Ties::Fifo,
+                    second: true,
+                    exact_head: true,
                     sensible: linear($id),
                     about: "ours; the queue owns the timers, keys carry generations",
                 },
@@ -75,6 +87,8 @@ macro_rules! table {
                     id: concat!($id, "/hook"),
                     kind: Kind::Ours,
                     ties: Ties::Fifo,
+                    second: true,
+                    exact_head: true,
                     sensible: linear($id),
                     about: "ours; the caller owns the nodes, nothing allocates",
                 },
@@ -83,6 +97,8 @@ macro_rules! table {
                 id: $name,
                 kind: Kind::Baseline,
                 ties: Ties::$ties,
+                second: $second,
+                exact_head: $head,
                 sensible: None,
                 about: $about,
             },)+
@@ -104,8 +120,20 @@ macro_rules! table {
 }
 
 tickwright_core::for_each_family!(table [
-    "btree-map", baseline::btree_map::StdBTreeMap, Fifo,
+    "binary-heap", Lazy<BinaryHeap<Entry>>, Fifo, second true, exact_head true,
+        "std BinaryHeap, lazy deletion";
+    "btree-map", btree_map::StdBTreeMap, Fifo, second true, exact_head true,
         "std BTreeMap by (deadline, arrival)";
+    "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Fifo, second true, exact_head true,
+        "dary_heap 0.3 with 4 children, lazy deletion";
+    "delay-queue", Foreign<DelayQueue>, AnyOrder, second false, exact_head true,
+        "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
+    "intrusive-rb", intrusive::IntrusiveRbTree, Fifo, second true, exact_head true,
+        "intrusive-collections 0.10 RBTree, nodes of the caller";
+    "orx-4ary", orx::Orx, AnyOrder, second true, exact_head true,
+        "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
+    "timer-queue", timer_queue::Wheel, AnyOrder, second false, exact_head false,
+        "timer-queue 0.1, a hierarchical wheel";
 ]);
 
 const fn linear(family: &str) -> Option<usize> {
@@ -119,8 +147,26 @@ const fn linear(family: &str) -> Option<usize> {
 /// The structure of that id.
 pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
     STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| {
-        LabError::usage(format!("there is no structure '{id}'; {}", nearest(id, STRUCTURES.iter().map(|s| s.id))))
+        LabError::usage(format!(
+            "there is no structure '{id}'; {}",
+            nearest(id, STRUCTURES.iter().map(|s| s.id))
+        ))
     })
+}
+
+/// Why a structure is not run with `population` timers; `None` when it is.
+pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Option<String> {
+    struct Holds(usize);
+    impl Visitor for Holds {
+        type Out = bool;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> bool {
+            C::holds(self.0)
+        }
+    }
+    if structure.sensible.is_some_and(|most| population > most) {
+        return Some("insertion is O(n)".into());
+    }
+    (!visit(structure, Holds(population))).then(|| "bounded below this population".into())
 }
 
 /// The structures that a list of patterns names, in table order. `*` stands for anything, `!` in front takes away;

@@ -6,6 +6,9 @@ use serde::Serialize;
 /// How sure an interval is meant to be.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
+/// With fewer rounds no interval reaches [`CONFIDENCE`].
+pub(crate) const FEWEST_ROUNDS: u64 = 6;
+
 /// Differences below this are called a tie, whatever the interval says: layout and alignment alone move medians this far.
 pub(crate) const TIE: f64 = 0.20;
 

@@ -64,8 +64,7 @@ impl BenchQueue for Queue {
         Some((id, deadline))
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<(u32, u64)> {
-        self.map.pop_first().map(|((deadline, _), id)| (id, deadline))
+    fn callers_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<(u64, u64)>()
     }
 }

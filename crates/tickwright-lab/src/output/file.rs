@@ -48,7 +48,9 @@ impl OutputArgs {
             csv: self.csv.as_deref().map(Sink::open).transpose()?,
         };
         if matches!((&files.json, &files.csv), (Some(Sink::Stdout), Some(Sink::Stdout))) {
-            return Err(LabError::usage("--json and --csv cannot both go to standard output: name a file for one"));
+            return Err(LabError::usage(
+                "--json and --csv cannot both go to standard output: name a file for one",
+            ));
         }
         Ok(files)
     }

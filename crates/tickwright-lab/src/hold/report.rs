@@ -1,0 +1,195 @@
+//! Tables of a hold run: populations across, structures down, then a line of verdict per cell.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::hold::run::{Cell, Report};
+use crate::output::table;
+use crate::registry::Kind;
+use crate::scenario::Measure;
+use crate::stats::{CONFIDENCE, Interval, Summary, TIE, Verdict};
+
+/// The whole report for the terminal.
+pub(crate) fn show(report: &Report) -> String {
+    let mut text = format!("{}\nclock  {}\n", report.host, report.clock);
+    for doubt in report.host.doubts() {
+        let _ = writeln!(text, "note   {doubt}");
+    }
+    for cells in groups(&report.cells) {
+        let _ = write!(text, "\n{}", group(cells));
+    }
+    if report.partial {
+        text.push_str("\nPARTIAL: interrupted; rounds and populations are missing.\n");
+    }
+    text
+}
+
+/// Cells that share a table: one scenario and one measure.
+fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
+    let mut groups: Vec<Vec<&Cell>> = Vec::new();
+    for cell in cells {
+        let same = |group: &&mut Vec<&Cell>| {
+            group.iter().any(|other| other.scenario == cell.scenario && other.measure == cell.measure)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups
+}
+
+fn group(cells: Vec<&Cell>) -> String {
+    let Some(first) = cells.first() else { return String::new() };
+    let mut text = format!(
+        "{}, {}: median ns per operation, and its ratio to the baseline of the column\n",
+        first.scenario, first.measure
+    );
+    let body = if let [cell] = cells.as_slice() { details(cell) } else { overview(&cells) };
+    let _ = writeln!(text, "{body}");
+    for cell in &cells {
+        let _ = writeln!(text, "{}", verdict(cell));
+    }
+    text.push_str(&skipped(&cells));
+    text
+}
+
+/// Structures down, populations across.
+fn overview(cells: &[&Cell]) -> String {
+    let heading = cells.iter().map(|cell| format!("n={}", table::count(cell.population)));
+    let mut table = table::new(["".to_owned()].into_iter().chain(heading));
+    for (at, row) in cells[0].rows.iter().enumerate() {
+        let columns = cells.iter().map(|cell| {
+            let row = cell.rows.get(at)?;
+            let ns = table::ns(row.summary?.median);
+            Some(match &row.ratio {
+                Some(ratio) => format!("{ns} {:.2}x", ratio.median),
+                None => format!("{ns}  base"),
+            })
+        });
+        table.add_row(
+            [row.structure.to_owned()]
+                .into_iter()
+                .chain(columns.map(|cell| cell.unwrap_or_else(|| "-".into()))),
+        );
+    }
+    let harness = cells
+        .iter()
+        .map(|cell| cell.harness.map_or("-".into(), |h| format!("{}      ", table::ns(h.median))));
+    table.add_row(["(harness alone)".to_owned()].into_iter().chain(harness));
+    table::show(&table)
+}
+
+/// Everything that is known about one cell.
+fn details(cell: &Cell) -> String {
+    let heading = [format!("n={}", table::count(cell.population))]
+        .into_iter()
+        .chain(DETAILS.iter().map(|h| (*h).to_owned()));
+    let mut table = table::new(heading);
+    let spread = |s: &Summary| [table::ns(s.median), table::ns(s.mad), table::ns(s.min), table::ns(s.max)];
+    for row in &cell.rows {
+        let Some(summary) = &row.summary else { continue };
+        let against = match (&row.ratio, row.verdict) {
+            (Some(ratio), Some(verdict)) => {
+                [format!("{:.2}x", ratio.median), interval(&ratio.interval), verdict.words().to_owned()]
+            }
+            _ => ["base".into(), String::new(), String::new()],
+        };
+        table.add_row([row.structure.to_owned()].into_iter().chain(spread(summary)).chain(against));
+    }
+    if let Some(harness) = &cell.harness {
+        table.add_row(["(harness alone)".to_owned()].into_iter().chain(spread(harness)));
+    }
+    table::show(&table)
+}
+
+const DETAILS: [&str; 7] = ["median", "MAD", "min", "max", "ratio", "interval", "verdict"];
+
+fn interval(interval: &Interval) -> String {
+    format!("{:.2}..{:.2}", interval.low, interval.high)
+}
+
+/// One sentence on ours against the baseline.
+fn verdict(cell: &Cell) -> String {
+    let at = format!(" n={:<5}", table::count(cell.population));
+    let (Some(ours), Some(baseline)) = (cell.best(Kind::Ours), cell.baseline.and_then(|id| cell.row(id)))
+    else {
+        return format!("{at} nothing to compare");
+    };
+    let (Some(time), Some(base)) = (&ours.summary, &baseline.summary) else {
+        return format!("{at} nothing to compare");
+    };
+    let times = format!("{} {} ns", ours.structure, table::ns(time.median));
+    let Some((ratio, verdict)) = ours.ratio.as_ref().zip(ours.verdict) else {
+        return format!("{at} {times}: the fastest, and the baseline itself");
+    };
+    let against = format!("{} {} ns", baseline.structure, table::ns(base.median));
+    let Interval { coverage, .. } = ratio.interval;
+    let why = match verdict {
+        Verdict::NoDifferenceShown if coverage < CONFIDENCE => {
+            format!(" ({} rounds cannot show one)", ratio.samples)
+        }
+        Verdict::NoDifferenceShown if (1.0 / (1.0 + TIE)..1.0 + TIE).contains(&ratio.median) => {
+            format!(" (under {:.0} %)", TIE * 100.0)
+        }
+        Verdict::NoDifferenceShown => " (the interval includes 1)".into(),
+        Verdict::Faster | Verdict::Slower => String::new(),
+    };
+    format!(
+        "{at} best of ours {times}, against {against}: {:.2}x, {:.0} % interval {}: {}{why}",
+        ratio.median,
+        coverage * 100.0,
+        interval(&ratio.interval),
+        verdict.words()
+    )
+}
+
+/// Which rows were left out, and why, once per reason.
+fn skipped(cells: &[&Cell]) -> String {
+    let mut text = String::new();
+    for (at, row) in cells[0].rows.iter().enumerate() {
+        let skips: Vec<_> = cells
+            .iter()
+            .filter_map(|cell| Some((table::count(cell.population), cell.rows.get(at)?.skipped.clone()?)))
+            .collect();
+        if let Some((_, why)) = skips.first() {
+            let populations: Vec<_> = skips.iter().map(|(n, _)| n.as_str()).collect();
+            let _ = writeln!(text, " {} not run at n={}: {why}", row.structure, populations.join(", "));
+        }
+    }
+    text
+}
+
+/// A raw sample, for `--csv`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Raw<'r> {
+    schema: u32,
+    scenario: &'r str,
+    measure: Measure,
+    population: usize,
+    operations: u64,
+    seed: u64,
+    structure: &'r str,
+    round: usize,
+    ns_per_operation: f64,
+}
+
+/// Every sample.
+pub(crate) fn raw(report: &Report) -> impl Iterator<Item = Raw<'_>> {
+    report.cells.iter().flat_map(move |cell| {
+        cell.rows.iter().flat_map(move |row| {
+            row.samples.iter().enumerate().map(move |(round, ns)| Raw {
+                schema: report.schema,
+                scenario: &cell.scenario,
+                measure: cell.measure,
+                population: cell.population,
+                operations: cell.operations,
+                seed: cell.seed,
+                structure: row.structure,
+                round: round + 1,
+                ns_per_operation: *ns,
+            })
+        })
+    })
+}

@@ -1,0 +1,96 @@
+use super::*;
+use crate::clock::FakeMeter;
+use crate::hold::report;
+
+fn options(structures: &[&str], populations: &[usize]) -> Options {
+    Options {
+        structures: Some(structures.iter().map(|s| (*s).to_owned()).collect()),
+        populations: Some(populations.to_vec()),
+        rounds: Some(7),
+        operations: Some(50),
+        ..Options::default()
+    }
+}
+
+fn scenario(name: &str) -> Vec<Scenario> {
+    vec![Scenario::find(name).unwrap()]
+}
+
+#[test]
+fn every_structure_answers_as_the_oracle_in_every_measure() {
+    for name in ["hold-exp-dense", "periodic"] {
+        let report = run(&scenario(name), &options(&["*"], &[1, 2, 37]), &FakeMeter::steady(100)).unwrap();
+        assert!(!report.partial);
+        for cell in &report.cells {
+            assert!(cell.rows.iter().all(|row| row.samples.len() == 7 || row.skipped.is_some()));
+        }
+    }
+}
+
+#[test]
+fn equal_times_show_no_difference() {
+    // A reading moves the clock by 100 ns: 50 operations take 2 ns each, whatever the structure.
+    let report = run(
+        &scenario("hold-exp-sparse"),
+        &options(&["list/*", "btree-map"], &[2, 16]),
+        &FakeMeter::steady(100),
+    )
+    .unwrap();
+    let cell = &report.cells[0];
+    assert_eq!(cell.baseline, Some("btree-map"));
+    let row = cell.row("list/slab").unwrap();
+    assert_eq!(row.summary.unwrap().median, 2.0);
+    assert_eq!(row.ratio.unwrap().median, 1.0);
+    assert_eq!(row.verdict, Some(Verdict::NoDifferenceShown));
+    let text = report::show(&report);
+    let tables = text.split_once("\n\n").unwrap().1;
+    assert_eq!(
+        tables,
+        "\
+hold-exp-sparse, pop and insert: median ns per operation, and its ratio to the baseline of the column
+                        n=2       n=16
+ list/slab        2.0 1.00x  2.0 1.00x
+ list/hook        2.0 1.00x  2.0 1.00x
+ btree-map        2.0  base  2.0  base
+ (harness alone)  2.0        2.0
+ n=2     best of ours list/slab 2.0 ns, against btree-map 2.0 ns: 1.00x, 98 % interval 1.00..1.00: no difference shown (under 20 %)
+ n=16    best of ours list/slab 2.0 ns, against btree-map 2.0 ns: 1.00x, 98 % interval 1.00..1.00: no difference shown (under 20 %)
+"
+    );
+}
+
+#[test]
+fn a_structure_is_left_out_where_it_makes_no_sense_and_the_table_says_why() {
+    let report = run(
+        &scenario("hold-exp-sparse"),
+        &options(&["list/slab", "btree-map"], &[2000]),
+        &FakeMeter::steady(1),
+    )
+    .unwrap();
+    assert!(report.cells[0].row("list/slab").is_none());
+    assert!(report::show(&report).contains("list/slab not run at n=2k: insertion is O(n)"));
+}
+
+#[test]
+fn a_baseline_that_was_not_chosen_runs_all_the_same() {
+    let options = Options { baseline: Some("orx-4ary".into()), ..options(&["list/slab"], &[2]) };
+    let report = run(&scenario("hold-exp-sparse"), &options, &FakeMeter::steady(1)).unwrap();
+    assert_eq!(report.cells[0].baseline, Some("orx-4ary"));
+    let unknown = Options { baseline: Some("orx".into()), ..options };
+    assert!(run(&scenario("hold-exp-sparse"), &unknown, &FakeMeter::steady(1)).is_err());
+}
+
+#[test]
+fn a_time_limit_stops_rounds_but_leaves_enough_for_an_interval() {
+    let options =
+        Options { within: Some(Duration::from_nanos(1)), rounds: Some(100), ..options(&["list/slab"], &[2]) };
+    let report = run(&scenario("hold-exp-sparse"), &options, &FakeMeter::steady(100)).unwrap();
+    assert_eq!(report.cells[0].rows[0].samples.len() as u64, stats::FEWEST_ROUNDS);
+}
+
+#[test]
+fn raw_samples_are_one_row_each() {
+    let report =
+        run(&scenario("hold-exp-sparse"), &options(&["list/*"], &[2]), &FakeMeter::steady(100)).unwrap();
+    assert_eq!(report::raw(&report).count(), 2 * 7);
+}

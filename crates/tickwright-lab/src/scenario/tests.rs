@@ -1,0 +1,60 @@
+use super::*;
+
+fn broken(from: &str, to: &str) -> String {
+    let (file, text) = BUILT_IN[0];
+    assert!(text.contains(from), "{from}");
+    let error = Scenario::parse(file, &text.replace(from, to)).unwrap_err();
+    assert_eq!(error.code(), 2);
+    error.to_string()
+}
+
+#[test]
+fn the_built_in_files_are_valid_and_named_after_themselves() {
+    for ((file, _), scenario) in BUILT_IN.iter().zip(Scenario::built_in().unwrap()) {
+        assert_eq!(*file, format!("scenarios/{}.toml", scenario.name));
+        assert!(!scenario.analysis.trim().is_empty());
+        crate::registry::select(&scenario.run.structures).unwrap();
+    }
+}
+
+#[test]
+fn every_file_of_the_folder_is_built_in() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), BUILT_IN.len());
+}
+
+#[test]
+fn a_mistake_names_file_line_and_key() {
+    let unknown = broken("rounds = 9", "runds = 9");
+    assert!(unknown.contains("scenarios/hold-exp-sparse.toml"), "{unknown}");
+    assert!(unknown.contains("line 17") && unknown.contains("runds"), "{unknown}");
+    let range = broken("rounds = 9", "rounds = 0");
+    assert!(
+        range.contains("rounds = 0") && range.contains("0 is not a whole number from 1 to 1000"),
+        "{range}"
+    );
+    let negative = broken("mean = 1_048_576", "mean = -1");
+    assert!(negative.contains("-1 is not a whole number from 1"), "{negative}");
+    let shape = broken("\"exponential\"", "\"gaussian\"");
+    assert!(shape.contains("gaussian") && shape.contains("uniform"), "{shape}");
+    assert!(broken("measures = [\"hold\"]", "measures = []").contains("'measures' is empty"));
+}
+
+#[test]
+fn an_unknown_name_gets_its_neighbours() {
+    let message = Scenario::find("hold-exp-spares").unwrap_err().to_string();
+    assert!(message.contains("'hold-exp-sparse'"), "{message}");
+    assert!(Scenario::find("no/such/file.toml").unwrap_err().to_string().contains("cannot be read"));
+}
+
+#[test]
+fn counts_are_read_with_their_units_and_refused_with_their_range() {
+    let read = |text| Population::parse(text).map(Within::get);
+    assert_eq!(
+        [read("2"), read("10k"), read("1M"), read("1_000")],
+        [Ok(2), Ok(10_000), Ok(1_000_000), Ok(1000)]
+    );
+    for text in ["0", "-1", "1e3", "", "k", "99999999999999999999", "18446744073709551615M"] {
+        assert!(read(text).unwrap_err().contains("from 1 to 16777216"), "{text}");
+    }
+}
