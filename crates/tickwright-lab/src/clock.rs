@@ -12,9 +12,6 @@ use serde::Serialize;
 pub(crate) trait Meter {
     /// The time, in ns.
     fn now(&self) -> u64;
-
-    /// What it is, for reports.
-    fn name(&self) -> &'static str;
 }
 
 /// The operating system's monotonic clock.
@@ -35,10 +32,6 @@ impl Meter for OsClock {
     fn now(&self) -> u64 {
         // 584 years until this saturates.
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    fn name(&self) -> &'static str {
-        "the system's monotonic clock"
     }
 }
 
@@ -68,10 +61,6 @@ impl Meter for FakeMeter {
         let step = self.script.borrow_mut().pop_front().unwrap_or(self.step);
         self.now.set(self.now.get().saturating_add(step));
         self.now.get()
-    }
-
-    fn name(&self) -> &'static str {
-        "a scripted clock"
     }
 }
 

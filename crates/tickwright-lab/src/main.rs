@@ -1,19 +1,46 @@
 //! `tickwright`: benchmarks and experiments on timer queues, with verified answers.
 #![deny(unsafe_code)]
 
+mod allocator;
 mod baseline;
 mod candidate;
+mod check;
+mod cli;
 mod clock;
+mod command;
 mod duration;
 mod error;
 mod hold;
 mod host;
 mod interrupt;
+mod list;
+mod memory;
 mod ours;
 mod output;
 mod progress;
 mod registry;
 mod scenario;
 mod stats;
+mod tour;
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::allocator::Counting;
+use crate::cli::Cli;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = interrupt::install().and_then(|()| command::run(cli));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tickwright: {error}");
+            error.exit_code()
+        }
+    }
+}

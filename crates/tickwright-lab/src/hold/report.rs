@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::error::LabError;
 use crate::hold::run::{Cell, Report};
-use crate::output::table;
+use crate::output::{Files, table};
 use crate::registry::Kind;
 use crate::scenario::Measure;
 use crate::stats::{CONFIDENCE, Interval, Summary, TIE, Verdict};
@@ -192,4 +193,17 @@ pub(crate) fn raw(report: &Report) -> impl Iterator<Item = Raw<'_>> {
             })
         })
     })
+}
+
+/// Prints and writes a report where it was asked for.
+///
+/// # Errors
+/// [`LabError::Interrupted`] when it is partial; a file that cannot be written after all.
+pub(crate) fn finish(report: &Report, files: &Files) -> Result<(), LabError> {
+    if files.terminal() {
+        println!("{}", show(report));
+    }
+    files.json(report)?;
+    files.csv(raw(report))?;
+    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
 }

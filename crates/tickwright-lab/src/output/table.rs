@@ -10,8 +10,17 @@ pub(crate) fn coloured() -> bool {
     io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// An empty table with a heading. The first column is text, the others are figures.
+/// An empty table of figures with a heading. The first column is text, the others stand to the right.
 pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
+    let mut table = text(heading);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// An empty table of text with a heading.
+pub(crate) fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -26,13 +35,7 @@ pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Tabl
             if bold { cell.add_attribute(Attribute::Bold) } else { cell }
         })
         .collect();
-    let columns = heading.len();
     table.set_header(heading);
-    for at in 1..columns {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
     table
 }
 

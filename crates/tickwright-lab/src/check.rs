@@ -1,0 +1,129 @@
+//! `tickwright check`: every structure and scenario once, every answer verified, nothing timed.
+
+mod mixed;
+
+use tickwright_testkit::clauses::{Tools, Verdict};
+use tickwright_testkit::{registry as suite, table as suite_table};
+
+use crate::allocator;
+use crate::clock::FakeMeter;
+use crate::error::LabError;
+use crate::hold::run::{self, Options};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::registry::STRUCTURES;
+use crate::scenario::Scenario;
+use crate::tour;
+
+/// Populations that every scenario is run with; edge cases and a few levels of every structure.
+const POPULATIONS: [usize; 5] = [1, 2, 3, 17, 300];
+const OPERATIONS: u64 = 500;
+
+/// What was checked, and what was wrong with it.
+#[derive(Debug, Default)]
+struct Findings {
+    wrong: Vec<String>,
+}
+
+impl Findings {
+    fn note(&mut self, what: &str, result: Result<String, String>) {
+        match result {
+            Ok(done) => println!("ok      {what}: {done}"),
+            Err(wrong) => {
+                println!("WRONG   {what}: {wrong}");
+                self.wrong.push(what.to_owned());
+            }
+        }
+    }
+}
+
+/// Checks everything.
+///
+/// # Errors
+/// [`LabError::Failed`] with the names of what is wrong; [`LabError::Interrupted`].
+pub(crate) fn run() -> Result<(), LabError> {
+    let mut findings = Findings::default();
+    findings.note("tour", plan());
+    for scenario in Scenario::built_in()? {
+        interrupted()?;
+        findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario));
+    }
+    for structure in STRUCTURES {
+        interrupted()?;
+        findings.note(&format!("structure {}", structure.id), mixed::check(structure));
+    }
+    clauses(&mut findings)?;
+    println!("\n{}", suite_table::render(&suite_table::rows(&suite::foreign(), &tools())));
+    match findings.wrong.as_slice() {
+        [] => {
+            println!("\neverything checked is right");
+            Ok(())
+        }
+        wrong => Err(LabError::failed(format!("{} checks failed: {}", wrong.len(), wrong.join(", ")))),
+    }
+}
+
+fn interrupted() -> Result<(), LabError> {
+    if interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
+}
+
+fn plan() -> Result<String, String> {
+    let (length, longest) = (tour::length().as_secs(), tour::LONGEST.as_secs());
+    if length < longest {
+        Ok(format!("{length} s planned, under {longest} s"))
+    } else {
+        Err(format!("{length} s planned, not under {longest} s"))
+    }
+}
+
+fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
+    let options = Options {
+        populations: Some(POPULATIONS.to_vec()),
+        rounds: Some(1),
+        operations: Some(OPERATIONS),
+        structures: Some(vec!["*".into()]),
+        ..Options::default()
+    };
+    let report = run::run(std::slice::from_ref(scenario), &options, &FakeMeter::steady(1))
+        .map_err(|error| error.to_string())?;
+    let ran: usize = report.cells.iter().map(|c| c.rows.iter().filter(|r| r.skipped.is_none()).count()).sum();
+    Ok(format!("{ran} answers equal the oracle's"))
+}
+
+fn tools() -> Tools {
+    allocator::count_from_now_on();
+    Tools { allocations: Some(allocator::allocations) }
+}
+
+/// Every clause of the contract on every family in both storages.
+fn clauses(findings: &mut Findings) -> Result<(), LabError> {
+    let tools = tools();
+    let kinds = suite::ours();
+    let progress = Progress::steps(kinds.len() as u64, "conformance");
+    for kind in &kinds {
+        progress.doing(kind.name.clone());
+        let (mut kept, mut broken, mut silent) = (0, Vec::new(), Vec::new());
+        for clause in &kind.clauses {
+            interrupted()?;
+            match (clause.verdict)(&tools) {
+                Verdict::Kept => kept += 1,
+                Verdict::Broken(witness) => {
+                    broken.push(format!("{} {}: {witness}", clause.number, clause.name))
+                }
+                Verdict::NotOffered => silent.push(format!("{} not offered", clause.name)),
+                Verdict::NotRun(why) => {
+                    broken.push(format!("{} {} not run: {why}", clause.number, clause.name))
+                }
+            }
+        }
+        progress.step();
+        let silent = if silent.is_empty() { String::new() } else { format!(" ({})", silent.join(", ")) };
+        let result = if broken.is_empty() {
+            Ok(format!("{kept} clauses kept{silent}"))
+        } else {
+            Err(broken.join("; "))
+        };
+        findings.note(&format!("contract {}", kind.name), result);
+    }
+    Ok(())
+}

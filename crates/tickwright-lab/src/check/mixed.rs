@@ -1,0 +1,117 @@
+//! A random mix of all operations on one structure beside the oracle: what the hold model never does (removal, another
+//! deadline, the second) is verified here.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::candidate::{BenchQueue, Candidate};
+use crate::hold::oracle::Oracle;
+use crate::registry::{self, Structure, Ties, Visitor};
+
+/// Timers that there are.
+const TIMERS: u32 = 64;
+const OPERATIONS: u32 = 5000;
+/// Delays are below this; small, so that many deadlines are equal.
+const FAR: u64 = 200;
+
+/// Runs the mix on a structure; says how many operations agreed, or which did not.
+pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
+    registry::visit(structure, Mix)
+}
+
+struct Mix;
+
+impl Visitor for Mix {
+    type Out = Result<String, String>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        if !C::holds(TIMERS as usize) {
+            return Ok("bounded below the mix".into());
+        }
+        let arena = C::arena(TIMERS as usize);
+        let mut queue = C::queue(&arena, TIMERS as usize);
+        mix(structure, &mut queue)
+    }
+}
+
+fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, String> {
+    let mut oracle = Oracle::default();
+    let mut rng = Pcg64::seed_from_u64(1);
+    // What is armed, and for when: structures that deliver equals in any order are told what they chose.
+    let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut now = 0;
+    for step in 0..OPERATIONS {
+        let id = rng.random_range(0..TIMERS);
+        let deadline = now + rng.random_range(0..FAR);
+        let wrong = |what: &str, is: String, should: String| {
+            Err(format!("operation {step}, {what}: {is} where the oracle says {should}"))
+        };
+        match (rng.random_range(0..8), armed.contains_key(&id)) {
+            (0..=3, false) => {
+                queue.insert(id, deadline);
+                oracle.insert(id, deadline);
+                armed.insert(id, deadline);
+            }
+            (0, true) => {
+                queue.remove(id);
+                oracle.remove(id);
+                armed.remove(&id);
+            }
+            (1..=2, true) => {
+                queue.reschedule(id, deadline);
+                oracle.reschedule(id, deadline);
+                armed.insert(id, deadline);
+            }
+            (3, true) | (4, _) => {
+                now += rng.random_range(0..8);
+                let by_handle = rng.random::<bool>() && structure.exact_head;
+                let taken = if by_handle {
+                    let due = queue.look_at_head().is_some_and(|head| head <= now);
+                    if due { queue.take_head(now) } else { None }
+                } else {
+                    queue.pop_expired(now)
+                };
+                let expected = oracle.head().filter(|head| *head <= now);
+                if taken.map(|(_, expiry)| expiry) != expected {
+                    return wrong("pop", format!("{taken:?}"), format!("expiry {expected:?}"));
+                }
+                let Some((id, expiry)) = taken else { continue };
+                if armed.remove(&id) != Some(expiry) {
+                    return wrong("pop", format!("{taken:?}"), "that timer is not due then".into());
+                }
+                if structure.ties == Ties::Fifo {
+                    let first = oracle.pop_expired(now);
+                    if first != taken {
+                        return wrong("pop", format!("{taken:?}"), format!("{first:?}"));
+                    }
+                } else {
+                    oracle.remove(id);
+                }
+            }
+            (5, _) if structure.second => {
+                let (is, should) = (queue.second(), oracle.second());
+                if is != should {
+                    return wrong("second", format!("{is:?}"), format!("{should:?}"));
+                }
+            }
+            _ => {
+                let (is, should) = (queue.head(), oracle.head());
+                let agrees = if structure.exact_head {
+                    is == should
+                } else {
+                    is.is_some() == should.is_some() && is <= should
+                };
+                if !agrees {
+                    return wrong("head", format!("{is:?}"), format!("{should:?}"));
+                }
+            }
+        }
+    }
+    let untried = if structure.second { "" } else { ", no second" };
+    Ok(format!("{OPERATIONS} mixed operations agree{untried}"))
+}
+
+#[cfg(test)]
+mod tests;

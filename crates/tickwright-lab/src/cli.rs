@@ -1,0 +1,102 @@
+//! The command line, as data: the parser, its help, the manual page and the completions all come from here.
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::output::OutputArgs;
+use crate::scenario::{Operations, Population, Rounds, Seed};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, and every answer was right
+  1    an answer was wrong or a check failed
+  2    the request cannot be served as written
+  3    a file could not be read or written during the run
+  130  interrupted; what was measured so far has been printed";
+
+/// Benchmarks and experiments on timer queues, with verified answers.
+///
+/// Without a command it gives the tour: a first useful answer in under a minute.
+#[derive(Debug, Parser)]
+#[command(name = "tickwright", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    /// What to do; the tour when nothing is asked for.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure timer queues
+    #[command(subcommand)]
+    Bench(Bench),
+    /// Run every structure and scenario once, verify every answer, time nothing
+    Check,
+    /// Show structures, scenarios and experiments
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the manual page (roff)
+    Man,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Pop the earliest timer and insert it anew, at constant population
+    Hold(HoldArgs),
+    /// Bytes per pending timer
+    Memory(MemoryArgs),
+}
+
+/// Arguments of `bench hold`.
+#[derive(Debug, Args)]
+pub(crate) struct HoldArgs {
+    /// A scenario by name, or a file that ends in .toml; may be repeated [default: all that are built in]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) scenario: Vec<String>,
+    /// Structures, with * for anything and ! to take away: 'heap4/*,!list/*'
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    pub(crate) structures: Option<Vec<String>>,
+    /// What ratios refer to [default: the fastest baseline of each population]
+    #[arg(long, value_name = "STRUCTURE")]
+    pub(crate) baseline: Option<String>,
+    /// Populations: 2,500,10k,1M [default: the scenario's]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = Population::parse)]
+    pub(crate) n: Option<Vec<Population>>,
+    /// Samples of each structure; below 6 no difference can be shown
+    #[arg(long, value_parser = Rounds::parse)]
+    pub(crate) rounds: Option<Rounds>,
+    /// Operations in a sample
+    #[arg(long, value_parser = Operations::parse)]
+    pub(crate) operations: Option<Operations>,
+    /// What delays are generated from
+    #[arg(long, value_parser = Seed::parse)]
+    pub(crate) seed: Option<Seed>,
+    /// Populations up to 10,000, 6 rounds of 10,000 operations: seconds instead of minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `bench memory`.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// Structures, with * for anything and ! to take away
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
+    pub(crate) structures: Vec<String>,
+    /// Populations
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1k,100k,1M", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

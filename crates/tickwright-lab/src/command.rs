@@ -1,0 +1,104 @@
+//! From parsed arguments to runs.
+
+use std::io;
+
+use clap::CommandFactory;
+
+use crate::check;
+use crate::cli::{Bench, Cli, Command, HoldArgs, MemoryArgs};
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::hold::{report, run};
+use crate::list;
+use crate::memory;
+use crate::scenario::{Population, Scenario};
+use crate::tour;
+
+/// Runs what was asked for.
+///
+/// # Errors
+/// Those of the command.
+pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
+    match cli.command {
+        None => tour::run_all(),
+        Some(Command::Bench(Bench::Hold(args))) => hold(&args),
+        Some(Command::Bench(Bench::Memory(args))) => memory(&args),
+        Some(Command::Check) => check::run(),
+        Some(Command::List { json }) => list(json),
+        Some(Command::Man) => man(),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "tickwright", &mut io::stdout());
+            Ok(())
+        }
+    }
+}
+
+/// Of `--quick`.
+const QUICK_POPULATIONS: u64 = 10_000;
+const QUICK_OPERATIONS: u64 = 10_000;
+const QUICK_ROUNDS: u64 = 6;
+
+fn hold(args: &HoldArgs) -> Result<(), LabError> {
+    let files = args.output.open()?;
+    let scenarios = if args.scenario.is_empty() {
+        Scenario::built_in()?
+    } else {
+        args.scenario.iter().map(|name| Scenario::find(name)).collect::<Result<_, _>>()?
+    };
+    let quick = |value: u64| args.quick.then_some(value);
+    let mut options = run::Options {
+        structures: args.structures.clone(),
+        populations: args.n.as_deref().map(sizes),
+        rounds: args.rounds.map(|n| n.get()).or(quick(QUICK_ROUNDS)),
+        operations: args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS)),
+        seed: args.seed.map(|n| n.get()),
+        baseline: args.baseline.clone(),
+        within: None,
+    };
+    if args.quick && options.populations.is_none() {
+        let mut few: Vec<Population> = scenarios.iter().flat_map(|s| s.populations.clone()).collect();
+        few.retain(|n| n.get() <= QUICK_POPULATIONS);
+        let mut few = sizes(&few);
+        few.sort_unstable();
+        few.dedup();
+        options.populations = Some(few);
+    }
+    let report = run::run(&scenarios, &options, &OsClock::start())?;
+    report::finish(&report, &files)
+}
+
+fn memory(args: &MemoryArgs) -> Result<(), LabError> {
+    let files = args.output.open()?;
+    let report = memory::run(&args.structures, &sizes(&args.n))?;
+    if files.terminal() {
+        print!("{}", memory::show(&report));
+    }
+    files.json(&report)?;
+    files.csv(&report.rows)?;
+    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+}
+
+fn sizes(populations: &[Population]) -> Vec<usize> {
+    populations.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect()
+}
+
+fn list(json: bool) -> Result<(), LabError> {
+    let listing = list::listing()?;
+    if json {
+        let text = serde_json::to_string_pretty(&listing)
+            .map_err(|error| LabError::io("writing the list", error.into()))?;
+        println!("{text}");
+    } else {
+        print!("{}", list::show(&listing));
+    }
+    Ok(())
+}
+
+fn man() -> Result<(), LabError> {
+    let render = |command: clap::Command| {
+        clap_mangen::Man::new(command)
+            .render(&mut io::stdout())
+            .map_err(|source| LabError::io("writing the manual page", source))
+    };
+    render(Cli::command())
+}

@@ -1,0 +1,54 @@
+//! `tickwright list`: what there is.
+
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::output::{SCHEMA, table};
+use crate::registry::{Kind, STRUCTURES, Structure, Ties};
+use crate::scenario::Scenario;
+use crate::tour::{PLAN, Part};
+
+/// Everything that can be named on the command line.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listing {
+    schema: u32,
+    structures: &'static [Structure],
+    scenarios: Vec<Scenario>,
+    experiments: &'static [Part],
+}
+
+/// Reads it together.
+///
+/// # Errors
+/// A built-in scenario with a mistake; never for a program whose tests pass.
+pub(crate) fn listing() -> Result<Listing, LabError> {
+    Ok(Listing {
+        schema: SCHEMA,
+        structures: STRUCTURES,
+        scenarios: Scenario::built_in()?,
+        experiments: PLAN,
+    })
+}
+
+/// For the terminal.
+pub(crate) fn show(listing: &Listing) -> String {
+    let mut structures = table::text(["structure", "whose", "equal deadlines", "what"]);
+    for s in listing.structures {
+        let whose = if s.kind == Kind::Ours { "ours" } else { "baseline" };
+        let ties = if s.ties == Ties::Fifo { "as they came" } else { "in any order" };
+        structures.add_row([s.id, whose, ties, s.about]);
+    }
+    let mut scenarios = table::text(["scenario", "what"]);
+    for scenario in &listing.scenarios {
+        scenarios.add_row([&scenario.name, &scenario.title]);
+    }
+    let mut experiments = table::text(["part of the tour", "seconds", "alone"]);
+    for part in listing.experiments {
+        experiments.add_row([
+            part.name.to_owned(),
+            part.seconds.to_string(),
+            format!("tickwright {}", part.command),
+        ]);
+    }
+    [structures, scenarios, experiments].iter().map(|t| table::show(t) + "\n").collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,136 @@
+//! `tickwright bench memory`: bytes per pending timer, as the allocator counts them.
+
+use serde::Serialize;
+
+use crate::allocator;
+use crate::candidate::Candidate;
+use crate::clock::FakeMeter;
+use crate::error::LabError;
+use crate::hold::model::{Runner, Sampler};
+use crate::hold::stream::Stream;
+use crate::interrupt;
+use crate::output::{SCHEMA, table};
+use crate::registry::{self, Kind, Structure, Visitor};
+use crate::scenario::{Distribution, Increments, Measure, Within};
+
+/// The results.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    /// See [`SCHEMA`].
+    pub(crate) schema: u32,
+    /// What was run.
+    pub(crate) command: &'static str,
+    /// It was interrupted.
+    pub(crate) partial: bool,
+    /// One per structure and population.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A structure at a population.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    /// Its id.
+    pub(crate) structure: &'static str,
+    /// Whose it is.
+    pub(crate) kind: Kind,
+    /// Timers pending.
+    pub(crate) population: usize,
+    /// Why it was not run.
+    pub(crate) skipped: Option<String>,
+    /// Bytes on the heap with all timers pending and one delivery and insert per timer behind them (at most 100,000), without
+    /// what stands for the caller's own objects.
+    pub(crate) bytes: Option<usize>,
+}
+
+impl Row {
+    /// Bytes per pending timer.
+    pub(crate) fn per_timer(&self) -> Option<f64> {
+        self.bytes.map(|bytes| bytes as f64 / self.population as f64)
+    }
+}
+
+/// Measures each structure at each population.
+///
+/// # Errors
+/// Patterns that name nothing.
+pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report, LabError> {
+    let chosen = registry::select(structures)?;
+    let mut report = Report { schema: SCHEMA, command: "bench memory", partial: false, rows: Vec::new() };
+    for &population in populations {
+        for structure in &chosen {
+            if interrupt::requested() {
+                report.partial = true;
+                return Ok(report);
+            }
+            let skipped = registry::why_not(structure, population);
+            let bytes = skipped.is_none().then(|| registry::visit(structure, Weigh { population }));
+            report.rows.push(Row {
+                structure: structure.id,
+                kind: structure.kind,
+                population,
+                skipped,
+                bytes,
+            });
+        }
+    }
+    Ok(report)
+}
+
+struct Weigh {
+    population: usize,
+}
+
+/// Deliveries after filling, so that lazy structures show what they leave behind.
+const MOST_DELIVERIES: usize = 100_000;
+
+impl Visitor for Weigh {
+    type Out = usize;
+
+    fn visit<C: Candidate>(self, _: &'static Structure) -> usize {
+        let mean = Within::try_from(1 << 20).map_err(|_| ());
+        let Ok(mean) = mean else { return 0 };
+        let mut stream = Stream::new(Increments { distribution: Distribution::Exponential, mean }, 1);
+        let fill = stream.take(self.population);
+        let deliveries = stream.take(self.population.min(MOST_DELIVERIES));
+        allocator::growth(|bytes| {
+            let arena = C::arena(self.population);
+            let runner = Runner::from(C::queue(&arena, self.population));
+            runner.fill(&fill);
+            runner.sample(Measure::Hold, &deliveries, &FakeMeter::steady(0));
+            bytes().saturating_sub(runner.callers_bytes())
+        })
+    }
+}
+
+/// The table.
+pub(crate) fn show(report: &Report) -> String {
+    let mut populations: Vec<usize> = report.rows.iter().map(|row| row.population).collect();
+    populations.dedup();
+    let heading = populations.iter().map(|n| format!("n={}", table::count(*n)));
+    let mut table = table::new(["".to_owned()].into_iter().chain(heading));
+    let mut structures: Vec<&str> = Vec::new();
+    for row in &report.rows {
+        if !structures.contains(&row.structure) {
+            structures.push(row.structure);
+        }
+    }
+    for structure in structures {
+        let columns = populations.iter().map(|n| {
+            let row = report.rows.iter().find(|row| row.structure == structure && row.population == *n);
+            row.and_then(Row::per_timer).map_or("-".into(), |bytes| format!("{bytes:.1}"))
+        });
+        table.add_row([structure.to_owned()].into_iter().chain(columns));
+    }
+    let mut text = format!(
+        "bytes per pending timer with a u32 payload, without the key that the caller keeps in its own object\n\
+         (8 bytes for slabs); hooks: the whole node\n{}\n",
+        table::show(&table)
+    );
+    if report.partial {
+        text.push_str("PARTIAL: interrupted; rows are missing.\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

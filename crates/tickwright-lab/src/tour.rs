@@ -1,0 +1,76 @@
+//! The main job: what `tickwright` does when nothing is asked for. A first useful answer in under a minute.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::hold::{report, run};
+use crate::output::Files;
+use crate::scenario::Scenario;
+
+/// A part of the tour.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Part {
+    /// What it shows.
+    pub(crate) name: &'static str,
+    /// How long it takes.
+    pub(crate) seconds: u64,
+    /// The command that runs it alone, in full length.
+    pub(crate) command: &'static str,
+    /// Runs it within its time, and prints.
+    #[serde(skip)]
+    pub(crate) run: fn(Duration) -> Result<(), LabError>,
+}
+
+/// The parts in order.
+pub(crate) const PLAN: &[Part] = &[Part { name: "hold", seconds: 5, command: "bench hold", run: hold }];
+
+/// The tour answers within this.
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+
+/// How long the plan takes.
+pub(crate) fn length() -> Duration {
+    Duration::from_secs(PLAN.iter().map(|part| part.seconds).sum())
+}
+
+/// Runs the plan.
+///
+/// # Errors
+/// Of its parts; the first ends the tour.
+pub(crate) fn run_all() -> Result<(), LabError> {
+    println!("The tour: {} parts, {} s in all.", PLAN.len(), length().as_secs());
+    for part in PLAN {
+        println!("\n== {} ({} s; alone: tickwright {})\n", part.name, part.seconds, part.command);
+        (part.run)(Duration::from_secs(part.seconds))?;
+    }
+    println!("{NEXT}");
+    Ok(())
+}
+
+const NEXT: &str = "
+What to run next
+  tickwright bench hold                 every population and distribution, some minutes
+  tickwright bench hold --n 10k --structures 'heap4/*,rb*,orx*'
+  tickwright bench memory               bytes per timer
+  tickwright check                      every answer verified, nothing timed
+  tickwright list                       structures, scenarios and experiments
+With `cargo run --release --` in place of `tickwright` in a source tree.";
+
+/// Populations of the tour's hold table: few, a kernel's, a server's.
+const POPULATIONS: [usize; 4] = [16, 500, 10_000, 100_000];
+
+fn hold(within: Duration) -> Result<(), LabError> {
+    let options = run::Options {
+        populations: Some(POPULATIONS.to_vec()),
+        operations: Some(10_000),
+        within: Some(within),
+        ..run::Options::default()
+    };
+    let report = run::run(&[Scenario::find("hold-exp-sparse")?], &options, &OsClock::start())?;
+    report::finish(&report, &Files::default())
+}
+
+#[cfg(test)]
+mod tests;
