@@ -2,9 +2,10 @@
 //! allocates after a reserve. Off, it costs one load per allocation.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::alloc::System;
 
 /// The system's allocator, counted.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::hold::run::{self, Options};
 use crate::interrupt;
+use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
 use crate::scenario::Scenario;
@@ -26,12 +27,12 @@ struct Findings {
 }
 
 impl Findings {
-    fn note(&mut self, what: &str, result: Result<String, String>) {
+    fn note(&mut self, what: &str, result: Result<String, String>) -> Result<(), LabError> {
         match result {
-            Ok(done) => println!("ok      {what}: {done}"),
+            Ok(done) => output::print(&format!("ok      {what}: {done}\n")),
             Err(wrong) => {
-                println!("WRONG   {what}: {wrong}");
                 self.wrong.push(what.to_owned());
+                output::print(&format!("WRONG   {what}: {wrong}\n"))
             }
         }
     }
@@ -43,22 +44,20 @@ impl Findings {
 /// [`LabError::Failed`] with the names of what is wrong; [`LabError::Interrupted`].
 pub(crate) fn run() -> Result<(), LabError> {
     let mut findings = Findings::default();
-    findings.note("tour", plan());
+    findings.note("tour", plan())?;
     for scenario in Scenario::built_in()? {
         interrupted()?;
-        findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario));
+        findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
     for structure in STRUCTURES {
         interrupted()?;
-        findings.note(&format!("structure {}", structure.id), mixed::check(structure));
+        findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
     }
     clauses(&mut findings)?;
-    println!("\n{}", suite_table::render(&suite_table::rows(&suite::foreign(), &tools())));
+    let foreign = suite_table::render(&suite_table::rows(&suite::foreign(), &tools()));
+    output::print(&format!("\nThe contract on queues of others:\n{foreign}\n"))?;
     match findings.wrong.as_slice() {
-        [] => {
-            println!("\neverything checked is right");
-            Ok(())
-        }
+        [] => output::print("\neverything checked is right\n"),
         wrong => Err(LabError::failed(format!("{} checks failed: {}", wrong.len(), wrong.join(", ")))),
     }
 }
@@ -84,7 +83,7 @@ fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
         structures: Some(vec!["*".into()]),
         ..Options::default()
     };
-    let report = run::run(std::slice::from_ref(scenario), &options, &FakeMeter::steady(1))
+    let report = run::run(core::slice::from_ref(scenario), &options, &FakeMeter::steady(1))
         .map_err(|error| error.to_string())?;
     let ran: usize = report.cells.iter().map(|c| c.rows.iter().filter(|r| r.skipped.is_none()).count()).sum();
     Ok(format!("{ran} answers equal the oracle's"))
@@ -123,7 +122,7 @@ fn clauses(findings: &mut Findings) -> Result<(), LabError> {
         } else {
             Err(broken.join("; "))
         };
-        findings.note(&format!("contract {}", kind.name), result);
+        findings.note(&format!("contract {}", kind.name), result)?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The command line, as data: the parser, its help, the manual page and the completions all come from here.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -39,8 +41,11 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one page per command into a directory
+    Man {
+        /// Where the pages go
+        directory: Option<PathBuf>,
+    },
     /// Print the completions of a shell
     Completions {
         /// The shell

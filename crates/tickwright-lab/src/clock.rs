@@ -1,7 +1,7 @@
 //! Where times come from. Everything that measures takes a [`Meter`], so that statistics and tables are tested
 //! without a clock.
 
-use std::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! From parsed arguments to runs.
 
-use std::io;
+use std::path::Path;
 
 use clap::CommandFactory;
 
@@ -11,6 +11,7 @@ use crate::error::LabError;
 use crate::hold::{report, run};
 use crate::list;
 use crate::memory;
+use crate::output;
 use crate::scenario::{Population, Scenario};
 use crate::tour;
 
@@ -25,10 +26,11 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
-        Some(Command::Man) => man(),
+        Some(Command::Man { directory }) => man(directory.as_deref()),
         Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "tickwright", &mut io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tickwright", &mut script);
+            output::print(&String::from_utf8_lossy(&script))
         }
     }
 }
@@ -71,7 +73,7 @@ fn memory(args: &MemoryArgs) -> Result<(), LabError> {
     let files = args.output.open()?;
     let report = memory::run(&args.structures, &sizes(&args.n))?;
     if files.terminal() {
-        print!("{}", memory::show(&report));
+        output::print(&memory::show(&report))?;
     }
     files.json(&report)?;
     files.csv(&report.rows)?;
@@ -87,18 +89,22 @@ fn list(json: bool) -> Result<(), LabError> {
     if json {
         let text = serde_json::to_string_pretty(&listing)
             .map_err(|error| LabError::io("writing the list", error.into()))?;
-        println!("{text}");
+        output::print(&(text + "\n"))
     } else {
-        print!("{}", list::show(&listing));
+        output::print(&list::show(&listing))
     }
-    Ok(())
 }
 
-fn man() -> Result<(), LabError> {
-    let render = |command: clap::Command| {
-        clap_mangen::Man::new(command)
-            .render(&mut io::stdout())
-            .map_err(|source| LabError::io("writing the manual page", source))
-    };
-    render(Cli::command())
+/// One page to standard output, or all of them into a directory.
+fn man(directory: Option<&Path>) -> Result<(), LabError> {
+    if let Some(directory) = directory {
+        return clap_mangen::generate_to(Cli::command(), directory).map_err(|error| {
+            LabError::usage(format!("the pages cannot be written to '{}': {error}", directory.display()))
+        });
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command())
+        .render(&mut page)
+        .map_err(|source| LabError::io("making the manual page", source))?;
+    output::print(&String::from_utf8_lossy(&page))
 }

@@ -1,6 +1,6 @@
 //! Durations as people write them: `5s`, `500ms`, `2h`, `1m30s`.
 
-use std::time::Duration;
+use core::time::Duration;
 
 /// The longest run that is accepted: a week.
 pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -48,6 +48,11 @@ impl LabError {
         }
     }
 
+    /// Whether the reader of our output has gone, as `head` does: nothing to complain about.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
     /// [`code`](Self::code) for `main`.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
@@ -64,4 +69,4 @@ impl fmt::Display for LabError {
     }
 }
 
-impl std::error::Error for LabError {}
+impl core::error::Error for LabError {}

@@ -59,7 +59,7 @@ impl Host {
             hypervisor: virtualised.then(|| {
                 line("/sys/hypervisor/type")
                     .or_else(|| line("/sys/class/dmi/id/sys_vendor"))
-                    .unwrap_or_else(|| "unnamed".into())
+                    .unwrap_or_else(|| "a hypervisor without a name".into())
             }),
             clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             kernel: line("/proc/sys/kernel/osrelease")

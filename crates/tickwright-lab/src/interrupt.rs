@@ -1,6 +1,6 @@
 //! Ctrl-C: the first asks the run to stop at the next sample and print what it has, the second ends the process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::SIGINT;

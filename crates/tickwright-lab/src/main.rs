@@ -8,6 +8,7 @@ mod check;
 mod cli;
 mod clock;
 mod command;
+#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod duration;
 mod error;
 mod hold;
@@ -17,9 +18,11 @@ mod list;
 mod memory;
 mod ours;
 mod output;
+#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod progress;
 mod registry;
 mod scenario;
+#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod stats;
 mod tour;
 
@@ -39,7 +42,9 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tickwright: {error}");
+            if !error.is_broken_pipe() {
+                eprintln!("tickwright: {error}");
+            }
             error.exit_code()
         }
     }

@@ -1,7 +1,7 @@
 //! This project's queues under measurement: one adapter per storage.
 
+use core::marker::PhantomData;
 use std::fmt;
-use std::marker::PhantomData;
 
 use tickwright_core::{Family, HookQueue, Key, SlabQueue, Timer, TimerQueue, TimerRef};
 

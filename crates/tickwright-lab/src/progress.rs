@@ -1,7 +1,7 @@
 //! How far a long run has come. Drawn on standard error, and only when that is a terminal.
 
+use core::time::Duration;
 use std::borrow::Cow;
-use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 

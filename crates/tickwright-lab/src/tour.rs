@@ -1,13 +1,13 @@
 //! The main job: what `tickwright` does when nothing is asked for. A first useful answer in under a minute.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use serde::Serialize;
 
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::hold::{report, run};
-use crate::output::Files;
+use crate::output::{self, Files};
 use crate::scenario::Scenario;
 
 /// A part of the tour.
@@ -40,13 +40,13 @@ pub(crate) fn length() -> Duration {
 /// # Errors
 /// Of its parts; the first ends the tour.
 pub(crate) fn run_all() -> Result<(), LabError> {
-    println!("The tour: {} parts, {} s in all.", PLAN.len(), length().as_secs());
+    output::print(&format!("The tour: {} s in all.\n", length().as_secs()))?;
     for part in PLAN {
-        println!("\n== {} ({} s; alone: tickwright {})\n", part.name, part.seconds, part.command);
+        let Part { name, seconds, command, .. } = part;
+        output::print(&format!("\n== {name} (at most {seconds} s; alone: tickwright {command})\n\n"))?;
         (part.run)(Duration::from_secs(part.seconds))?;
     }
-    println!("{NEXT}");
-    Ok(())
+    output::print(NEXT)
 }
 
 const NEXT: &str = "
@@ -56,7 +56,8 @@ What to run next
   tickwright bench memory               bytes per timer
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments
-With `cargo run --release --` in place of `tickwright` in a source tree.";
+With `cargo run --release --` in place of `tickwright` in a source tree.
+";
 
 /// Populations of the tour's hold table: few, a kernel's, a server's.
 const POPULATIONS: [usize; 4] = [16, 500, 10_000, 100_000];

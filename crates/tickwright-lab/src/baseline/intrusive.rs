@@ -2,7 +2,7 @@
 //! What its safe interface cannot say (a removal by node) needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
-use std::cell::Cell;
+use core::cell::Cell;
 use std::fmt;
 
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};

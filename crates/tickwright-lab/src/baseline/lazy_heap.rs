@@ -3,9 +3,9 @@
 //! A removed timer's entry stays behind, and is dropped when it comes to the top; all dead entries are swept when they
 //! outnumber the live ones. FIFO until 2^32 arrivals wrap. No keys that go stale.
 
+use core::fmt::Debug;
+use core::marker::PhantomData;
 use std::collections::BinaryHeap;
-use std::fmt::Debug;
-use std::marker::PhantomData;
 
 use dary_heap::QuaternaryHeap;
 
@@ -21,14 +21,14 @@ pub(crate) struct Entry {
 
 impl Ord for Entry {
     #[inline]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (other.deadline, other.arrival).cmp(&(self.deadline, self.arrival))
     }
 }
 
 impl PartialOrd for Entry {
     #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }

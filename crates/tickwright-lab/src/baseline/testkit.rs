@@ -1,7 +1,7 @@
 //! Foreign queues that the conformance suite already has an adapter for, under measurement through that one.
 
+use core::marker::PhantomData;
 use std::fmt;
-use std::marker::PhantomData;
 
 use tickwright_testkit::subject::{Make, Subject};
 

@@ -1,8 +1,8 @@
 //! The timed loops, and the answers by which they are believed.
 
-use std::cell::RefCell;
+use core::cell::RefCell;
+use core::hint::black_box;
 use std::fmt;
-use std::hint::black_box;
 
 use crate::candidate::BenchQueue;
 use crate::clock::Meter;

@@ -1,12 +1,12 @@
 //! Tables of a hold run: populations across, structures down, then a line of verdict per cell.
 
-use std::fmt::Write;
+use core::fmt::Write;
 
 use serde::Serialize;
 
 use crate::error::LabError;
 use crate::hold::run::{Cell, Report};
-use crate::output::{Files, table};
+use crate::output::{self, Files, table};
 use crate::registry::Kind;
 use crate::scenario::Measure;
 use crate::stats::{CONFIDENCE, Interval, Summary, TIE, Verdict};
@@ -201,7 +201,7 @@ pub(crate) fn raw(report: &Report) -> impl Iterator<Item = Raw<'_>> {
 /// [`LabError::Interrupted`] when it is partial; a file that cannot be written after all.
 pub(crate) fn finish(report: &Report, files: &Files) -> Result<(), LabError> {
     if files.terminal() {
-        println!("{}", show(report));
+        output::print(&show(report))?;
     }
     files.json(report)?;
     files.csv(raw(report))?;

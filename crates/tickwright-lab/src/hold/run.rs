@@ -1,7 +1,7 @@
 //! Rounds: each structure once in random order, its answer compared with the oracle's, its time kept.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -237,18 +237,22 @@ fn rounds(
     let mut stream = Stream::new(part.scenario.increments, part.seed);
     let delays = stream.take(part.population);
     let (oracle, harness) = (Runner::new(Oracle::default()), Runner::new(Empty::new(part.population)));
-    let fillers = live.iter().map(|live| live.sampler).chain([&oracle as &dyn Sampler]);
-    fillers.for_each(|sampler| sampler.fill(&delays));
+    for sampler in live.iter().map(|live| live.sampler).chain([&oracle as &dyn Sampler]) {
+        if interrupt::requested() {
+            return Ok(());
+        }
+        sampler.fill(&delays);
+    }
     // Another stream than that of the delays, so that the order says nothing about them.
     let mut shuffle = Pcg64::seed_from_u64(part.seed ^ SHUFFLE);
     let mut order: Vec<usize> = (0..live.len()).collect();
     let mut empty_samples: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     let begun = meter.now();
-    for round in 0..=part.rounds {
+    'rounds: for round in 0..=part.rounds {
         let over = within.is_some_and(|within| {
             round > stats::FEWEST_ROUNDS && u128::from(meter.now().saturating_sub(begun)) > within.as_nanos()
         });
-        if over || interrupt::requested() {
+        if over {
             break;
         }
         for (at, cell) in cells.iter_mut().enumerate() {
@@ -257,6 +261,9 @@ fn rounds(
             let idle = harness.sample(cell.measure, &delays, meter).ns;
             order.shuffle(&mut shuffle);
             for &at in &order {
+                if interrupt::requested() {
+                    break 'rounds;
+                }
                 let Live { structure, sampler } = live[at];
                 let sample = sampler.sample(cell.measure, &delays, meter);
                 // A lower bound is not an answer that can be compared.

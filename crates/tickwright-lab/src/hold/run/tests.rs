@@ -94,3 +94,17 @@ fn raw_samples_are_one_row_each() {
         run(&scenario("hold-exp-sparse"), &options(&["list/*"], &[2]), &FakeMeter::steady(100)).unwrap();
     assert_eq!(report::raw(&report).count(), 2 * 7);
 }
+
+#[test]
+fn a_structure_that_answers_wrongly_fails_the_run() {
+    let scenarios = scenario("hold-exp-sparse");
+    let plan = plan(&scenarios, &options(&["list/slab"], &[2])).unwrap();
+    // No queue at all, under the name of one.
+    let wrong = Runner::new(Empty::new(2));
+    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let mut cells = plan[0].empty_cells();
+    let progress = Progress::steps(1, "test");
+    let message = rounds(&plan[0], &live, &FakeMeter::steady(1), None, &progress, &mut cells).unwrap_err();
+    assert!(message.contains("list/slab answered wrongly in round 0"), "{message}");
+    assert!(cells[0].rows[0].samples.is_empty(), "no time counts");
+}

@@ -1,0 +1,185 @@
+//! What scripts rely on: exit codes, messages, and what goes where.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn tickwright(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tickwright")).args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Fails with `code` and says all of `words` on standard error, nothing on standard output.
+#[track_caller]
+fn refused(args: &[&str], code: i32, words: &[&str]) {
+    let output = tickwright(args);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    assert_eq!(stdout(&output), "", "nothing ran");
+    for word in words {
+        assert!(message.contains(word), "'{word}' is missing in: {message}");
+    }
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tickwright-{}-{name}", std::process::id()))
+}
+
+const SHORT: [&str; 10] =
+    ["bench", "hold", "--scenario", "periodic", "--n", "2,16", "--rounds", "6", "--operations", "100"];
+
+fn short(more: &[&str]) -> Output {
+    tickwright(&[&SHORT, more].concat())
+}
+
+#[test]
+fn unknown_names_are_refused_with_their_neighbours() {
+    refused(&["bench", "hold", "--structures", "lits/*"], 2, &["no structure matches 'lits/*'", "'list/"]);
+    refused(&["bench", "hold", "--scenario", "hold-exp-spars"], 2, &["'hold-exp-sparse'"]);
+    refused(&["bench", "hold", "--baseline", "btreemap"], 2, &["'btree-map'"]);
+    refused(&["bench", "hold", "--rouds", "3"], 2, &["--rounds"]);
+    refused(&["bnech"], 2, &["bench"]);
+}
+
+#[test]
+fn counts_out_of_range_are_refused_with_the_range() {
+    refused(&["bench", "hold", "--n", "0"], 2, &["'0'", "from 1 to 16777216"]);
+    refused(&["bench", "hold", "--rounds=-3"], 2, &["'-3'", "from 1 to 1000"]);
+    refused(&["bench", "hold", "--operations", "99999999999999999999"], 2, &["from 1 to 100000000"]);
+}
+
+#[test]
+fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
+    let path = temporary("wrong.toml");
+    fs::write(&path, "name = \"x\"\nmodle = \"hold\"\n").unwrap();
+    let file = path.to_str().unwrap();
+    refused(&["bench", "hold", "--scenario", file], 2, &[file, "line 2", "modle"]);
+    fs::remove_file(&path).unwrap();
+    refused(&["bench", "hold", "--scenario", file], 2, &[file, "cannot be read"]);
+}
+
+#[test]
+fn an_output_path_that_cannot_be_written_costs_no_run() {
+    let args = [&SHORT[..], &["--json", "/no/such/directory/r.json"]].concat();
+    refused(&args, 2, &["/no/such/directory/r.json", "nothing was run"]);
+    let args = [&SHORT[..], &["--json", "--csv"]].concat();
+    refused(&args, 2, &["standard output"]);
+}
+
+#[test]
+fn a_run_prints_tables_without_colours_when_nobody_looks() {
+    let output = short(&[]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "progress is for terminals");
+    assert!(!text.contains('\u{1b}'));
+    for word in [
+        "host ",
+        "one reading costs",
+        "list/slab",
+        "n=16",
+        "(harness alone)",
+        "re-arm in one step",
+        "head alone",
+    ] {
+        assert!(text.contains(word), "'{word}' is missing in: {text}");
+    }
+}
+
+#[test]
+fn results_go_to_files_beside_the_tables() {
+    let (json, csv) = (temporary("r.json"), temporary("r.csv"));
+    let output = short(&["--json", json.to_str().unwrap(), "--csv", csv.to_str().unwrap(), "--seed", "5"]);
+    assert!(stdout(&output).contains("list/slab"));
+    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!((report["schema"].as_u64(), report["partial"].as_bool()), (Some(1), Some(false)));
+    assert_eq!(report["cells"][0]["seed"], 5);
+    assert_eq!(report["cells"][0]["rows"][0]["samples"].as_array().unwrap().len(), 6);
+    assert!(report["host"]["cores"].as_u64() >= Some(1));
+    let rows = fs::read_to_string(&csv).unwrap();
+    assert!(rows.starts_with(
+        "schema,scenario,measure,population,operations,seed,structure,round,ns_per_operation\n"
+    ));
+    fs::remove_file(&json).unwrap();
+    fs::remove_file(&csv).unwrap();
+}
+
+#[test]
+fn json_alone_is_all_of_standard_output() {
+    let report: serde_json::Value = serde_json::from_str(&stdout(&short(&["--json"]))).unwrap();
+    assert_eq!(report["command"], "bench hold");
+}
+
+#[test]
+fn memory_is_weighed_without_the_callers_keys() {
+    let args = ["bench", "memory", "--structures", "list/*,orx-4ary", "--n", "500", "--json"];
+    let report: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&args))).unwrap();
+    let bytes = |at: usize| report["rows"][at]["bytes"].as_u64().unwrap();
+    // A hook node of the list: two links, expiry, owner and payload.
+    assert_eq!(bytes(1), 500 * 40);
+    assert!(bytes(0) < bytes(1), "indices are shorter than pointers");
+    assert!((500 * 16..500 * 40).contains(&bytes(2)));
+}
+
+#[test]
+fn check_passes_and_judges_the_queues_of_others() {
+    let output = tickwright(&["check"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("contract list/slab: 21 clauses kept"), "{text}");
+    assert!(text.contains("BROKEN"), "bitwheel fires early: {text}");
+}
+
+#[test]
+fn the_list_and_the_manuals_come_from_the_same_data() {
+    let listing: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&["list", "--json"]))).unwrap();
+    for key in ["structures", "scenarios", "experiments"] {
+        assert!(!listing[key].as_array().unwrap().is_empty(), "{key}");
+    }
+    assert!(stdout(&tickwright(&["list"])).contains("hold-uniform-dense"));
+    assert!(stdout(&tickwright(&["man"])).contains(".TH tickwright"));
+    assert!(stdout(&tickwright(&["completions", "bash"])).contains("--structures"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .arg("list")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_ne!(output.status.code(), Some(101));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn ctrl_c_prints_what_was_measured_and_marks_it_partial() {
+    let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .args(["bench", "hold", "--scenario", "hold-exp-sparse", "--rounds", "1000", "--operations", "10k"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until the process says that it catches signal 2, the signal would simply end it.
+    let status = format!("/proc/{}/status", child.id());
+    let catches = || {
+        let text = fs::read_to_string(&status).unwrap();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << 1 != 0
+    };
+    while !catches() {
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(stdout(&output).contains("PARTIAL"), "{}", stdout(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("partial"));
+}
