@@ -86,7 +86,7 @@ pub(crate) struct HoldArgs {
     /// What delays are generated from
     #[arg(long, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
-    /// Populations up to 10,000, 6 rounds of 10,000 operations: seconds instead of minutes
+    /// Populations up to 10,000, 9 rounds of 10,000 operations: seconds instead of minutes
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
 /// Of `--quick`.
 const QUICK_POPULATIONS: u64 = 10_000;
 const QUICK_OPERATIONS: u64 = 10_000;
-const QUICK_ROUNDS: u64 = 6;
+const QUICK_ROUNDS: u64 = 9;
 
 fn hold(args: &HoldArgs) -> Result<(), LabError> {
     let files = args.output.open()?;
