@@ -1,0 +1,26 @@
+//! The classic experiments, one module each.
+
+pub(crate) mod xenomai;
+
+use clap::Subcommand;
+
+use crate::error::LabError;
+
+/// What can be reproduced.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Reproduce {
+    /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
+    Xenomai(xenomai::XenomaiArgs),
+}
+
+impl Reproduce {
+    /// Runs it and prints its report.
+    ///
+    /// # Errors
+    /// Those of the experiment.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        match self {
+            Self::Xenomai(args) => args.execute(),
+        }
+    }
+}

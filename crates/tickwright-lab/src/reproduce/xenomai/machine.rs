@@ -1,0 +1,138 @@
+//! What the driver runs on: a clock and a timer hardware, simulated or the operating system's.
+
+#[cfg(target_os = "linux")]
+use core::num::NonZeroU64;
+use core::time::Duration;
+
+#[cfg(target_os = "linux")]
+use rustix::time::Timespec;
+use rustix::time::{ClockId, clock_gettime};
+
+/// A clock in ns and a way to wait for it.
+pub(crate) trait Machine {
+    /// The clock is at `now` at this moment: where the structure's last slice ended.
+    fn start(&mut self, now: u64);
+
+    /// The clock.
+    fn now(&mut self) -> u64;
+
+    /// Returns when the clock is at `tick` or later, or a signal came.
+    fn sleep_until(&mut self, tick: u64);
+}
+
+/// Time that passes only while the driver sleeps: every wake-up is on the dot.
+#[derive(Debug, Default)]
+pub(crate) struct Virtual {
+    now: u64,
+}
+
+impl Machine for Virtual {
+    fn start(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    #[inline]
+    fn now(&mut self) -> u64 {
+        self.now
+    }
+
+    #[inline]
+    fn sleep_until(&mut self, tick: u64) {
+        self.now = self.now.max(tick);
+    }
+}
+
+/// The system's monotonic clock, and an absolute sleep on it.
+#[derive(Debug)]
+pub(crate) struct Real {
+    /// Monotonic time minus this is the structure's time.
+    origin: u64,
+    spin: bool,
+}
+
+impl Real {
+    /// Waits by sleeping, or by reading the clock in a circle.
+    pub(crate) fn new(spin: bool) -> Self {
+        Self { origin: 0, spin }
+    }
+}
+
+impl Machine for Real {
+    fn start(&mut self, now: u64) {
+        self.origin = monotonic().wrapping_sub(now);
+    }
+
+    #[inline]
+    fn now(&mut self) -> u64 {
+        monotonic().wrapping_sub(self.origin)
+    }
+
+    fn sleep_until(&mut self, tick: u64) {
+        if self.spin {
+            while self.now() < tick {
+                core::hint::spin_loop();
+            }
+            return;
+        }
+        sleep(self.origin.wrapping_add(tick));
+    }
+}
+
+/// Sleeps until the monotonic clock is at `wake`; returns at once when that has passed. An error other than a signal would make the
+/// caller's loop busy, not wrong.
+#[cfg(target_os = "linux")]
+fn sleep(wake: u64) {
+    let wake = Timespec { tv_sec: (wake / NS_PER_S) as i64, tv_nsec: (wake % NS_PER_S) as i64 };
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &wake);
+}
+
+/// Where there is no absolute sleep: what lies between the reading and the sleep makes it late.
+#[cfg(not(target_os = "linux"))]
+fn sleep(wake: u64) {
+    std::thread::sleep(Duration::from_nanos(wake.saturating_sub(monotonic())));
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Monotonic time is never negative, and passes 2^64 ns after 584 years.
+    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+}
+
+/// Asks the system for wake-ups that are as punctual as this process may have. Says what is missing.
+#[cfg(target_os = "linux")]
+pub(crate) fn prepare_real_time() -> Vec<String> {
+    use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+    let mut lost = Vec::new();
+    if let Err(error) = set_current_timer_slack(NonZeroU64::new(1)) {
+        let slack = current_timer_slack().map_or(Duration::from_micros(50), Duration::from_nanos);
+        lost.push(format!(
+            "the timer slack stays at {slack:?} ({error}): wake-ups may be that late on purpose"
+        ));
+    }
+    if !scheduled_in_real_time() {
+        lost.push(
+            "no real-time scheduling: wake-ups wait for other programs; with the privilege, run it as \
+             `chrt -f 50 tickwright reproduce xenomai`"
+                .into(),
+        );
+    }
+    lost
+}
+
+/// Asks for nothing.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prepare_real_time() -> Vec<String> {
+    vec!["no absolute sleep and no control of the timer slack on this system: wake-ups are late".into()]
+}
+
+/// Whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat line.
+#[cfg(target_os = "linux")]
+fn scheduled_in_real_time() -> bool {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is the program's name in brackets and may hold blanks; field 3 follows it.
+    let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(41 - 3));
+    matches!(policy, Some("1" | "2"))
+}

@@ -1,0 +1,141 @@
+//! The timers of the experiment and what happens to them, without any queue: periods, phases, the drift-free grid, the toggling.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// What defines a run. All structures get the same.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Params {
+    /// How many periodic timers exist; half of them are armed at first.
+    pub(crate) timers: u32,
+    /// Mean of their periods, ns.
+    pub(crate) period_mean_ns: u64,
+    /// Periods are uniform in `mean * (1 - spread) ..= mean * (1 + spread)`.
+    pub(crate) period_spread: f64,
+    /// The probability that a timer's tick starts or stops a random timer.
+    pub(crate) toggle_probability: f64,
+    /// Period of the host's own tick, ns; `None` for hosts with a hardware timer of their own.
+    pub(crate) host_tick_ns: Option<u64>,
+    /// What all random choices follow from.
+    pub(crate) seed: u64,
+}
+
+/// One timer. The host tick is one more, after the others.
+#[derive(Debug, Clone)]
+pub(crate) struct Timer {
+    /// ns between two points of its grid.
+    pub(crate) period: u64,
+    /// The point of its grid that it waits for, while it is armed.
+    pub(crate) expected: u64,
+    /// Whether it is pending.
+    pub(crate) armed: bool,
+}
+
+/// What a tick does to a random timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Toggle {
+    /// This timer starts and is first due at the tick given.
+    Start(u32, u64),
+    /// This timer stops.
+    Stop(u32),
+}
+
+/// All timers of one structure's run.
+#[derive(Debug, Clone)]
+pub(crate) struct Workload {
+    timers: Vec<Timer>,
+    has_host: bool,
+    armed: u32,
+    toggle_below: u32,
+    random: Pcg64Mcg,
+    /// Where this run's clock stands, ns.
+    pub(crate) now: u64,
+}
+
+impl Workload {
+    /// The timers at time 0: a random half armed, each at a random phase.
+    pub(crate) fn new(params: &Params) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(params.seed);
+        let spread = (params.period_mean_ns as f64 * params.period_spread.clamp(0.0, 1.0)) as u64;
+        let shortest = params.period_mean_ns.saturating_sub(spread).max(1);
+        let longest = params.period_mean_ns.saturating_add(spread).max(shortest);
+        let timers = (0..params.timers).map(|_| Timer {
+            period: random.random_range(shortest..=longest),
+            expected: 0,
+            armed: false,
+        });
+        let mut timers: Vec<_> = timers.collect();
+        let mut armed = 0;
+        while armed < params.timers / 2 {
+            let timer = &mut timers[random.random_range(0..params.timers as usize)];
+            if !timer.armed {
+                timer.armed = true;
+                timer.expected = random.random_range(1..=timer.period);
+                armed += 1;
+            }
+        }
+        if let Some(period) = params.host_tick_ns {
+            timers.push(Timer { period: period.max(1), expected: period.max(1), armed: true });
+        }
+        Self {
+            timers,
+            has_host: params.host_tick_ns.is_some(),
+            armed,
+            toggle_below: (params.toggle_probability.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32,
+            random,
+            now: 0,
+        }
+    }
+
+    /// Every timer, the host tick included, by its number.
+    pub(crate) fn timers(&self) -> &[Timer] {
+        &self.timers
+    }
+
+    /// How many timers are armed, the host tick not counted.
+    pub(crate) fn armed(&self) -> u32 {
+        self.armed
+    }
+
+    /// Whether timer `id` is the host tick.
+    pub(crate) fn is_host(&self, id: u32) -> bool {
+        self.has_host && id as usize + 1 == self.timers.len()
+    }
+
+    /// When the host tick is due.
+    pub(crate) fn host_due(&self) -> Option<u64> {
+        self.timers.last().filter(|_| self.has_host).map(|host| host.expected)
+    }
+
+    /// Timer `id` ticks at `now`: the periods that it missed, and the next point of its grid after `now`. `None` for an id that no
+    /// timer has.
+    pub(crate) fn tick(&mut self, id: u32, now: u64) -> Option<(u64, u64)> {
+        let timer = self.timers.get_mut(id as usize)?;
+        let overruns = now.saturating_sub(timer.expected) / timer.period;
+        timer.expected =
+            timer.expected.saturating_add(timer.period.saturating_mul(overruns.saturating_add(1)));
+        Some((overruns, timer.expected))
+    }
+
+    /// Starts or stops a random timer at `now`, or does neither.
+    pub(crate) fn toggle(&mut self, now: u64) -> Option<Toggle> {
+        let draw = self.random.next_u64();
+        // The lower half decides whether, the upper half whom.
+        if draw as u32 >= self.toggle_below {
+            return None;
+        }
+        let toggled = self.timers.len() - usize::from(self.has_host);
+        let id = (((draw >> 32) * toggled as u64) >> 32) as u32;
+        let timer = &mut self.timers[id as usize];
+        timer.armed = !timer.armed;
+        if timer.armed {
+            let phase = ((u128::from(self.random.next_u64()) * u128::from(timer.period)) >> 64) as u64;
+            timer.expected = now.saturating_add(phase).saturating_add(1);
+            self.armed += 1;
+            Some(Toggle::Start(id, timer.expected))
+        } else {
+            self.armed -= 1;
+            Some(Toggle::Stop(id))
+        }
+    }
+}
