@@ -13,6 +13,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
+use crate::reproduce::xenomai;
 use crate::scenario::Scenario;
 use crate::tour;
 
@@ -49,6 +50,8 @@ pub(crate) fn run() -> Result<(), LabError> {
         interrupted()?;
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
+    interrupted()?;
+    findings.note("experiment xenomai", xenomai::check());
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::output::OutputArgs;
+use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
 
 const EXIT_CODES: &str = "\
@@ -33,6 +34,9 @@ pub(crate) enum Command {
     /// Measure timer queues
     #[command(subcommand)]
     Bench(Bench),
+    /// Run a classic experiment anew, beside its published figures
+    #[command(subcommand)]
+    Reproduce(Reproduce),
     /// Run every structure and scenario once, verify every answer, time nothing
     Check,
     /// Show structures, scenarios and experiments

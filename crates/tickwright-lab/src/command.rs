@@ -24,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         None => tour::run_all(),
         Some(Command::Bench(Bench::Hold(args))) => hold(&args),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
+        Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),

@@ -21,6 +21,7 @@ mod output;
 #[allow(dead_code, reason = "experiments on real time use the rest")]
 mod progress;
 mod registry;
+mod reproduce;
 mod scenario;
 #[allow(dead_code, reason = "experiments on real time use the rest")]
 mod stats;

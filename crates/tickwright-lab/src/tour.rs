@@ -8,6 +8,7 @@ use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::hold::{report, run};
 use crate::output::{self, Files};
+use crate::reproduce::xenomai;
 use crate::scenario::Scenario;
 
 /// A part of the tour.
@@ -25,7 +26,10 @@ pub(crate) struct Part {
 }
 
 /// The parts in order.
-pub(crate) const PLAN: &[Part] = &[Part { name: "hold", seconds: 5, command: "bench hold", run: hold }];
+pub(crate) const PLAN: &[Part] = &[
+    Part { name: "hold", seconds: 5, command: "bench hold", run: hold },
+    Part { name: "xenomai", seconds: 12, command: "reproduce xenomai", run: xenomai::tour },
+];
 
 /// The tour answers within this.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
@@ -53,6 +57,8 @@ const NEXT: &str = "
 What to run next
   tickwright bench hold                 every population and distribution, some minutes
   tickwright bench hold --n 10k --structures 'heap4/*,rb*,orx*'
+  tickwright reproduce xenomai --duration 2h             the original's full length
+  tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
   tickwright bench memory               bytes per timer
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments
