@@ -59,22 +59,28 @@ pub(crate) struct XenomaiArgs {
 }
 
 impl XenomaiArgs {
-    fn plan(&self, scenario: &Scenario) -> Result<Plan, LabError> {
+    fn plan(&self, scenario: &Scenario, lost: &mut Vec<String>) -> Result<Plan, LabError> {
         Ok(Plan {
             params: scenario.params(self.seed.map_or(0, Seed::get)),
             mode: self.mode,
             wait: self.wait,
             duration: self.duration,
             instrument: self.instrument || self.mode == Mode::Real,
-            structures: self.select()?,
+            structures: self.select(lost)?,
         })
     }
 
-    fn select(&self) -> Result<Vec<&'static Structure>, LabError> {
+    /// What takes part; what a pattern names but cannot, is left out and said to be.
+    fn select(&self, lost: &mut Vec<String>) -> Result<Vec<&'static Structure>, LabError> {
         if self.structures.is_empty() {
             return EXPERIMENT.into_iter().map(registry::find).collect();
         }
-        registry::select(&self.structures)
+        let (able, unable): (Vec<_>, Vec<_>) =
+            registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
+        lost.extend(unable.iter().map(|structure| {
+            format!("{} is left out: the experiment asks for the exact head and for the second", structure.id)
+        }));
+        if able.is_empty() { Err(LabError::usage(lost.join("; "))) } else { Ok(able) }
     }
 
     /// Runs it and prints the report.
@@ -83,12 +89,15 @@ impl XenomaiArgs {
     /// A request that cannot be served, a wrong answer, a run that was not the experiment, or Ctrl-C.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let scenario = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
-        let plan = self.plan(&scenario)?;
+        let mut lost = Vec::new();
+        let plan = self.plan(&scenario, &mut lost)?;
         let files = self.output.open()?;
         let host = Host::read();
         let meter = OsClock::start();
         let clock = calibrate(&meter);
-        let mut lost = if plan.mode == Mode::Real { prepare_real_time() } else { Vec::new() };
+        if plan.mode == Mode::Real {
+            lost.extend(prepare_real_time());
+        }
         lost.extend(host.doubts());
         let whole = plan.duration.saturating_mul(plan.structures.len() as u32);
         let progress = Progress::lasting(whole, "xenomai");
@@ -137,6 +146,11 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
     args.execute()
 }
 
+/// Whether a structure can answer what the experiment asks.
+fn takes_part(structure: &Structure) -> bool {
+    structure.second && structure.exact_head
+}
+
 /// Every structure through a second of virtual time, nothing timed.
 ///
 /// # Errors
@@ -149,9 +163,9 @@ pub(crate) fn check() -> Result<String, String> {
         wait: Wait::Sleep,
         duration: Duration::from_secs(1),
         instrument: false,
-        structures: STRUCTURES.iter().collect(),
+        structures: STRUCTURES.iter().filter(|structure| takes_part(structure)).collect(),
     };
-    let progress = Progress::lasting(plan.duration * STRUCTURES.len() as u32, "xenomai");
+    let progress = Progress::lasting(plan.duration * plan.structures.len() as u32, "xenomai");
     let meter = FakeMeter::steady(1);
     let Outcome { lanes, .. } = run(&plan, &meter, &interrupt::requested, &progress).map_err(words)?;
     let prediction = Prediction::of(&plan.params);
