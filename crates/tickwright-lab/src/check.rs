@@ -51,7 +51,7 @@ pub(crate) fn run() -> Result<(), LabError> {
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
     interrupted()?;
-    findings.note("experiment xenomai", xenomai::check());
+    findings.note("experiment xenomai", xenomai::check())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

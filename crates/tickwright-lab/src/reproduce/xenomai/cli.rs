@@ -75,7 +75,7 @@ impl XenomaiArgs {
         if self.structures.is_empty() {
             return EXPERIMENT.into_iter().map(registry::find).collect();
         }
-        let (able, unable): (Vec<_>, Vec<_>) =
+        let (able, unable): (Vec<&'static Structure>, Vec<_>) =
             registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
         lost.extend(unable.iter().map(|structure| {
             format!("{} is left out: the experiment asks for the exact head and for the second", structure.id)
