@@ -93,7 +93,6 @@ fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
 }
 
 fn tools() -> Tools {
-    allocator::count_from_now_on();
     Tools { allocations: Some(allocator::allocations) }
 }
 

@@ -92,13 +92,13 @@ impl Visitor for Weigh {
         let mut stream = Stream::new(Increments { distribution: Distribution::Exponential, mean }, 1);
         let fill = stream.take(self.population);
         let deliveries = stream.take(self.population.min(MOST_DELIVERIES));
-        allocator::growth(|bytes| {
-            let arena = C::arena(self.population);
-            let runner = Runner::from(C::queue(&arena, self.population));
-            runner.fill(&fill);
-            runner.sample(Measure::Hold, &deliveries, &FakeMeter::steady(0));
-            bytes().saturating_sub(runner.callers_bytes())
-        })
+        let before = allocator::live_bytes();
+        let arena = C::arena(self.population);
+        let runner = Runner::from(C::queue(&arena, self.population));
+        runner.fill(&fill);
+        runner.sample(Measure::Hold, &deliveries, &FakeMeter::steady(0));
+        let grown = usize::try_from(allocator::live_bytes() - before).unwrap_or(0);
+        grown.saturating_sub(runner.callers_bytes())
     }
 }
 
