@@ -28,7 +28,7 @@ pub(crate) struct Part {
 /// The parts in order.
 pub(crate) const PLAN: &[Part] = &[
     Part { name: "hold", seconds: 5, command: "bench hold", run: hold },
-    Part { name: "xenomai", seconds: 12, command: "reproduce xenomai", run: xenomai::tour },
+    Part { name: "xenomai", seconds: 13, command: "reproduce xenomai", run: xenomai::tour },
 ];
 
 /// The tour answers within this.

@@ -15,7 +15,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::OutputArgs;
+use crate::output::{self, OutputArgs};
 use crate::progress::Progress;
 use crate::registry::{self, STRUCTURES, Structure};
 use crate::scenario::Seed;
@@ -106,7 +106,7 @@ impl XenomaiArgs {
         let report =
             Report { scenario: &scenario, plan: &plan, outcome: &outcome, host: &host, clock, lost: &lost };
         if files.terminal() {
-            println!("{host}\n\n{}", report.text().trim_end());
+            output::print(&format!("{host}\n\n{}", report.text()))?;
         }
         files.json(&report.json())?;
         files.csv(report.csv())?;
@@ -127,7 +127,7 @@ impl XenomaiArgs {
     }
 }
 
-/// The experiment as a part of the tour: `within` in all.
+/// The experiment as a part of the tour: `within` in all, one second of it for the oracle.
 ///
 /// # Errors
 /// As [`XenomaiArgs::execute`].
@@ -136,7 +136,7 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
     let args = XenomaiArgs {
         mode: Mode::Real,
         wait: Wait::Sleep,
-        duration: within / structures,
+        duration: within.saturating_sub(Duration::from_secs(1)) / structures,
         instrument: false,
         structures: Vec::new(),
         seed: None,
