@@ -172,7 +172,7 @@ pub(crate) fn conclusion(lanes: &[Lane]) -> String {
     let same: Vec<_> = same.iter().map(|other| other.lane.structure.id).collect();
     let leader = best.lane.structure.id;
     if slower.is_empty() {
-        return format!("No difference shown between {leader} and {}.", list(&same));
+        return format!("No difference shown between {}.", list(&[&[leader], same.as_slice()].concat()));
     }
     let slower: Vec<_> = slower
         .iter()
