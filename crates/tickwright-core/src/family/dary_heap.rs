@@ -5,9 +5,10 @@
 //! as one number, without a branch. When the counter is used up, all entries are sorted in place and numbered
 //! anew: O(n log n) once in 2^32 inserts and reschedules, without allocation.
 //!
-//! A pop leaves a hole at the root, and the next insert fills it: one sift where filling the hole from the end of the array and
+//! With four children a level, a pop leaves a hole at the root, and the next insert fills it: one sift where filling the hole from the end of the array and
 //! raising the new entry from there would be two. While there is a hole, the head is the earliest child of the root, and
-//! a further pop fills the head's own cell from the end; so draining the queue costs what it would without.
+//! a further pop fills the head's own cell from the end; so draining the queue costs what it would without. With two children
+//! it is the textbook's heap: a pop fills the root at once, and costs what the literature and the old systems say.
 //!
 //! # Invariants
 //! 1. The array has as many entries as timers are pending, each names a node, and exactly the groups that they
@@ -220,7 +221,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the next insert to fill.
     #[inline]
     fn vacate<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize) {
-        if cell == Self::ROOT && self.len > 1 {
+        if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
             self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
             self.hole = true;
             self.len -= 1;

@@ -19,6 +19,9 @@ pub trait Arity {
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
+    /// Whether a pop leaves a hole at the root for the next insert to fill. Two children a level make the textbook heap, which others
+    /// are compared with; it fills the root at once.
+    const LEAVES_HOLE: bool;
     /// The name of the growing heap.
     const ID: &'static str;
     /// The name of the bounded heap.
@@ -37,12 +40,14 @@ pub struct WholeLine;
 
 impl Arity for Degree<2> {
     type Line = HalfLine;
+    const LEAVES_HOLE: bool = false;
     const ID: &'static str = "heap2";
     const BOUNDED_ID: &'static str = "heap2-bounded";
 }
 
 impl Arity for Degree<4> {
     type Line = WholeLine;
+    const LEAVES_HOLE: bool = true;
     const ID: &'static str = "heap4";
     const BOUNDED_ID: &'static str = "heap4-bounded";
 }
@@ -107,6 +112,8 @@ where
 pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// No group, no memory taken.
     const NEW: Self;
+    /// [`Arity::LEAVES_HOLE`] of its groups.
+    const LEAVES_HOLE: bool;
 
     /// Makes room for `additional` more entries beyond `len`.
     ///
@@ -167,6 +174,7 @@ where
     Degree<D>: Arity,
 {
     const NEW: Self = Self { groups: Vec::new() };
+    const LEAVES_HOLE: bool = Degree::<D>::LEAVES_HOLE;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
@@ -268,6 +276,7 @@ where
             groups: 0,
         }
     };
+    const LEAVES_HOLE: bool = Degree::<D>::LEAVES_HOLE;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
