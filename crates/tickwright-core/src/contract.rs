@@ -258,7 +258,8 @@ pub trait TimerQueue {
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry) in O(1) or O(levels)
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry), cheap: O(1),
+    /// O(levels) or O(log n), as the family's table says
     /// (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
@@ -319,7 +320,7 @@ pub enum Violation {
     Position,
     /// Two entries share an arrival number, or one is not below the counter.
     Sequence,
-    /// An unused cell holds a node.
+    /// An unused cell is not empty.
     UnusedCell,
     /// A node is reachable that is not pending, or the free list is broken.
     Storage,
@@ -340,7 +341,7 @@ impl fmt::Display for Violation {
             Self::HeapOrder => "a heap entry is earlier than its parent",
             Self::Position => "a recorded position is wrong",
             Self::Sequence => "arrival numbers are not unique and below the counter",
-            Self::UnusedCell => "an unused cell holds a node",
+            Self::UnusedCell => "an unused cell is not empty",
             Self::Storage => "a free slot is linked, or the free list is broken",
             Self::Owner => "a linked node does not carry this queue's identity",
         })

@@ -1,5 +1,6 @@
-//! The structures, one file each. A new one is a file here, a `pub mod` and a line in
-//! [`for_each_family!`](crate::for_each_family); suites, benchmarks and the command line take it from there.
+//! The structures, one file each. A new one is a file here, a `pub mod`, a line in
+//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root; suites, benchmarks and the command
+//! line take it from there.
 //!
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
 

@@ -93,7 +93,7 @@ impl<P: Handle> Entry<P> {
 /// The siblings below one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Group<P, const D: usize>
+pub(super) struct Group<P, const D: usize>
 where
     Degree<D>: Arity,
 {
@@ -164,7 +164,7 @@ where
     pub(super) groups: Vec<Group<P, D>>,
 }
 
-/// From how many groups on the heap is bigger than a second-level cache, so that fetching ahead pays.
+/// From how many groups on the heap fetches ahead: half a mebibyte of four children a level over a slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
 
@@ -180,7 +180,7 @@ where
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
         let groups = groups_for::<D>(total);
-        if groups <= self.groups.capacity() {
+        if groups <= self.groups.capacity() && total <= super::MOST {
             return Ok(());
         }
         grow(&mut self.groups, total, groups, additional == 1)

@@ -1,37 +1,21 @@
 //! `check` itself: each field of the heap, its entries and its records is broken on purpose.
 
-use core::num::NonZeroU32;
-use std::vec::Vec;
-
 use super::{Buffer, Entry, Growing, Heap, HeapRecord, Inline};
 use crate::contract::Violation;
-use crate::storage::{Discipline, Handle, Nodes};
+use crate::family::testing::VecNodes;
+use crate::storage::Discipline;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Id(NonZeroU32);
-
-impl Handle for Id {}
+type Id = usize;
+type Records = VecNodes<HeapRecord>;
 
 fn id(number: u32) -> Id {
-    Id(NonZeroU32::new(number).unwrap())
-}
-
-struct Records(Vec<HeapRecord>);
-
-impl Nodes<Id, HeapRecord> for Records {
-    fn record(&self, p: Id) -> &HeapRecord {
-        &self.0[p.0.get() as usize]
-    }
-
-    fn record_mut(&mut self, p: Id) -> &mut HeapRecord {
-        &mut self.0[p.0.get() as usize]
-    }
+    number as usize
 }
 
 /// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4 in cells that follow that order.
 fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D, 0>, Records) {
     let mut heap = Heap::NEW;
-    let mut records = Records((0..8).map(|_| HeapRecord { cell: 0 }).collect());
+    let mut records = VecNodes((0..8).map(|_| HeapRecord { cell: 0 }).collect());
     for number in 1..8 {
         heap.reserve(heap.len, 1).unwrap();
         let _ = heap.insert(&mut records, id(number), u64::from(number.div_ceil(2)), 0);
@@ -57,7 +41,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
 
     // The hole that a pop leaves: said to be there, said not to be there, and kept by an empty heap.
-    let said = if D == 4 { Violation::UnusedCell } else { Violation::Count };
+    let said = if D == 4 { Violation::UnusedCell } else { Violation::Head };
     assert_eq!(broken(&|heap, _| heap.hole = true), said);
     let (mut heap, mut records) = whole::<B, D>();
     assert_eq!(heap.pop(&mut records, 1, &mut 1).map(|popped| popped.handle), Some(id(1)));

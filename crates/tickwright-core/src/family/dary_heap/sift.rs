@@ -1,6 +1,7 @@
-//! How entries find their places. Every move of an entry tells its node, so positions hold at each step but for the hole.
+//! How entries find their places. Every move of an entry tells its node, so positions hold at each step but for the hole; only
+//! `renumber` tells them at its end.
 //!
-//! The sifts are always inlined: called, their arguments do not fit in registers, which costs a twelfth of a pop and insert.
+//! The sifts are always inlined: called, their arguments do not fit in registers.
 
 use core::hint::select_unpredictable;
 
