@@ -9,7 +9,7 @@ use super::instrument::Op;
 use super::published::{HOSTS, family};
 use super::run::{Lane, Mode, Outcome, Plan, Wait};
 use super::scenario::Scenario;
-use super::verdict::{Acceptance, Prediction, conclusion, reference, standings};
+use super::verdict::{Acceptance, Prediction, clock_in_a_tick, conclusion, reference, standings};
 use crate::clock::Calibration;
 use crate::duration;
 use crate::host::Host;
@@ -61,11 +61,33 @@ impl Report<'_> {
             "\nBeside the published averages, ns (in brackets: to the binary heap of the same machine)\n{}",
             table::show(&self.beside_published())
         );
-        let _ = writeln!(out, "\n{}", conclusion(&self.outcome.lanes));
+        let _ = writeln!(out, "\n{}", self.conclusion());
         if self.outcome.interrupted {
             let _ = writeln!(out, "PARTIAL: interrupted before the planned time was over.");
         }
         out
+    }
+
+    /// What the figures show, and what the clock did to them.
+    fn conclusion(&self) -> String {
+        let acceptances = self.acceptances();
+        let refused = acceptances.iter().filter(|(_, acceptance)| !acceptance.failures.is_empty());
+        let refused: Vec<_> = refused.map(|(id, _)| *id).collect();
+        let lanes = &self.outcome.lanes;
+        let mut words = conclusion(lanes, &refused);
+        if self.plan.instrument
+            && let Some(ns) = clock_in_a_tick(lanes, self.clock.cost_ns)
+        {
+            let without = match self.plan.mode {
+                Mode::Real => "`--mode virtual` measures",
+                Mode::Virtual => "`--mode virtual` alone measures",
+            };
+            let _ = write!(
+                words,
+                " About {ns:.0} ns of each tick are the clock's own readings, which draws ratios towards 1; {without} without."
+            );
+        }
+        words
     }
 
     fn heading(&self, out: &mut String) {
@@ -223,7 +245,7 @@ impl Report<'_> {
                     operations: operations(lane),
                 })
                 .collect(),
-            conclusion: conclusion(&self.outcome.lanes),
+            conclusion: self.conclusion(),
         }
     }
 

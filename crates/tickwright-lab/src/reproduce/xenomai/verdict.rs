@@ -8,7 +8,7 @@ use super::instrument::Op;
 use super::published::{REFERENCE, family};
 use super::run::{Lane, Mode};
 use super::workload::{Params, Workload};
-use crate::stats::{self, Summary, Verdict};
+use crate::stats::{self, FEWEST_ROUNDS, Summary, Verdict};
 
 /// Figures may be this far from what the model says.
 const TOLERANCE: f64 = 0.05;
@@ -156,23 +156,33 @@ pub(crate) fn standings(lanes: &[Lane]) -> Vec<Standing<'_>> {
     standings
 }
 
-/// The one sentence that a run ends with, from its own figures. A difference counts when the medians are 20 % apart and the interval of the
-/// ratio does not touch 1.
-pub(crate) fn conclusion(lanes: &[Lane]) -> String {
+/// What a run ends with, from its own figures. A difference counts when the medians are 20 % apart and the interval of the ratio does not
+/// touch 1. Nothing is concluded when a lane is among the `refused`: what it measured was something else.
+pub(crate) fn conclusion(lanes: &[Lane], refused: &[&str]) -> String {
+    if !refused.is_empty() {
+        return format!("No conclusion: {} did not run the experiment.", list(refused));
+    }
     let standings = standings(lanes);
     let [best, others @ ..] = standings.as_slice() else { return "Nothing was measured.".into() };
+    let leader = best.lane.structure.id;
     if others.is_empty() {
         return format!(
-            "Only {} ran: {:.0} ns a tick; name a second structure for a comparison.",
-            best.lane.structure.id, best.per_tick.median
+            "Only {leader} ran: {:.0} ns a tick; name a second structure for a comparison.",
+            best.per_tick.median
+        );
+    }
+    let pairs = |other: &Standing<'_>| other.to_best.map_or(0, |(ratio, _)| ratio.samples);
+    let fewest = others.iter().map(pairs).min().unwrap_or(0);
+    if (fewest as u64) < FEWEST_ROUNDS {
+        return format!(
+            "No conclusion: so few slices ({fewest} of each) cannot show a difference; it takes {FEWEST_ROUNDS}."
         );
     }
     let (slower, same): (Vec<_>, Vec<_>) =
         others.iter().partition(|other| matches!(other.to_best, Some((_, Verdict::Slower))));
     let same: Vec<_> = same.iter().map(|other| other.lane.structure.id).collect();
-    let leader = best.lane.structure.id;
     if slower.is_empty() {
-        return format!("No difference shown between {}.", list(&[&[leader], same.as_slice()].concat()));
+        return format!("No difference shown to {leader} in {}.", list(&same));
     }
     let slower: Vec<_> = slower
         .iter()
@@ -183,9 +193,16 @@ pub(crate) fn conclusion(lanes: &[Lane]) -> String {
     let tied = if same.is_empty() {
         String::new()
     } else {
-        format!(", with no difference shown to {}", list(&same))
+        format!("; no difference shown to {leader} in {}", list(&same))
     };
-    format!("A tick cost least in {leader}, {:.0} ns{tied}; it cost {}.", best.per_tick.median, list(&slower))
+    format!("A tick cost least in {leader}, {:.0} ns; it cost {}{tied}.", best.per_tick.median, list(&slower))
+}
+
+/// How much of a tick's time is the clock's own, ns: one reading in each sample. `None` without ticks.
+pub(crate) fn clock_in_a_tick(lanes: &[Lane], reading_ns: f64) -> Option<f64> {
+    let operations: u64 = lanes.iter().flat_map(|lane| lane.total.counts).sum();
+    let ticks: u64 = lanes.iter().map(|lane| lane.total.ticks).sum();
+    (ticks > 0).then(|| operations as f64 / ticks as f64 * reading_ns)
 }
 
 fn list(names: &[impl AsRef<str>]) -> String {

@@ -1,7 +1,7 @@
 //! What a reader sees.
 
 use super::super::report::Report;
-use super::super::verdict::conclusion;
+use super::super::verdict::{clock_in_a_tick, conclusion};
 use super::*;
 use crate::clock::calibrate;
 use crate::host::Host;
@@ -61,36 +61,61 @@ fn lanes(per_tick: &[&[f64]]) -> Vec<Lane> {
     STRUCTURES.iter().zip(per_tick).map(lane).collect()
 }
 
+fn concluded(per_tick: &[&[f64]]) -> String {
+    conclusion(&lanes(per_tick), &[])
+}
+
 #[test]
 fn the_conclusion_follows_the_figures() {
     let [a, b, c] = [0, 1, 2].map(|at| STRUCTURES[at].id);
-    assert_eq!(conclusion(&lanes(&[])), "Nothing was measured.");
+    assert_eq!(concluded(&[]), "Nothing was measured.");
     assert_eq!(
-        conclusion(&lanes(&[&[300.0; 8]])),
+        concluded(&[&[300.0; 8]]),
         format!("Only {a} ran: 300 ns a tick; name a second structure for a comparison.")
     );
     // 10 % apart is a tie, however steady.
-    assert_eq!(
-        conclusion(&lanes(&[&[110.0; 8], &[100.0; 8]])),
-        format!("No difference shown between {b} and {a}.")
-    );
+    assert_eq!(concluded(&[&[110.0; 8], &[100.0; 8]]), format!("No difference shown to {b} in {a}."));
     // Far apart, but not in every round.
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
+    assert_eq!(concluded(&[&[100.0; 8], &wild]), format!("No difference shown to {a} in {b}."));
     assert_eq!(
-        conclusion(&lanes(&[&[100.0; 8], &wild])),
-        format!("No difference shown between {a} and {b}.")
-    );
-    assert_eq!(
-        conclusion(&lanes(&[&[100.0; 8], &[110.0; 8], &[200.0; 8]])),
+        concluded(&[&[100.0; 8], &[110.0; 8], &[200.0; 8]]),
         format!(
-            "A tick cost least in {a}, 100 ns, with no difference shown to {b}; it cost 2.00 times in {c}."
+            "A tick cost least in {a}, 100 ns; it cost 2.00 times in {c}; no difference shown to {a} in {b}."
         )
     );
-    // Too few slices show nothing.
     assert_eq!(
-        conclusion(&lanes(&[&[100.0; 3], &[300.0; 3]])),
-        format!("No difference shown between {a} and {b}.")
+        concluded(&[&[100.0; 8], &[110.0; 8], &[105.0; 8]]),
+        format!("No difference shown to {a} in {c} and {b}.")
     );
+}
+
+#[test]
+fn nothing_is_concluded_from_too_little_or_from_another_experiment() {
+    let [a, b] = [0, 1].map(|at| STRUCTURES[at].id);
+    assert_eq!(
+        concluded(&[&[100.0; 3], &[300.0; 3]]),
+        "No conclusion: so few slices (3 of each) cannot show a difference; it takes 6."
+    );
+    let far_apart: [&[f64]; 2] = [&[100.0; 8], &[300.0; 8]];
+    assert_eq!(
+        conclusion(&lanes(&far_apart), &[a, b]),
+        format!("No conclusion: {a} and {b} did not run the experiment.")
+    );
+}
+
+#[test]
+fn the_clocks_share_of_a_tick_is_stated_where_it_is_in_the_figures() {
+    let sentence = "ns of each tick are the clock's own readings, which draws ratios towards 1";
+    for (instrument, stated) in [(true, true), (false, false)] {
+        let plan = plan(Mode::Virtual, Duration::from_millis(100), instrument);
+        let text = report(&ran(&plan, &FakeMeter::steady(25), &|| false), &plan);
+        assert_eq!(text.contains(sentence), stated, "{text}");
+    }
+    let mut lanes = lanes(&[&[100.0; 8]]);
+    lanes[0].total.ticks = 10;
+    lanes[0].total.counts = [28, 12, 10, 10];
+    assert_eq!(clock_in_a_tick(&lanes, 25.0), Some(150.0));
 }
 
 #[test]
