@@ -92,12 +92,13 @@ impl XenomaiArgs {
         let mut lost = Vec::new();
         let plan = self.plan(&scenario, &mut lost)?;
         let files = self.output.open()?;
-        let host = Host::read();
-        let meter = OsClock::start();
-        let clock = calibrate(&meter);
+        // Before the host is read, which states the timer slack of this run.
         if plan.mode == Mode::Real {
             lost.extend(prepare_real_time());
         }
+        let host = Host::read();
+        let meter = OsClock::start();
+        let clock = calibrate(&meter);
         lost.extend(host.doubts());
         let whole = plan.duration.saturating_mul(plan.structures.len() as u32);
         let progress = Progress::lasting(whole, "xenomai");
