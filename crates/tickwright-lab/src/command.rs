@@ -12,6 +12,7 @@ use crate::hold::{report, run};
 use crate::list;
 use crate::memory;
 use crate::output;
+use crate::registry;
 use crate::scenario::{Population, Scenario};
 use crate::tour;
 
@@ -42,7 +43,6 @@ const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
 fn hold(args: &HoldArgs) -> Result<(), LabError> {
-    let files = args.output.open()?;
     let scenarios = if args.scenario.is_empty() {
         Scenario::built_in()?
     } else {
@@ -66,11 +66,18 @@ fn hold(args: &HoldArgs) -> Result<(), LabError> {
         few.dedup();
         options.populations = Some(few);
     }
+    // A name that is wrong must not leave an empty file.
+    for scenario in &scenarios {
+        registry::select(args.structures.as_ref().unwrap_or(&scenario.run.structures))?;
+    }
+    args.baseline.as_deref().map(registry::find).transpose()?;
+    let files = args.output.open()?;
     let report = run::run(&scenarios, &options, &OsClock::start())?;
     report::finish(&report, &files)
 }
 
 fn memory(args: &MemoryArgs) -> Result<(), LabError> {
+    registry::select(&args.structures)?;
     let files = args.output.open()?;
     let report = memory::run(&args.structures, &sizes(&args.n))?;
     if files.terminal() {

@@ -18,7 +18,7 @@ pub(crate) struct OutputArgs {
     /// Write the results as JSON to FILE; alone, or with '-', to standard output instead of the tables
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write every raw sample as CSV to FILE; alone, or with '-', to standard output instead of the tables
+    /// Write the run's rows as CSV to FILE; alone, or with '-', to standard output instead of the tables
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
 }
@@ -41,19 +41,36 @@ impl OutputArgs {
     /// Opens what was asked for. Existing files keep their content until results replace it.
     ///
     /// # Errors
-    /// A path that cannot be written, or both outputs on standard output.
+    /// A path that cannot be written, or both outputs in one place.
     pub(crate) fn open(&self) -> Result<Files, LabError> {
-        let files = Files {
+        if let (Some(json), Some(csv)) = (&self.json, &self.csv) {
+            let stdout = Path::new("-");
+            if json == stdout && csv == stdout {
+                return Err(LabError::usage(
+                    "--json and --csv cannot both go to standard output: name a file for one",
+                ));
+            }
+            if json != stdout && csv != stdout && place(json) == place(csv) {
+                return Err(LabError::usage(format!(
+                    "--json and --csv cannot both go to '{}': name another file for one; nothing was run",
+                    json.display()
+                )));
+            }
+        }
+        Ok(Files {
             json: self.json.as_deref().map(Sink::open).transpose()?,
             csv: self.csv.as_deref().map(Sink::open).transpose()?,
-        };
-        if matches!((&files.json, &files.csv), (Some(Sink::Stdout), Some(Sink::Stdout))) {
-            return Err(LabError::usage(
-                "--json and --csv cannot both go to standard output: name a file for one",
-            ));
-        }
-        Ok(files)
+        })
     }
+}
+
+/// Where a path leads, by whatever name; also for a file that does not exist yet.
+fn place(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name))
+    })
 }
 
 impl Files {

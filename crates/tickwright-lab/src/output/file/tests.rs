@@ -26,6 +26,19 @@ fn a_path_that_cannot_be_written_is_refused_at_once() {
 }
 
 #[test]
+fn a_file_takes_one_thing_by_whatever_name() {
+    let folder = std::env::temp_dir();
+    let name = format!("tickwright-same-{}", std::process::id());
+    let (plain, detour) = (folder.join(&name), folder.join(".").join(&name));
+    for csv in [&plain, &detour] {
+        let error = OutputArgs { json: Some(plain.clone()), csv: Some(csv.clone()) }.open().unwrap_err();
+        assert_eq!(error.code(), 2);
+        assert!(error.to_string().contains(&name), "{error}");
+    }
+    assert!(!plain.exists(), "refused before a file is made");
+}
+
+#[test]
 fn standard_output_takes_one_thing() {
     let dash = || Some(PathBuf::from("-"));
     assert!(OutputArgs { json: dash(), csv: dash() }.open().is_err());

@@ -218,6 +218,7 @@ impl Report<'_> {
         let Plan { params, mode, wait, duration, .. } = self.plan;
         Json {
             schema: SCHEMA,
+            command: command_line(),
             experiment: &self.scenario.name,
             partial: self.outcome.interrupted,
             mode: *mode,
@@ -249,10 +250,28 @@ impl Report<'_> {
         }
     }
 
-    /// One row per structure and operation.
-    pub(crate) fn csv(&self) -> Vec<Row> {
-        self.outcome.lanes.iter().flat_map(operations).collect()
+    /// One row per structure and slice that had ticks.
+    pub(crate) fn csv(&self) -> impl Iterator<Item = Raw> {
+        self.outcome.lanes.iter().flat_map(|lane| {
+            let slices = (1..).zip(&lane.per_tick).filter(|(_, ns)| ns.is_finite());
+            slices.map(|(slice, &ns_per_tick)| Raw {
+                schema: SCHEMA,
+                structure: lane.structure.id,
+                slice,
+                ns_per_tick,
+            })
+        })
     }
+}
+
+/// A slice of one structure, for `--csv`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Raw {
+    schema: u32,
+    structure: &'static str,
+    /// Those of the same number belong to the same round.
+    slice: usize,
+    ns_per_tick: f64,
 }
 
 type OfPublished = fn(&super::published::Published) -> Option<f64>;
@@ -346,6 +365,14 @@ fn as_published(lane: &Lane) -> String {
     out
 }
 
+/// What was typed, without where the program lies.
+fn command_line() -> String {
+    // Not `args()`, which panics where an argument is not UTF-8.
+    let typed: Vec<_> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
+}
+
 fn operations(lane: &Lane) -> Vec<Row> {
     let Some(stats) = &lane.stats else { return Vec::new() };
     stats
@@ -403,6 +430,7 @@ pub(crate) struct JsonLane<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Json<'a> {
     schema: u32,
+    command: String,
     experiment: &'a str,
     partial: bool,
     mode: Mode,

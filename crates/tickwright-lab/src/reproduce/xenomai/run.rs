@@ -85,7 +85,8 @@ pub(crate) struct Lane {
     pub(crate) verified: Verified,
     /// Of the timed operations, when they were.
     pub(crate) stats: Option<Stats>,
-    /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without instruments).
+    /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without instruments);
+    /// NaN for a slice without ticks. One per round.
     pub(crate) per_tick: Vec<f64>,
 }
 
@@ -191,9 +192,8 @@ fn turn(
         Some(stats) => samples.drain_into(stats) as f64,
         None => slice.wall.as_nanos() as f64,
     };
-    if slice.ticks > 0 {
-        lane.per_tick.push(spent / slice.ticks as f64);
-    }
+    // A slice without ticks still takes its place: ratios pair the slices of a round, and leave out what is not a number.
+    lane.per_tick.push(if slice.ticks > 0 { spent / slice.ticks as f64 } else { f64::NAN });
     Ok(())
 }
 
