@@ -79,16 +79,16 @@ pub(crate) struct HoldArgs {
     #[arg(long, value_name = "STRUCTURE")]
     pub(crate) baseline: Option<String>,
     /// Populations: 2,500,10k,1M [default: the scenario's]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = Population::parse)]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     pub(crate) n: Option<Vec<Population>>,
     /// Samples of each structure; below 6 no difference can be shown
-    #[arg(long, value_parser = Rounds::parse)]
+    #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(crate) rounds: Option<Rounds>,
     /// Operations in a sample
-    #[arg(long, value_parser = Operations::parse)]
+    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
     pub(crate) operations: Option<Operations>,
     /// What delays are generated from
-    #[arg(long, value_parser = Seed::parse)]
+    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
     /// Populations up to 10,000, 9 rounds of 10,000 operations: seconds instead of minutes
     #[arg(long)]
@@ -104,7 +104,7 @@ pub(crate) struct MemoryArgs {
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
     /// Populations
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1k,100k,1M", value_parser = Population::parse)]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -48,6 +48,13 @@ fn unknown_names_are_refused_with_their_neighbours() {
 fn counts_out_of_range_are_refused_with_the_range() {
     refused(&["bench", "hold", "--n", "0"], 2, &["'0'", "from 1 to 16777216"]);
     refused(&["bench", "hold", "--rounds=-3"], 2, &["'-3'", "from 1 to 1000"]);
+    refused(&["bench", "hold", "--rounds", "-3"], 2, &["'-3'", "from 1 to 1000"]);
+    refused(&["bench", "hold", "--operations", "-1"], 2, &["'-1'", "from 1 to 100000000"]);
+    refused(&["bench", "hold", "--seed", "-1"], 2, &["'-1'", "from 0 to"]);
+    refused(&["bench", "hold", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
+    refused(&["bench", "memory", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
+    refused(&["reproduce", "xenomai", "--duration", "-5s"], 2, &["'-5s'", "between 1ms and 168h"]);
+    refused(&["reproduce", "xenomai", "--seed", "-1"], 2, &["'-1'", "from 0 to"]);
     refused(&["bench", "hold", "--operations", "99999999999999999999"], 2, &["from 1 to 100000000"]);
 }
 
@@ -67,6 +74,50 @@ fn an_output_path_that_cannot_be_written_costs_no_run() {
     refused(&args, 2, &["/no/such/directory/r.json", "nothing was run"]);
     let args = [&SHORT[..], &["--json", "--csv"]].concat();
     refused(&args, 2, &["standard output"]);
+}
+
+#[test]
+fn one_file_for_both_outputs_is_refused() {
+    let file = temporary("both");
+    let file = file.to_str().unwrap();
+    refused(&[&SHORT[..], &["--json", file, "--csv", file]].concat(), 2, &[file, "nothing was run"]);
+    assert!(!fs::exists(file).unwrap());
+}
+
+#[test]
+fn a_name_that_is_wrong_leaves_no_file() {
+    let file = temporary("none.json");
+    let wrong: [&[&str]; 5] = [
+        &["bench", "hold", "--scenario", "hold-exp-spars"],
+        &["bench", "hold", "--structures", "lits/*"],
+        &["bench", "hold", "--baseline", "btreemap"],
+        &["bench", "memory", "--structures", "lits/*"],
+        &["reproduce", "xenomai", "--structures", "lits/*"],
+    ];
+    for args in wrong {
+        refused(&[args, &["--json", file.to_str().unwrap()]].concat(), 2, &["nearest"]);
+        assert!(!file.exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_experiment_writes_its_slices_in_every_mode() {
+    let (json, csv) = (temporary("x.json"), temporary("x.csv"));
+    let args =
+        ["reproduce", "xenomai", "--mode", "virtual", "--duration", "200ms", "--structures", "heap2/*"];
+    let files = ["--json", json.to_str().unwrap(), "--csv", csv.to_str().unwrap()];
+    for more in [&[][..], &["--instrument"]] {
+        let args = [&args[..], &files, more].concat();
+        let output = tickwright(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let rows = fs::read_to_string(&csv).unwrap();
+        assert!(rows.starts_with("schema,structure,slice,ns_per_tick\n1,heap2/slab,1,"), "{rows}");
+        assert_eq!(rows.lines().count(), 1 + 2 * 8, "{rows}");
+        let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+        assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
+    }
+    fs::remove_file(&json).unwrap();
+    fs::remove_file(&csv).unwrap();
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) struct XenomaiArgs {
     wait: Wait,
 
     /// Time for each structure (virtual time in that mode), as 3s, 5m or 2h; the original ran for 2h
-    #[arg(long, value_parser = duration::parse, default_value = "3s")]
+    #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "3s")]
     duration: Duration,
 
     /// Put a clock around each operation in virtual time too (real time always does)
@@ -47,7 +47,7 @@ pub(crate) struct XenomaiArgs {
     structures: Vec<String>,
 
     /// What all random choices follow from
-    #[arg(long, value_parser = Seed::parse)]
+    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     seed: Option<Seed>,
 
     /// Another workload of the same form as scenarios/xenomai.toml
@@ -168,11 +168,15 @@ pub(crate) fn check() -> Result<String, String> {
     };
     let progress = Progress::lasting(plan.duration * plan.structures.len() as u32, "xenomai");
     let meter = FakeMeter::steady(1);
-    let Outcome { lanes, .. } = run(&plan, &meter, &interrupt::requested, &progress).map_err(words)?;
+    let Outcome { lanes, interrupted } =
+        run(&plan, &meter, &interrupt::requested, &progress).map_err(words)?;
+    if interrupted {
+        return Err("interrupted before every structure had its second".into());
+    }
     let prediction = Prediction::of(&plan.params);
     for lane in &lanes {
         let acceptance = Acceptance::of(lane, &prediction, plan.mode);
-        if !acceptance.failures.is_empty() {
+        if acceptance.too_short || !acceptance.failures.is_empty() {
             return Err(format!("{}: {acceptance}", lane.structure.id));
         }
     }

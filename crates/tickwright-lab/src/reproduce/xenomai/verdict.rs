@@ -25,7 +25,7 @@ const ENOUGH_TICKS: u64 = 1000;
 pub(crate) struct Prediction {
     /// Heads per insert on a host that keeps up.
     pub(crate) head_to_insert: f64,
-    /// Armed timers on average.
+    /// Armed timers on average: half of them. Where nothing toggles they stay as many as at first, a whole number.
     pub(crate) population: f64,
     /// Ticks a second, the host tick included.
     pub(crate) ticks_per_second: f64,
@@ -45,7 +45,7 @@ impl Prediction {
         let inserts = (1.0 + p / 2.0) * timer_ticks + host_ticks;
         Self {
             head_to_insert: ((3.0 + p) * timer_ticks + 4.0 * host_ticks) / inserts,
-            population: f64::from(params.timers) / 2.0,
+            population: if p > 0.0 { f64::from(params.timers) / 2.0 } else { f64::from(params.timers / 2) },
             ticks_per_second: timer_ticks + host_ticks,
             inserts_per_tick: inserts / (timer_ticks + host_ticks),
         }

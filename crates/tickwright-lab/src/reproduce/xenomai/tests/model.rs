@@ -139,3 +139,24 @@ fn samples_carry_their_operation_and_saturate() {
     assert_eq!(stats.of(Op::Remove).running().max(), (1 << 30) - 1);
     assert_eq!(stats.overall().running().count(), 2);
 }
+
+#[test]
+fn an_odd_number_of_timers_that_nothing_toggles_is_expected_as_it_is() {
+    let still = Params { timers: 3, toggle_probability: 0.0, ..params() };
+    assert_eq!(Prediction::of(&still).population, 1.0);
+    assert_eq!(Prediction::of(&Params { toggle_probability: 0.1, ..still }).population, 1.5);
+}
+
+/// A timer of 20 s ticks in few of the slices, which are 250 ms.
+#[test]
+fn a_slice_without_ticks_keeps_its_place() {
+    let slow =
+        Params { timers: 2, period_mean_ns: 20 * SECOND, period_spread: 0.0, host_tick_ns: None, ..params() };
+    let plan = Plan { params: slow, ..plan(Mode::Virtual, Duration::from_secs(30), false) };
+    let outcome = ran(&plan, &FakeMeter::steady(0), &|| false);
+    let per_tick = &outcome.lanes[0].per_tick;
+    assert!(
+        per_tick.iter().any(|ns| ns.is_nan()) && per_tick.iter().any(|ns| ns.is_finite()),
+        "{per_tick:?}"
+    );
+}
