@@ -30,6 +30,19 @@ fn intervals_are_order_statistics_with_their_coverage() {
 }
 
 #[test]
+fn intervals_of_thousands_are_neither_empty_nor_without_coverage() {
+    let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
+    // 1800 - 0.98 * 60 = 1741.2.
+    assert_eq!(of(3600), Interval { low: 1741.0, high: 1860.0, coverage: CONFIDENCE });
+    // The exact sum and the approximation meet: a sample more moves an end by at most two ranks.
+    for (fewer, more) in [(of(999), of(1000)), (of(1000), of(1001)), (of(1001), of(1002))] {
+        assert!((more.low - fewer.low).abs() <= 2.0, "{fewer:?} {more:?}");
+        assert!((more.high - fewer.high).abs() <= 2.0, "{fewer:?} {more:?}");
+        assert!((CONFIDENCE..CONFIDENCE + 0.01).contains(&more.coverage), "{more:?}");
+    }
+}
+
+#[test]
 fn coverage_holds_by_simulation() {
     use rand::{RngExt, SeedableRng};
     let mut rng = rand_pcg::Pcg64::seed_from_u64(1);
