@@ -38,6 +38,15 @@ pub(crate) enum Ties {
     AnyOrder,
 }
 
+/// Up to where a structure is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Sensible {
+    /// The largest population.
+    pub(crate) most: usize,
+    /// What takes too long above it.
+    pub(crate) why: &'static str,
+}
+
 /// A structure under measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Structure {
@@ -51,8 +60,8 @@ pub(crate) struct Structure {
     pub(crate) second: bool,
     /// Whether its head is exact, not a lower bound.
     pub(crate) exact_head: bool,
-    /// The largest population for which runs are sensible; above it insertion, O(n), would take the whole run.
-    pub(crate) sensible: Option<usize>,
+    /// The largest population for which runs are sensible, and why: above it one operation would take the whole run.
+    pub(crate) sensible: Option<Sensible>,
     /// One line for `tickwright list`.
     pub(crate) about: &'static str,
 }
@@ -67,10 +76,12 @@ pub(crate) trait Visitor {
 }
 
 /// A structure whose insertion walks: an insert at 10,000 costs microseconds.
-const LINEAR: usize = 1000;
+const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
+/// A wheel whose buckets fill up with the population: at a million, a few rounds take many minutes.
+const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
 macro_rules! table {
-    ([$($name:literal, $candidate:ty, $ties:ident, second $second:literal, exact_head $head:literal, $about:literal;)+] $($id:literal => $family:ty;)+) => {
+    ([$($name:literal, $candidate:ty, $ties:ident, second $second:literal, exact_head $head:literal, up_to $sensible:expr, $about:literal;)+] $($id:literal => $family:ty;)+) => {
         /// Every structure: ours by family, then the baselines.
         pub(crate) static STRUCTURES: &[Structure] = &[
             $(
@@ -99,7 +110,7 @@ macro_rules! table {
                 ties: Ties::$ties,
                 second: $second,
                 exact_head: $head,
-                sensible: None,
+                sensible: $sensible,
                 about: $about,
             },)+
         ];
@@ -120,23 +131,23 @@ macro_rules! table {
 }
 
 tickwright_core::for_each_family!(table [
-    "binary-heap", Lazy<BinaryHeap<Entry>>, Fifo, second true, exact_head true,
+    "binary-heap", Lazy<BinaryHeap<Entry>>, Fifo, second true, exact_head true, up_to None,
         "std BinaryHeap, lazy deletion";
-    "btree-map", btree_map::StdBTreeMap, Fifo, second true, exact_head true,
+    "btree-map", btree_map::StdBTreeMap, Fifo, second true, exact_head true, up_to None,
         "std BTreeMap by (deadline, arrival)";
-    "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Fifo, second true, exact_head true,
+    "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Fifo, second true, exact_head true, up_to None,
         "dary_heap 0.3 with 4 children, lazy deletion";
-    "delay-queue", Foreign<DelayQueue>, AnyOrder, second false, exact_head true,
+    "delay-queue", Foreign<DelayQueue>, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
-    "intrusive-rb", intrusive::IntrusiveRbTree, Fifo, second true, exact_head true,
+    "intrusive-rb", intrusive::IntrusiveRbTree, Fifo, second true, exact_head true, up_to None,
         "intrusive-collections 0.10 RBTree, nodes of the caller";
-    "orx-4ary", orx::Orx, AnyOrder, second true, exact_head true,
+    "orx-4ary", orx::Orx, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
-    "timer-queue", timer_queue::Wheel, AnyOrder, second false, exact_head false,
+    "timer-queue", timer_queue::Wheel, AnyOrder, second false, exact_head false, up_to None,
         "timer-queue 0.1, a hierarchical wheel";
 ]);
 
-const fn linear(family: &str) -> Option<usize> {
+const fn linear(family: &str) -> Option<Sensible> {
     // `==` on strings is not const.
     match family.as_bytes() {
         b"list" => Some(LINEAR),
@@ -163,8 +174,8 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Optio
             C::holds(self.0)
         }
     }
-    if structure.sensible.is_some_and(|most| population > most) {
-        return Some("insertion is O(n)".into());
+    if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
+        return Some(why.into());
     }
     (!visit(structure, Holds(population))).then(|| "bounded below this population".into())
 }

@@ -34,6 +34,16 @@ fn patterns_add_and_take_away() {
 }
 
 #[test]
+fn what_would_take_too_long_is_left_out_with_its_reason() {
+    let why = |id: &str, n: usize| why_not(find(id).unwrap(), n);
+    assert_eq!(why("list/hook", 1000), None);
+    assert_eq!(why("list/hook", 1001).as_deref(), Some("insertion is O(n)"));
+    assert_eq!(why("delay-queue", 10_000), None);
+    assert_eq!(why("delay-queue", 100_000).as_deref(), Some("its peek looks through a whole bucket"));
+    assert_eq!(why("intrusive-rb", 1_000_000), None);
+}
+
+#[test]
 fn a_pattern_without_a_match_names_its_neighbours() {
     let message = select(&["lits/slab".into()]).unwrap_err().to_string();
     assert!(message.contains("'list/slab'"), "{message}");
