@@ -34,15 +34,17 @@ pub(crate) trait BenchQueue {
         self.pop_expired(now)
     }
 
-    /// Takes the head, whenever it is due.
+    /// Takes the head, whenever it is due. By default in two looks, as a queue must be driven that is asked for what is due by now;
+    /// a structure whose caller has the head in one look takes it so.
     fn pop(&mut self) -> Option<(u32, u64)> {
         let head = self.head()?;
         self.pop_expired(head)
     }
 
-    /// Re-arms the head at its expiry plus `delay` if it is due at `now`; its id and old expiry. By default by pop and insert.
-    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
-        let (id, expiry) = self.pop_expired(now)?;
+    /// Re-arms the head, whenever it is due, at its expiry plus `delay`; its id and old expiry. By default by pop and insert; a structure
+    /// that can change its head in place does.
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let (id, expiry) = self.pop()?;
         self.insert(id, expiry.saturating_add(delay));
         Some((id, expiry))
     }

@@ -94,7 +94,7 @@ impl Visitor for Weigh {
         let deliveries = stream.take(self.population.min(MOST_DELIVERIES));
         let before = allocator::live_bytes();
         let arena = C::arena(self.population);
-        let runner = Runner::from(C::queue(&arena, self.population));
+        let runner = Runner::new(C::queue(&arena, self.population));
         runner.fill(&fill);
         runner.sample(Measure::Hold, &deliveries, &FakeMeter::steady(0));
         let grown = usize::try_from(allocator::live_bytes() - before).unwrap_or(0);

@@ -82,7 +82,8 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     }
 
     #[inline]
-    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let now = self.queue.next_expiry()?;
         let mut id = 0;
         let expired = self.queue.pop_and_reinsert(now, |expiry, value| {
             id = *value;
@@ -175,7 +176,8 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
     }
 
     #[inline]
-    fn pop_and_reinsert(&mut self, now: u64, delay: u64) -> Option<(u32, u64)> {
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let now = self.queue.next_expiry()?;
         let expired = self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(delay))?;
         Some((expired.key.value, expired.expiry))
     }

@@ -64,6 +64,12 @@ impl BenchQueue for Queue {
         Some((id, deadline))
     }
 
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        let ((deadline, _), id) = self.map.pop_first()?;
+        Some((id, deadline))
+    }
+
     fn callers_bytes(&self) -> usize {
         self.keys.capacity() * size_of::<(u64, u64)>()
     }

@@ -41,6 +41,7 @@ impl<'a> KeyAdapter<'a> for ByDeadline<'_> {
 pub(crate) struct Queue<'a> {
     tree: RBTree<ByDeadline<'a>>,
     nodes: &'a [Node],
+    seen: Option<&'a Node>,
 }
 
 impl fmt::Debug for Queue<'_> {
@@ -59,7 +60,19 @@ impl Candidate for IntrusiveRbTree {
     }
 
     fn queue(arena: &Vec<Node>, _capacity: usize) -> Queue<'_> {
-        Queue { tree: RBTree::new(ByDeadline::new()), nodes: arena }
+        Queue { tree: RBTree::new(ByDeadline::new()), nodes: arena, seen: None }
+    }
+}
+
+impl<'a> Queue<'a> {
+    /// Takes a node of the arena out of the tree, if it is in it.
+    #[inline]
+    fn unlink(&mut self, node: &'a Node) {
+        if node.link.is_linked() {
+            // SAFETY: 1. the node is linked (checked above); 2. only this queue links nodes of its arena, so the
+            // tree is this one.
+            unsafe { self.tree.cursor_mut_from_ptr(node) }.remove();
+        }
     }
 }
 
@@ -73,12 +86,7 @@ impl BenchQueue for Queue<'_> {
 
     #[inline]
     fn remove(&mut self, id: u32) {
-        let node = &self.nodes[id as usize];
-        if node.link.is_linked() {
-            // SAFETY: 1. the node is linked (checked above); 2. only this queue links nodes of its arena, so the
-            // tree is this one.
-            unsafe { self.tree.cursor_mut_from_ptr(node) }.remove();
-        }
+        self.unlink(&self.nodes[id as usize]);
     }
 
     #[inline]
@@ -104,5 +112,24 @@ impl BenchQueue for Queue<'_> {
         let mut front = self.tree.front_mut();
         front.get().filter(|node| node.deadline.get() <= now)?;
         front.remove().map(|node| (node.id, node.deadline.get()))
+    }
+
+    /// One walk to the leftmost.
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.tree.front_mut().remove().map(|node| (node.id, node.deadline.get()))
+    }
+
+    #[inline]
+    fn look_at_head(&mut self) -> Option<u64> {
+        self.seen = self.tree.front().clone_pointer();
+        self.seen.map(|node| node.deadline.get())
+    }
+
+    #[inline]
+    fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
+        let node = self.seen.take().filter(|node| node.deadline.get() <= now)?;
+        self.unlink(node);
+        Some((node.id, node.deadline.get()))
     }
 }

@@ -39,6 +39,8 @@ pub(crate) trait Heap: Debug + 'static {
     fn push(&mut self, entry: Entry);
     fn peek(&self) -> Option<&Entry>;
     fn pop(&mut self) -> Option<Entry>;
+    /// Changes the top in place, if there is one.
+    fn change_top(&mut self, change: impl FnOnce(&mut Entry));
     fn len(&self) -> usize;
     fn retain(&mut self, keep: impl FnMut(&Entry) -> bool);
     fn children_of_top(&self) -> &[Entry];
@@ -61,6 +63,12 @@ macro_rules! heap {
             #[inline]
             fn pop(&mut self) -> Option<Entry> {
                 <$type>::pop(self)
+            }
+            #[inline]
+            fn change_top(&mut self, change: impl FnOnce(&mut Entry)) {
+                if let Some(mut top) = <$type>::peek_mut(self) {
+                    change(&mut top);
+                }
             }
             #[inline]
             fn len(&self) -> usize {
@@ -111,6 +119,12 @@ impl<H: Heap> Candidate for Lazy<H> {
 
 impl<H: Heap> Queue<H> {
     #[inline]
+    fn next_arrival(&mut self) -> u32 {
+        self.arrivals = self.arrivals.checked_add(1).unwrap_or(NONE + 1);
+        self.arrivals
+    }
+
+    #[inline]
     fn tidy(&mut self) {
         while self.dead > 0 && self.heap.peek().is_some_and(|top| self.alive[top.id as usize] != top.arrival)
         {
@@ -128,9 +142,9 @@ impl<H: Heap> Queue<H> {
 impl<H: Heap> BenchQueue for Queue<H> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        self.arrivals = self.arrivals.checked_add(1).unwrap_or(NONE + 1);
-        self.alive[id as usize] = self.arrivals;
-        self.heap.push(Entry { deadline, arrival: self.arrivals, id });
+        let arrival = self.next_arrival();
+        self.alive[id as usize] = arrival;
+        self.heap.push(Entry { deadline, arrival, id });
     }
 
     #[inline]
@@ -168,8 +182,23 @@ impl<H: Heap> BenchQueue for Queue<H> {
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         self.heap.peek().filter(|top| top.deadline <= now)?;
+        self.pop()
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
         let Entry { deadline, id, .. } = self.heap.pop()?;
         self.alive[id as usize] = NONE;
+        self.tidy();
+        Some((id, deadline))
+    }
+
+    #[inline]
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let Entry { id, deadline, .. } = *self.heap.peek()?;
+        let arrival = self.next_arrival();
+        self.alive[id as usize] = arrival;
+        self.heap.change_top(|top| *top = Entry { deadline: deadline.saturating_add(delay), arrival, id });
         self.tidy();
         Some((id, deadline))
     }

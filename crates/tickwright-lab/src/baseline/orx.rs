@@ -56,4 +56,16 @@ impl BenchQueue for Queue {
         self.0.peek().filter(|(_, deadline)| *deadline <= now)?;
         self.0.pop()
     }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.0.pop()
+    }
+
+    #[inline]
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let &(id, deadline) = self.0.peek()?;
+        self.0.update_key(&id, deadline.saturating_add(delay));
+        Some((id, deadline))
+    }
 }

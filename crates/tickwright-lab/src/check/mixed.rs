@@ -48,7 +48,7 @@ fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, St
         let wrong = |what: &str, is: String, should: String| {
             Err(format!("operation {step}, {what}: {is} where the oracle says {should}"))
         };
-        match (rng.random_range(0..8), armed.contains_key(&id)) {
+        match (rng.random_range(0..9), armed.contains_key(&id)) {
             (0..=3, false) => {
                 queue.insert(id, deadline);
                 oracle.insert(id, deadline);
@@ -89,6 +89,20 @@ fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, St
                 } else {
                     oracle.remove(id);
                 }
+            }
+            // Only what is due, so that no queue's time runs ahead of the mix.
+            (8, _) if structure.exact_head && oracle.head().is_some_and(|head| head <= now) => {
+                let expected = oracle.head();
+                // At or after `now`: a queue may move what lies in its past.
+                let delay = now - expected.unwrap_or(now) + rng.random_range(0..FAR);
+                let taken = queue.pop_and_reinsert(delay);
+                let agrees = taken.map(|(_, expiry)| expiry) == expected
+                    && (structure.ties == Ties::AnyOrder || taken == oracle.first());
+                let Some((id, expiry)) = taken.filter(|_| agrees) else {
+                    return wrong("re-arm", format!("{taken:?}"), format!("{:?}", oracle.first()));
+                };
+                oracle.reschedule(id, expiry + delay);
+                armed.insert(id, expiry + delay);
             }
             (5, _) if structure.second => {
                 let (is, should) = (queue.second(), oracle.second());

@@ -68,7 +68,7 @@ impl Visitor for Nest<'_> {
 
     fn visit<C: Candidate>(self, structure: &'static Structure) {
         let arena = C::arena(self.capacity);
-        let runner = Runner::from(C::queue(&arena, self.capacity));
+        let runner = Runner::new(C::queue(&arena, self.capacity));
         let link = Link { live: Live { structure, sampler: &runner }, outer: self.outer };
         go(self.rest, self.capacity, Some(&link), self.body);
     }

@@ -2,7 +2,6 @@
 
 use core::cell::RefCell;
 use core::hint::black_box;
-use std::fmt;
 
 use crate::candidate::BenchQueue;
 use crate::clock::Meter;
@@ -68,15 +67,9 @@ pub(crate) trait Sampler {
 #[derive(Debug)]
 pub(crate) struct Runner<Q>(RefCell<Q>);
 
-impl<Q: fmt::Debug> Runner<Q> {
+impl<Q> Runner<Q> {
     /// Of an empty queue.
     pub(crate) fn new(queue: Q) -> Self {
-        Self(RefCell::new(queue))
-    }
-}
-
-impl<Q> From<Q> for Runner<Q> {
-    fn from(queue: Q) -> Self {
         Self(RefCell::new(queue))
     }
 }
@@ -121,14 +114,7 @@ fn hold<Q: BenchQueue>(queue: &mut Q, delays: &[u64]) -> Answer {
 fn rearm<Q: BenchQueue>(queue: &mut Q, delays: &[u64]) -> Answer {
     let mut answer = Answer::default();
     for delay in delays {
-        // A head that is a lower bound only may not be due yet: then the queue is asked as `pop` asks it.
-        let Some(now) = queue.head() else { break };
-        let taken = queue.pop_and_reinsert(now, *delay).or_else(|| {
-            let (id, expiry) = queue.pop()?;
-            queue.insert(id, expiry.saturating_add(*delay));
-            Some((id, expiry))
-        });
-        let Some((id, expiry)) = taken else { break };
+        let Some((id, expiry)) = queue.pop_and_reinsert(*delay) else { break };
         answer.add(id, expiry);
     }
     answer

@@ -12,6 +12,13 @@ pub(crate) struct Oracle {
     arrivals: u64,
 }
 
+impl Oracle {
+    /// The id and expiry of the head.
+    pub(crate) fn first(&self) -> Option<(u32, u64)> {
+        self.timers.first_key_value().map(|((expiry, _), id)| (*id, *expiry))
+    }
+}
+
 impl BenchQueue for Oracle {
     fn insert(&mut self, id: u32, deadline: u64) {
         self.arrivals += 1;

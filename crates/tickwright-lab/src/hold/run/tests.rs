@@ -60,6 +60,17 @@ hold-exp-sparse, pop and insert: median ns per operation, and its ratio to the b
 }
 
 #[test]
+fn a_head_that_is_a_lower_bound_is_not_measured_and_the_table_says_why() {
+    let mut scenarios = scenario("hold-exp-sparse");
+    scenarios[0].measures = vec![Measure::Head, Measure::Hold];
+    let options = options(&["list/slab", "timer-queue", "btree-map"], &[2]);
+    let report = run(&scenarios, &options, &FakeMeter::steady(1)).unwrap();
+    let ran: Vec<_> = report.cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
+    assert_eq!(ran, [false, true]);
+    assert!(report::show(&report).contains("timer-queue not run at n=2: its head is a lower bound"));
+}
+
+#[test]
 fn a_structure_is_left_out_where_it_makes_no_sense_and_the_table_says_why() {
     let report = run(
         &scenario("hold-exp-sparse"),
