@@ -8,7 +8,6 @@ mod check;
 mod cli;
 mod clock;
 mod command;
-#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod duration;
 mod error;
 mod hold;
@@ -18,12 +17,10 @@ mod list;
 mod memory;
 mod ours;
 mod output;
-#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod progress;
 mod registry;
 mod reproduce;
 mod scenario;
-#[allow(dead_code, reason = "experiments on real time use the rest")]
 mod stats;
 mod tour;
 

@@ -44,10 +44,10 @@ pub(crate) fn length() -> Duration {
 /// # Errors
 /// Of its parts; the first ends the tour.
 pub(crate) fn run_all() -> Result<(), LabError> {
-    output::print(&format!("The tour: {} s in all.\n", length().as_secs()))?;
+    output::print(&format!("The tour: about {} s in all.\n", length().as_secs()))?;
     for part in PLAN {
         let Part { name, seconds, command, .. } = part;
-        output::print(&format!("\n== {name} (at most {seconds} s; alone: tickwright {command})\n\n"))?;
+        output::print(&format!("\n== {name} (about {seconds} s; alone: tickwright {command})\n\n"))?;
         (part.run)(Duration::from_secs(part.seconds))?;
     }
     output::print(NEXT)

@@ -66,7 +66,8 @@ fn overview(cells: &[&Cell]) -> String {
             let ns = table::ns(row.summary?.median);
             Some(match &row.ratio {
                 Some(ratio) => format!("{ns} {:.2}x", ratio.median),
-                None => format!("{ns}  base"),
+                None if cell.baseline == Some(row.structure) => format!("{ns}  base"),
+                None => format!("{ns}     -"),
             })
         });
         table.add_row(
@@ -95,7 +96,8 @@ fn details(cell: &Cell) -> String {
             (Some(ratio), Some(verdict)) => {
                 [format!("{:.2}x", ratio.median), interval(&ratio.interval), verdict.words().to_owned()]
             }
-            _ => ["base".into(), String::new(), String::new()],
+            _ if cell.baseline == Some(row.structure) => ["base".into(), String::new(), String::new()],
+            _ => ["-".into(), String::new(), String::new()],
         };
         table.add_row([row.structure.to_owned()].into_iter().chain(spread(summary)).chain(against));
     }

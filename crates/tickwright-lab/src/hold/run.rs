@@ -184,6 +184,14 @@ fn plan<'s>(scenarios: &'s [Scenario], options: &Options) -> Result<Vec<Part<'s>
             scenario.populations.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect()
         });
         for population in populations {
+            if let Some((baseline, why)) = baseline.and_then(|b| Some((b, registry::why_not(b, population)?)))
+            {
+                let n = table::count(population);
+                return Err(LabError::usage(format!(
+                    "the baseline '{}' cannot run at n={n}: {why}; choose another, or other populations",
+                    baseline.id
+                )));
+            }
             plan.push(Part {
                 scenario,
                 population,

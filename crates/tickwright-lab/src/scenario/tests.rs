@@ -36,6 +36,8 @@ fn a_mistake_names_file_line_and_key() {
     );
     let negative = broken("mean = 1_048_576", "mean = -1");
     assert!(negative.contains("-1 is not a whole number from 1"), "{negative}");
+    let far = broken("mean = 1_048_576", "mean = 1_073_741_825");
+    assert!(far.contains("is not a whole number from 1 to 1073741824"), "{far}");
     let shape = broken("\"exponential\"", "\"gaussian\"");
     assert!(shape.contains("gaussian") && shape.contains("uniform"), "{shape}");
     assert!(broken("measures = [\"hold\"]", "measures = []").contains("'measures' is empty"));

@@ -87,6 +87,12 @@ fn a_baseline_that_was_not_chosen_runs_all_the_same() {
     let options = Options { baseline: Some("orx-4ary".into()), ..options(&["list/slab"], &[2]) };
     let report = run(&scenario("hold-exp-sparse"), &options, &FakeMeter::steady(1)).unwrap();
     assert_eq!(report.cells[0].baseline, Some("orx-4ary"));
+    let large =
+        Options { baseline: Some("list/slab".into()), populations: Some(vec![2000]), ..options.clone() };
+    let error = run(&scenario("hold-exp-sparse"), &large, &FakeMeter::steady(1)).unwrap_err();
+    assert_eq!(error.code(), 2);
+    let message = error.to_string();
+    assert!(message.contains("'list/slab' cannot run at n=2k: insertion is O(n)"), "{message}");
     let unknown = Options { baseline: Some("orx".into()), ..options };
     assert!(run(&scenario("hold-exp-sparse"), &unknown, &FakeMeter::steady(1)).is_err());
 }
