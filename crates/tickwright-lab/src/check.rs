@@ -91,7 +91,8 @@ fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
     if report.partial {
         return Err("interrupted".into());
     }
-    let ran: usize = report.cells.iter().map(|c| c.rows.iter().filter(|r| !r.samples.is_empty()).count()).sum();
+    let ran: usize =
+        report.cells.iter().map(|c| c.rows.iter().filter(|r| !r.samples.is_empty()).count()).sum();
     Ok(format!("{ran} answers equal the oracle's"))
 }
 
