@@ -31,7 +31,7 @@
 //!
 //! The structures take turns in short slices, in random order within a round, so that a host that drifts hits all alike. A structure's clock
 //! stands still between its slices. Each slice starts with a fresh queue that is filled, unmeasured, with the timers that were armed when the
-//! last one ended, and ends with its event log given to an [oracle](oracle) that knows nothing of the structures.
+//! last one ended, and ends with its event log given to an [oracle] that knows nothing of the structures.
 
 mod cli;
 mod handler;
