@@ -1,6 +1,9 @@
 //! Memory runs out at each allocation in turn: the value comes back, the queue is what it was, and later it goes on.
 #![cfg(feature = "alloc")]
 
+#[macro_use]
+mod common;
+
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use std::alloc::System;
@@ -137,24 +140,6 @@ fn hooks_without_memory_release_the_node<F: Family>() {
             assert_eq!(again, Reject::AlreadyLinked, "the truer reason, also when there is no memory");
         }
     }
-}
-
-macro_rules! suite {
-    ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
-        suite! { @all [$($test)+] [$($id => $family;)+] }
-    };
-    (@all [$($test:ident)+] $families:tt) => { $(suite! { @one $test $families })+ };
-    (@one $test:ident [$($id:literal => $family:ty;)+]) => {
-        mod $test {
-            #[test]
-            fn on_every_family() {
-                $(
-                    println!("{}", $id);
-                    super::$test::<$family>();
-                )+
-            }
-        }
-    };
 }
 
 for_each_family! { suite [

@@ -1,6 +1,9 @@
 //! What hook storage detects and what it leaves behind, on every family.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
+#[macro_use]
+mod common;
+
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
@@ -246,24 +249,6 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!((queue.check(), queue.len(), queue.now()), (Ok(()), 2, 6));
     assert!(!timers[0].is_linked() && !timers[1].is_linked(), "the one the sink was given is delivered");
     assert_eq!(queue.pop_expired(6).map(|t| t.value.value), Some(2));
-}
-
-macro_rules! suite {
-    ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
-        suite! { @all [$($test)+] [$($id => $family;)+] }
-    };
-    (@all [$($test:ident)+] $families:tt) => { $(suite! { @one $test $families })+ };
-    (@one $test:ident [$($id:literal => $family:ty;)+]) => {
-        mod $test {
-            #[test]
-            fn on_every_family() {
-                $(
-                    println!("{}", $id);
-                    super::$test::<$family>();
-                )+
-            }
-        }
-    };
 }
 
 for_each_family! { suite [

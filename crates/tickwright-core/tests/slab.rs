@@ -1,6 +1,9 @@
 //! What slab storage promises beyond the order of its timers, on every family.
 #![cfg(feature = "alloc")]
 
+#[macro_use]
+mod common;
+
 use core::cell::Cell;
 use std::rc::Rc;
 
@@ -206,24 +209,6 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
     assert!(sink.is_err());
     assert_eq!((queue.len() as u64, queue.check()), (FEW - 1, Ok(())));
     assert_eq!(queue.advance(9, 2, |_| ()).delivered, 2);
-}
-
-macro_rules! suite {
-    ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
-        suite! { @all [$($test)+] [$($id => $family;)+] }
-    };
-    (@all [$($test:ident)+] $families:tt) => { $(suite! { @one $test $families })+ };
-    (@one $test:ident [$($id:literal => $family:ty;)+]) => {
-        mod $test {
-            #[test]
-            fn on_every_family() {
-                $(
-                    println!("{}", $id);
-                    super::$test::<$family>();
-                )+
-            }
-        }
-    };
 }
 
 for_each_family! { suite [
