@@ -128,7 +128,8 @@ pub struct Advance {
     pub delivered: usize,
     /// Timers moved inside the structure (cascades); they count against the budget too.
     pub moved: usize,
-    /// Nothing that is due is left behind.
+    /// Nothing that is due is left behind. Where the budget ran out it may be false although nothing is: a structure that
+    /// would have to move timers to know says so.
     pub complete: bool,
 }
 
@@ -267,7 +268,7 @@ pub trait TimerQueue {
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
     /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that `rearm` answers
-    /// (clause 19). `rearm` gets the head's expiry and its value; it runs before anything is written.
+    /// (clause 19). `rearm` gets the head's expiry and its value; it runs while the head is still linked, on a whole queue.
     ///
     /// A periodic timer on a drift-free grid is `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
     fn pop_and_reinsert(
@@ -326,6 +327,12 @@ pub enum Violation {
     Storage,
     /// A node that is reachable is marked as another queue's, or as unlinked.
     Owner,
+    /// A mark in a bitmap of buckets is not what the bucket holds.
+    Occupied,
+    /// The earliest expiry noted for a bucket is not that of its earliest node.
+    Minimum,
+    /// A node stands in a bucket that is not the one for its expiry.
+    Bucket,
 }
 
 impl fmt::Display for Violation {
@@ -344,6 +351,9 @@ impl fmt::Display for Violation {
             Self::UnusedCell => "an unused cell is not empty",
             Self::Storage => "a free slot is linked, or the free list is broken",
             Self::Owner => "a linked node does not carry this queue's identity",
+            Self::Occupied => "the mark of a bucket is not what it holds",
+            Self::Minimum => "the earliest expiry noted for a bucket is wrong",
+            Self::Bucket => "a node stands in the wrong bucket",
         })
     }
 }

@@ -594,11 +594,9 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
     ) -> Option<Expired<Self::Key, ()>> {
         self.now = self.now.max(now);
-        let p = self.order.head(&self.nodes)?;
+        let mut unlimited = usize::MAX;
+        let p = self.order.due(&mut self.nodes, self.now, &mut unlimited)?;
         let Pending { key, expiry } = self.pending(p);
-        if expiry > self.now {
-            return None;
-        }
         let deadline = self.order.deadline(&self.nodes, p);
         let next = rearm(expiry, &key.0);
         let _ = self.order.reschedule(&mut self.nodes, p, next, self.now);

@@ -173,23 +173,25 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.next_expiry(nodes)
     }
 
-    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Each node moved inside the structure
-    /// on the way takes one from `budget`; with nothing left of it, nothing is moved or returned.
+    /// The head if it is due at `now`, still linked. What has to be moved inside the structure before it stands at the front is
+    /// moved; each such node takes one from `budget`, and with nothing left of it nothing is moved or returned.
+    fn due<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
+        if *budget == 0 {
+            return None;
+        }
+        self.head(nodes).filter(|&p| self.expiry(nodes, p) <= now)
+    }
+
+    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. The budget is that of
+    /// [`due`](Self::due); the node itself takes nothing from it.
     fn pop<N: Nodes<P, Self::Record>>(
         &mut self,
         nodes: &mut N,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
-        if *budget == 0 {
-            return None;
-        }
-        let p = self.head(nodes)?;
-        let expiry = self.expiry(nodes, p);
-        if expiry > now {
-            return None;
-        }
-        let deadline = self.deadline(nodes, p);
+        let p = self.due(nodes, now, budget)?;
+        let (deadline, expiry) = (self.deadline(nodes, p), self.expiry(nodes, p));
         let _ = self.remove(nodes, p);
         Some(Popped { handle: p, deadline, expiry })
     }

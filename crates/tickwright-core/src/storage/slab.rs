@@ -421,11 +421,9 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
         rearm: impl FnOnce(Tick, &T) -> Tick,
     ) -> Option<Expired<Key, ()>> {
         self.now = self.now.max(now);
-        let p = self.order.head(&self.nodes)?;
+        let mut unlimited = usize::MAX;
+        let p = self.order.due(&mut self.nodes, self.now, &mut unlimited)?;
         let expiry = self.order.expiry(&self.nodes, p);
-        if expiry > self.now {
-            return None;
-        }
         let Slot::Live { generation, value } = &self.slots[p.at()] else { return None };
         let key = Key { index: p, generation: *generation };
         let deadline = self.order.deadline(&self.nodes, p);
