@@ -30,6 +30,7 @@ pub use family::{
     dary_heap::BoundedHeap,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
+    wheel::Wheel,
 };
 #[cfg(feature = "alloc")]
 #[doc(inline)]

@@ -9,10 +9,19 @@ fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
+/// A budget counts what a structure moves inside too, so that under one the structures differ in how far they get.
+fn without_budgets(script: Vec<Op>) -> Vec<Op> {
+    let unlimited = |op| match op {
+        Op::Advance(when, budget) if budget > 0 => Op::Advance(when, usize::MAX),
+        op => op,
+    };
+    script.into_iter().map(unlimited).collect()
+}
+
 #[test]
 fn all_exact_structures_give_one_event_log() {
     let ours = ours();
-    for script in scripts() {
+    for script in scripts().map(without_budgets) {
         let mut log: Option<(&str, Vec<Event>)> = None;
         for kind in ours.iter().filter(|kind| kind.exact) {
             let events = (kind.run)(&script).unwrap_or_else(|mismatch| panic!("{}: {mismatch}", kind.name));

@@ -6,12 +6,14 @@
 
 pub mod avl;
 mod bst;
+mod chain;
 pub mod dary_heap;
 pub mod red_black;
 pub mod sorted_list;
 #[cfg(all(test, feature = "alloc"))]
 mod testing;
 mod timer_tree;
+pub mod wheel;
 
 /// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
 /// its identifier (the family's `ID`) and its family type.
@@ -36,6 +38,7 @@ macro_rules! for_each_family {
             "rb" => $crate::RbTree;
             "rb-cached" => $crate::RbTreeCached;
             "avl" => $crate::AvlTree;
+            "wheel" => $crate::Wheel;
         }
     };
 }

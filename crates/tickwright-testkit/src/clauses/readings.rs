@@ -239,7 +239,9 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
                 return Some(format!("{delivered} delivered, it says {}", answer.delivered));
             }
             let due = scene.overdue().is_some();
-            let wrong = if answer.complete { due } else { !scene.ledger.has_due() };
+            // Too careful it may be only where it could do no more.
+            let used_up = answer.delivered.saturating_add(answer.moved) >= budget;
+            let wrong = if answer.complete { due } else { !used_up && !scene.ledger.has_due() };
             wrong.then(|| {
                 format!(
                     "at {now}, with {} due left, complete is {}",

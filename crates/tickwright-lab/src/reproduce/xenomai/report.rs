@@ -329,6 +329,7 @@ fn title(structure: &str) -> String {
         "rb" => "red-black tree",
         "rb-cached" => "red-black tree, tracking head",
         "avl" => "AVL tree",
+        "wheel" => "timing wheel",
         _ => return structure.to_owned(),
     };
     format!("{name} ({structure})")

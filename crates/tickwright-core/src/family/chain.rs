@@ -1,0 +1,107 @@
+//! First-in-first-out chains of nodes: the buckets of wheels.
+//!
+//! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is the node, and that `prev` of
+//! the head and `next` of the tail are none.
+
+use crate::storage::{Handle, Nodes};
+
+/// What a node remembers of its neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Links<P> {
+    pub(super) next: Option<P>,
+    pub(super) prev: Option<P>,
+}
+
+impl<P> Links<P> {
+    pub(super) const NONE: Self = Self { next: None, prev: None };
+}
+
+/// A record with links in it.
+pub(super) trait Chained<P> {
+    /// The links, to read.
+    fn links(&self) -> &Links<P>;
+    /// The links, to write.
+    fn links_mut(&mut self) -> &mut Links<P>;
+}
+
+/// The ends of a chain; both or none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain<P> {
+    pub(super) head: Option<P>,
+    pub(super) tail: Option<P>,
+}
+
+impl<P: Handle> Chain<P> {
+    pub(super) const EMPTY: Self = Self { head: None, tail: None };
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// The only node, where there is one alone.
+    #[inline]
+    pub(super) fn single(&self) -> Option<P> {
+        self.head.filter(|_| self.head == self.tail)
+    }
+
+    /// Makes `p` the tail. Answers the links that the caller then writes into its record: the rest of the record is the caller's
+    /// too, and so it is written once.
+    #[inline]
+    #[must_use]
+    pub(super) fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
+        let prev = self.tail.replace(p);
+        match prev {
+            Some(last) => nodes.record_mut(last).links_mut().next = Some(p),
+            None => self.head = Some(p),
+        }
+        Links { next: None, prev }
+    }
+
+    /// Makes `p` the head, otherwise as [`push_back`](Self::push_back).
+    #[inline]
+    #[must_use]
+    pub(super) fn push_front<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
+        let next = self.head.replace(p);
+        match next {
+            Some(first) => nodes.record_mut(first).links_mut().prev = Some(p),
+            None => self.tail = Some(p),
+        }
+        Links { next, prev: None }
+    }
+
+    /// Takes out a node of this chain with these links. Its own links stay as they were.
+    #[inline]
+    pub(super) fn unlink<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, links: Links<P>) {
+        match links.prev {
+            Some(prev) => nodes.record_mut(prev).links_mut().next = links.next,
+            None => self.head = links.next,
+        }
+        match links.next {
+            Some(next) => nodes.record_mut(next).links_mut().prev = links.prev,
+            None => self.tail = links.prev,
+        }
+    }
+
+    /// Puts all of `other` behind what is here.
+    #[inline]
+    pub(super) fn append<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, other: Self) {
+        match (self.tail, other.head) {
+            (_, None) => {}
+            (None, _) => *self = other,
+            (Some(last), Some(first)) => {
+                nodes.record_mut(last).links_mut().next = Some(first);
+                nodes.record_mut(first).links_mut().prev = Some(last);
+                self.tail = other.tail;
+            }
+        }
+    }
+
+    /// Its nodes from the head on. On a chain with a cycle it does not end: take no more than there can be.
+    pub(super) fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
+        &self,
+        nodes: &'n N,
+    ) -> impl Iterator<Item = P> + use<'n, P, R, N> {
+        core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
+    }
+}

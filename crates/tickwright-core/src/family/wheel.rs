@@ -1,0 +1,98 @@
+//! A hierarchical timing wheel: exact to the tick, first in first out among equals, for every `u64` deadline.
+//!
+//! # Invariants
+//! 1. A node stands in the bucket that `Place::of(elapsed, expiry)` names ([`Violation::Bucket`]), and its record has that
+//!    bucket's number ([`Violation::Position`]). While a cascade is half done, what it has moved
+//!    stands by `Place::of(base, expiry)`, below the bucket that it comes from.
+//! 2. `occupied` has a bit for each bucket that holds a node and for no other, `levels` one for each level that has such a bit
+//!    ([`Violation::Occupied`]).
+//! 3. The buckets hold every pending node once ([`Violation::Count`]); their chains link back ([`Violation::BackLink`]) and
+//!    end at their tails ([`Violation::Head`]).
+//! 4. `min` of a bucket is the earliest expiry in it, or, where `dirty` has a bit for it, not later than that
+//!    ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never dirty.
+//! 5. `elapsed` is not later than any expiry ([`Violation::Order`]).
+//!
+//! # Layout
+//! ```text
+//!   expiry (octal pairs)   .. | level 2 | level 1 | level 0      64 buckets a level, 6 bits
+//!   elapsed                ..      05        17        42
+//!   another                ..      05        23        08        level 1, bucket 23: the highest digit that differs
+//!
+//!   level 2  [ | | | | |x|o| ..                 x: the digit of elapsed (empty), o: later ones
+//!   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c   FIFO
+//!   level 0  [ | | .. |o|o| ..
+//! ```
+//! All levels together have a digit for each of the 64 bits, so there is no horizon, no wrapping and no overflow list: within a
+//! level, digits are greater than that of `elapsed`, and the first occupied bucket of the lowest occupied level is the earliest.
+//!
+//! A bucket above level 0 is *entered* when its earliest timer is due: all lower levels are empty then. `elapsed`
+//! becomes that timer's expiry, and the bucket's nodes are filed anew from the head, each behind what is there: so
+//! equals stay in the order of their arrival. An insert that comes while a budget has stopped this half-way lands behind the rest.
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(1) | O(1) | the bucket, its tail, the node |
+//! | remove | O(1) | O(1) | the node, its neighbours, the bucket |
+//! | reschedule | O(1) | O(1) | as remove + insert |
+//! | peek, second | O(k), k in the first bucket | O(1) when timers are near | one per node of the bucket |
+//! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 1 |
+//! | next_wake | O(1) | O(1) | 1 |
+//! | pop | O(k) for a bucket of k that is entered | amortised O(levels) per timer | 2 per level fallen through |
+//! | advance, m expired | O(m levels) | O(m) | 2 per timer and level |
+//!
+//! Time in which nothing is pending costs nothing, however long. A node falls at most one level per move and there are at most
+//! `LEVELS` - 1 moves between an insert and delivery; with a budget no call does more than the budget says. Whole buckets
+//! are walked from both ends at once, because each step waits for memory and two walks wait together.
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). Fixed per queue: 704 buckets, slab 11 KiB, hook 17 KiB; it
+//! never allocates.
+//!
+//! # Choose when
+//! - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
+//! - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
+//! - the cost of insert and remove must be constant.
+//!
+//! # Avoid when
+//! - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is smaller;
+//! - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
+//! - the exact head must be shown often (`peek`) while nothing is due: it scans the first bucket.
+//!
+//! # References
+//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. The level from the highest differing
+//! bit is Thomas Gleixner's and Juho Snellman's idea of placing relative to the present; Tokio and others keep it with fewer
+//! levels, whose last one wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
+
+mod hierarchy;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+
+use hierarchy::Hierarchy;
+
+#[cfg(doc)]
+use crate::contract::Violation;
+use crate::storage::{Family, Handle};
+
+/// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
+///
+/// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32, 13; 16, 16; ...): anything else
+/// does not compile.
+///
+/// ```
+/// use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+///
+/// let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
+/// queue.insert(u64::MAX, "the end of time")?;
+/// queue.insert(70, "tea")?;
+/// assert_eq!(queue.next_wake(), Some(70));
+/// assert_eq!(queue.pop_expired(70).map(|t| t.value), Some("tea"));
+/// assert_eq!(queue.next_expiry(), Some(u64::MAX));
+/// # Ok::<(), tickwright_core::Rejected<&str>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
+
+impl<const BUCKETS: usize, const LEVELS: usize> Family for Wheel<BUCKETS, LEVELS> {
+    type Of<P: Handle> = Hierarchy<P, BUCKETS, LEVELS>;
+    const ID: &'static str = "wheel";
+}

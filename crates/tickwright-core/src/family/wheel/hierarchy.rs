@@ -1,0 +1,620 @@
+//! The buckets, and what moves between them.
+
+use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::family::chain::{Chain, Chained, Links};
+use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
+
+/// What a node of the wheel remembers.
+#[derive(Debug)]
+pub struct WheelRecord<P> {
+    pub(super) expiry: Tick,
+    pub(super) links: Links<P>,
+    /// The number of its bucket.
+    pub(super) bucket: u16,
+}
+
+impl<P: Handle> Record<P> for WheelRecord<P> {
+    const IDLE: Self = Self { expiry: 0, links: Links::NONE, bucket: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { links: Links { next, prev: None }, ..Self::IDLE }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        self.links.next
+    }
+}
+
+impl<P> Chained<P> for WheelRecord<P> {
+    #[inline]
+    fn links(&self) -> &Links<P> {
+        &self.links
+    }
+
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links<P> {
+        &mut self.links
+    }
+}
+
+/// A bucket by its level and digit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) level: usize,
+    pub(super) digit: usize,
+}
+
+impl Place {
+    /// Where `expiry` belongs, seen from `elapsed`, which is not later: the highest digit in which they differ.
+    #[inline]
+    pub(super) const fn of<const BUCKETS: usize>(elapsed: Tick, expiry: Tick) -> Self {
+        let bits = BUCKETS.trailing_zeros();
+        // Equal ones differ nowhere: level 0.
+        let highest = u64::BITS - 1 - ((elapsed ^ expiry) | 1).leading_zeros();
+        let level = highest / bits;
+        let digit = (expiry >> (level * bits)) as usize % BUCKETS;
+        Self { level: level as usize, digit }
+    }
+
+    #[inline]
+    const fn number<const BUCKETS: usize>(self) -> u16 {
+        // At most 64 levels of 2 buckets, 11 of 64: far below 2^16.
+        (self.level * BUCKETS + self.digit) as u16
+    }
+
+    #[inline]
+    pub(super) const fn numbered<const BUCKETS: usize>(number: u16) -> Self {
+        Self { level: number as usize / BUCKETS, digit: number as usize % BUCKETS }
+    }
+
+    #[inline]
+    const fn bit(self) -> u64 {
+        1 << self.digit
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket<P> {
+    pub(super) min: Tick,
+    pub(super) chain: Chain<P>,
+}
+
+/// A bucket that is being emptied into lower ones, which are seen from `base`, its earliest expiry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cascade {
+    pub(super) from: Place,
+    pub(super) base: Tick,
+}
+
+/// The wheel over handles `P`.
+pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
+    pub(super) elapsed: Tick,
+    len: usize,
+    pub(super) cascade: Option<Cascade>,
+    /// Which levels have an occupied bucket.
+    pub(super) levels: u64,
+    pub(super) occupied: [u64; LEVELS],
+    pub(super) dirty: [u64; LEVELS],
+    pub(super) buckets: [[Bucket<P>; BUCKETS]; LEVELS],
+}
+
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
+    for Hierarchy<P, BUCKETS, LEVELS>
+{
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Wheel")
+            .field("elapsed", &self.elapsed)
+            .field("len", &self.len)
+            .field("occupied", &self.occupied)
+            .finish_non_exhaustive()
+    }
+}
+
+/// So many nodes of a bucket are moved one after the other before both ends are taken at once: setting that up costs as much.
+const FEW: usize = 8;
+
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
+    /// Bits per level.
+    const BITS: u32 = BUCKETS.trailing_zeros();
+
+    #[inline]
+    fn bucket(&self, at: Place) -> &Bucket<P> {
+        &self.buckets[at.level][at.digit]
+    }
+
+    #[inline]
+    fn bucket_mut(&mut self, at: Place) -> &mut Bucket<P> {
+        &mut self.buckets[at.level][at.digit]
+    }
+
+    /// The earliest occupied bucket.
+    #[inline]
+    fn first(&self) -> Option<Place> {
+        let level = self.levels.trailing_zeros() as usize;
+        let digit = self.occupied.get(level)?.trailing_zeros() as usize % BUCKETS;
+        Some(Place { level, digit })
+    }
+
+    /// Every occupied bucket, the earliest first.
+    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
+            (0..BUCKETS).map(move |digit| Place { level, digit }).filter(move |at| occupied & at.bit() != 0)
+        })
+    }
+
+    #[inline]
+    fn is_dirty(&self, at: Place) -> bool {
+        self.dirty[at.level] & at.bit() != 0
+    }
+
+    /// Puts `p` behind all in its bucket, seen from `from`.
+    #[inline]
+    fn file<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P, expiry: Tick, from: Tick) {
+        let at = Place::of::<BUCKETS>(from, expiry);
+        self.count_in(at, expiry);
+        let links = self.bucket_mut(at).chain.push_back(nodes, p);
+        *nodes.record_mut(p) = WheelRecord { expiry, links, bucket: at.number::<BUCKETS>() };
+    }
+
+    /// Marks the bucket as one that holds `expiry` too.
+    #[inline]
+    fn count_in(&mut self, at: Place, expiry: Tick) {
+        let bucket = &mut self.buckets[at.level][at.digit];
+        // Not by the chain: part of it may be aside.
+        if self.occupied[at.level] & at.bit() == 0 {
+            bucket.min = expiry;
+            self.occupied[at.level] |= at.bit();
+            self.levels |= 1 << at.level;
+        } else if expiry <= bucket.min {
+            // Not later than a bound of all the others: now the minimum is known.
+            bucket.min = expiry;
+            self.dirty[at.level] &= !at.bit();
+        }
+    }
+
+    /// Marks a bucket that has become empty.
+    #[inline]
+    fn mark_empty(&mut self, at: Place) {
+        self.occupied[at.level] &= !at.bit();
+        self.dirty[at.level] &= !at.bit();
+        if self.occupied[at.level] == 0 {
+            self.levels &= !(1 << at.level);
+        }
+        if let Some(cascade) = self.cascade
+            && cascade.from == at
+        {
+            // Now all nodes below are seen from `base`, and those above do not tell it from `elapsed`.
+            self.elapsed = cascade.base;
+            self.cascade = None;
+        }
+    }
+
+    #[inline]
+    fn unlink<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P) {
+        let &WheelRecord { expiry, links, bucket } = nodes.record(p);
+        let at = Place::numbered::<BUCKETS>(bucket);
+        self.len -= 1;
+        let bucket = self.bucket_mut(at);
+        bucket.chain.unlink(nodes, links);
+        if bucket.chain.is_empty() {
+            self.mark_empty(at);
+        } else if expiry == bucket.min && at.level > 0 {
+            self.dirty[at.level] |= at.bit();
+        }
+    }
+
+    /// The earliest expiry in a bucket, found anew where it is not known.
+    fn settle_min<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &N, at: Place) -> Tick {
+        if self.is_dirty(at) {
+            let bucket = self.bucket(at);
+            let min = bucket.chain.iter(nodes).map(|p| nodes.record(p).expiry).min().unwrap_or(bucket.min);
+            self.bucket_mut(at).min = min;
+            self.dirty[at.level] &= !at.bit();
+        }
+        self.bucket(at).min
+    }
+
+    /// Moves `elapsed` as far as `now` allows: into no granule whose bucket holds anything.
+    #[inline]
+    fn forward(&mut self, now: Tick) {
+        let limit = match self.first() {
+            None => now,
+            Some(at) => {
+                let shift = Self::BITS * at.level as u32;
+                let start = self.bucket(at).min >> shift << shift;
+                now.min(start.saturating_sub(1))
+            }
+        };
+        self.elapsed = self.elapsed.max(limit);
+    }
+
+    /// Goes on with a cascade while there is budget.
+    fn move_down<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        Cascade { from, base }: Cascade,
+        budget: &mut usize,
+    ) {
+        // Each node taken from the head is filed before the next is touched: the wheel is whole at every step.
+        while *budget > 0
+            && let Some(p) = self.bucket(from).chain.head
+        {
+            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            self.bucket_mut(from).chain.unlink(nodes, links);
+            self.file(nodes, p, expiry, base);
+            *budget -= 1;
+        }
+        if self.bucket(from).chain.is_empty() {
+            self.mark_empty(from);
+        } else {
+            self.dirty[from.level] |= from.bit();
+        }
+    }
+
+    /// Empties a bucket into lower ones without a stop. Answers how many nodes it held.
+    fn cascade_whole<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        from: Place,
+        base: Tick,
+    ) -> usize {
+        let Chain { head, tail } = core::mem::replace(&mut self.bucket_mut(from).chain, Chain::EMPTY);
+        self.mark_empty(from);
+        self.elapsed = base;
+        let mut moved = 0;
+        let mut at = head;
+        while let Some(p) = at {
+            if moved == FEW
+                && let Some(last) = tail
+            {
+                return moved + self.file_from_both_ends(nodes, p, last);
+            }
+            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            self.file(nodes, p, expiry, base);
+            moved += 1;
+            at = links.next;
+        }
+        moved
+    }
+
+    /// Files the nodes from `front` to `back`, both included, seen from `elapsed`, from both ends at once. They come from one bucket,
+    /// that of the digit of `elapsed` at some level. Answers how many they were.
+    ///
+    /// What comes from the front goes behind what its bucket holds. What comes from the back goes before what came
+    /// from the back earlier, in a chain aside: one for each bucket of the level just below, and one
+    /// for all that belongs deeper. When the walks have met, the chains aside go behind.
+    fn file_from_both_ends<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        front: P,
+        back: P,
+    ) -> usize {
+        let mut aside = [Chain::EMPTY; BUCKETS];
+        let mut deeper = Chain::EMPTY;
+        let below = Place::numbered::<BUCKETS>(nodes.record(front).bucket).level.saturating_sub(1);
+        let mut touched = 0u64;
+        let mut moved = 0;
+        let (mut front, mut back) = (front, back);
+        // What lies between the two, and they themselves, is still to be filed.
+        loop {
+            let &WheelRecord { expiry, links, .. } = nodes.record(front);
+            if front == back {
+                self.file(nodes, front, expiry, self.elapsed);
+                moved += 1;
+                break;
+            }
+            let &WheelRecord { expiry: last, links: Links { prev, .. }, .. } = nodes.record(back);
+            self.file(nodes, front, expiry, self.elapsed);
+            let at = Place::of::<BUCKETS>(self.elapsed, last);
+            let chain = if at.level == below {
+                touched |= at.bit();
+                self.count_in(at, last);
+                &mut aside[at.digit]
+            } else {
+                &mut deeper
+            };
+            let links_of_back = chain.push_front(nodes, back);
+            *nodes.record_mut(back) =
+                WheelRecord { expiry: last, links: links_of_back, bucket: at.number::<BUCKETS>() };
+            moved += 2;
+            let (Some(next), Some(prev)) = (links.next, prev) else { break };
+            if next == back {
+                break;
+            }
+            (front, back) = (next, prev);
+        }
+        while touched != 0 {
+            let digit = touched.trailing_zeros() as usize % BUCKETS;
+            touched &= touched - 1;
+            self.buckets[below][digit].chain.append(nodes, aside[digit]);
+        }
+        let mut at = deeper.head;
+        while let Some(p) = at {
+            let &WheelRecord { expiry, links, .. } = nodes.record(p);
+            self.file(nodes, p, expiry, self.elapsed);
+            at = links.next;
+        }
+        moved
+    }
+
+    /// The two that leave first.
+    fn front<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
+        let mut two = EarliestTwo::default();
+        // While a cascade is half done, all below its bucket shares a granule with what is left in that.
+        let together = self.cascade.map_or(0, |cascade| cascade.from.level);
+        for at in self.places() {
+            let whole = self.cascade.is_none_or(|cascade| at.level > together || at == cascade.from);
+            for p in self.bucket(at).chain.iter(nodes).take(if at.level == 0 { 2 } else { usize::MAX }) {
+                two.offer(nodes.record(p).expiry, p);
+            }
+            if whole && two.second.is_some() {
+                break;
+            }
+        }
+        (two.first.map(|(_, p)| p), two.second.map(|(_, p)| p))
+    }
+}
+
+/// The earliest two of what was offered; among equals those that came first.
+#[derive(Debug)]
+struct EarliestTwo<P> {
+    first: Option<(Tick, P)>,
+    second: Option<(Tick, P)>,
+}
+
+impl<P> Default for EarliestTwo<P> {
+    fn default() -> Self {
+        Self { first: None, second: None }
+    }
+}
+
+impl<P: Handle> EarliestTwo<P> {
+    fn offer(&mut self, expiry: Tick, p: P) {
+        if self.first.is_none_or(|(first, _)| expiry < first) {
+            self.second = self.first.replace((expiry, p));
+        } else if self.second.is_none_or(|(second, _)| expiry < second) {
+            self.second = Some((expiry, p));
+        }
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from chains, which hold linked nodes only; 2. `unlink`
+// takes a node out of its neighbours' links and its bucket's ends, and `clear` forgets all buckets; 3. no user code is called
+// at all, and what is indexed by a record's number is in range, because the record was written with it here; 4. it holds
+// handles, ticks and numbers only.
+unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
+    for Hierarchy<P, BUCKETS, LEVELS>
+{
+    type Record = WheelRecord<P>;
+    const NEW: Self = {
+        assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "2, 4, 8, 16, 32 or 64 buckets");
+        assert!(LEVELS as u32 == u64::BITS.div_ceil(Self::BITS), "as many levels as cover 64 bits");
+        Self {
+            elapsed: 0,
+            len: 0,
+            cascade: None,
+            levels: 0,
+            occupied: [0; LEVELS],
+            dirty: [0; LEVELS],
+            buckets: [[Bucket { min: 0, chain: Chain::EMPTY }; BUCKETS]; LEVELS],
+        }
+    };
+    const ORDER: Order = Order::Exact;
+
+    #[inline]
+    fn insert<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        let wake = self.next_wake(nodes);
+        if self.len == 0 {
+            self.elapsed = now;
+        }
+        self.len += 1;
+        // While a cascade is half done: `base` has come, so this is not earlier, and it lands in a bucket that
+        // is not below `from`; in `from` itself it stands behind all that is still to be moved.
+        self.file(nodes, p, expiry, self.elapsed);
+        HeadChange::when(wake.is_none_or(|wake| expiry < wake))
+    }
+
+    #[inline]
+    fn remove<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+        let record = nodes.record(p);
+        let at = Place::numbered::<BUCKETS>(record.bucket);
+        let bucket = self.bucket(at);
+        // A dirty bucket's bound may be that of a timer that has left; emptied, it gives the alarm to another.
+        let leads = self.cascade.is_some()
+            || self.first() == Some(at) && (record.expiry == bucket.min || self.is_dirty(at));
+        self.unlink(nodes, p);
+        HeadChange::when(leads)
+    }
+
+    #[inline]
+    fn head<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<P> {
+        let at = self.first()?;
+        let chain = &self.bucket(at).chain;
+        if self.cascade.is_none() && (at.level == 0 || chain.single().is_some()) {
+            chain.head
+        } else {
+            self.front(nodes).0
+        }
+    }
+
+    fn second<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<P> {
+        self.front(nodes).1
+    }
+
+    #[inline]
+    fn expiry<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<Tick> {
+        let at = self.first()?;
+        if self.cascade.is_none() && !self.is_dirty(at) {
+            Some(self.bucket(at).min)
+        } else {
+            self.head(nodes).map(|p| nodes.record(p).expiry)
+        }
+    }
+
+    #[inline]
+    fn next_wake<N: Nodes<P, WheelRecord<P>>>(&self, _: &N) -> Option<Tick> {
+        match self.cascade {
+            Some(cascade) => Some(cascade.base),
+            None => self.first().map(|at| self.bucket(at).min),
+        }
+    }
+
+    #[inline]
+    fn due<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<P> {
+        while *budget > 0 {
+            if let Some(cascade) = self.cascade {
+                self.move_down(nodes, cascade, budget);
+                continue;
+            }
+            let Some(at) = self.first() else { break };
+            let &Bucket { min, chain } = self.bucket(at);
+            if min > now {
+                break;
+            }
+            if at.level == 0 {
+                self.elapsed = min;
+                return chain.head;
+            }
+            let base = self.settle_min(nodes, at);
+            if base > now {
+                break;
+            }
+            if let Some(alone) = chain.single() {
+                // It need not fall to level 0 to be the head.
+                return Some(alone);
+            }
+            if *budget >= self.len {
+                *budget -= self.cascade_whole(nodes, at, base);
+            } else {
+                self.cascade = Some(Cascade { from: at, base });
+            }
+        }
+        if self.cascade.is_none() && *budget > 0 {
+            self.forward(now);
+        }
+        None
+    }
+
+    #[inline]
+    fn pop<N: Nodes<P, WheelRecord<P>>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let p = self.due(nodes, now, budget)?;
+        let expiry = nodes.record(p).expiry;
+        self.unlink(nodes, p);
+        // If it was alone in its bucket, that granule is empty now and can be entered; if not, it is the granule of `elapsed`.
+        self.elapsed = expiry;
+        Some(Popped { handle: p, deadline: expiry, expiry })
+    }
+
+    fn for_each<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+        for at in self.places() {
+            let mut next = self.bucket(at).chain.head;
+            while let Some(p) = next {
+                // Read first: the visitor may hand the node's record back.
+                next = nodes.record(p).links.next;
+                visit(p);
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::NEW;
+    }
+
+    fn check<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+        let mut found = 0usize;
+        for level in 0..LEVELS {
+            if (self.occupied[level] != 0) != (self.levels >> level & 1 != 0) {
+                return Err(Violation::Occupied);
+            }
+            for digit in 0..BUCKETS {
+                let at = Place { level, digit };
+                if self.bucket(at).chain.is_empty() == (self.occupied[level] & at.bit() != 0) {
+                    return Err(Violation::Occupied);
+                }
+                found = self.check_bucket(nodes, at, len, found)?;
+            }
+        }
+        if self.levels.checked_shr(LEVELS as u32).is_some_and(|beyond| beyond != 0) {
+            return Err(Violation::Occupied);
+        }
+        if let Some(cascade) = self.cascade
+            && (self.bucket(cascade.from).chain.is_empty() || cascade.from.level == 0)
+        {
+            return Err(Violation::Bucket);
+        }
+        if found == len && self.len == len { Ok(()) } else { Err(Violation::Count) }
+    }
+}
+
+impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
+    /// Verifies one bucket, with `found` nodes before it. Answers how many there are with it.
+    fn check_bucket<N: Nodes<P, WheelRecord<P>>>(
+        &self,
+        nodes: &N,
+        at: Place,
+        len: usize,
+        mut found: usize,
+    ) -> Result<usize, Violation> {
+        let bucket = self.bucket(at);
+        let seen_from = match self.cascade {
+            Some(Cascade { from, base }) if at.level < from.level => base,
+            _ => self.elapsed,
+        };
+        let (mut last, mut earliest) = (None, None);
+        for p in bucket.chain.iter(nodes) {
+            found += 1;
+            if found > len {
+                return Err(Violation::Count);
+            }
+            let record = nodes.record(p);
+            if record.links.prev != last {
+                return Err(Violation::BackLink);
+            }
+            if record.bucket != at.number::<BUCKETS>() {
+                return Err(Violation::Position);
+            }
+            if record.expiry < seen_from {
+                return Err(Violation::Order);
+            }
+            if Place::of::<BUCKETS>(seen_from, record.expiry) != at {
+                return Err(Violation::Bucket);
+            }
+            earliest = Some(earliest.map_or(record.expiry, |earliest: Tick| earliest.min(record.expiry)));
+            last = Some(p);
+        }
+        if bucket.chain.tail != last {
+            return Err(Violation::Head);
+        }
+        let dirty = self.is_dirty(at);
+        let right = match earliest {
+            Some(earliest) if dirty => bucket.min <= earliest && at.level > 0,
+            Some(earliest) => bucket.min == earliest,
+            None => !dirty,
+        };
+        if right { Ok(found) } else { Err(Violation::Minimum) }
+    }
+}
