@@ -6,15 +6,14 @@ use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 
 /// What a node of the wheel remembers.
 #[derive(Debug)]
-pub struct WheelRecord<P> {
+pub struct WheelRecord<P, const BUCKETS: usize> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P>,
-    /// The number of its bucket.
-    pub(super) bucket: u16,
+    pub(super) place: Place<BUCKETS>,
 }
 
-impl<P: Handle> Record<P> for WheelRecord<P> {
-    const IDLE: Self = Self { expiry: 0, links: Links::NONE, bucket: 0 };
+impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
+    const IDLE: Self = Self { expiry: 0, links: Links::NONE, place: Place(0) };
 
     #[inline]
     fn vacant(next: Option<P>) -> Self {
@@ -27,7 +26,7 @@ impl<P: Handle> Record<P> for WheelRecord<P> {
     }
 }
 
-impl<P> Chained<P> for WheelRecord<P> {
+impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     #[inline]
     fn links(&self) -> &Links<P> {
         &self.links
@@ -39,39 +38,55 @@ impl<P> Chained<P> for WheelRecord<P> {
     }
 }
 
-/// A bucket by its level and digit.
+/// A bucket by its number: its level's first, and its digit further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) level: usize,
-    pub(super) digit: usize,
-}
+pub(super) struct Place<const BUCKETS: usize>(u16);
 
-impl Place {
+impl<const BUCKETS: usize> Place<BUCKETS> {
+    /// Bits of a digit.
+    const BITS: u32 = BUCKETS.trailing_zeros();
+
+    /// The bucket of a digit. At most 64 levels of 2 buckets, 11 of 64: the number is far below 2^16.
+    #[inline]
+    pub(super) const fn new(level: usize, digit: usize) -> Self {
+        Self((level * BUCKETS + digit) as u16)
+    }
+
     /// Where `expiry` belongs, seen from `elapsed`, which is not later: the highest digit in which they differ.
     #[inline]
-    pub(super) const fn of<const BUCKETS: usize>(elapsed: Tick, expiry: Tick) -> Self {
-        let bits = BUCKETS.trailing_zeros();
+    pub(super) const fn of(elapsed: Tick, expiry: Tick) -> Self {
         // Equal ones differ nowhere: level 0.
         let highest = u64::BITS - 1 - ((elapsed ^ expiry) | 1).leading_zeros();
-        let level = highest / bits;
-        let digit = (expiry >> (level * bits)) as usize % BUCKETS;
-        Self { level: level as usize, digit }
+        let level = highest / Self::BITS;
+        Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
     }
 
     #[inline]
-    const fn number<const BUCKETS: usize>(self) -> u16 {
-        // At most 64 levels of 2 buckets, 11 of 64: far below 2^16.
-        (self.level * BUCKETS + self.digit) as u16
+    const fn number(self) -> usize {
+        self.0 as usize
     }
 
     #[inline]
-    pub(super) const fn numbered<const BUCKETS: usize>(number: u16) -> Self {
-        Self { level: number as usize / BUCKETS, digit: number as usize % BUCKETS }
+    pub(super) const fn level(self) -> usize {
+        self.number() / BUCKETS
     }
 
+    #[inline]
+    const fn digit(self) -> usize {
+        self.number() % BUCKETS
+    }
+
+    /// Of the digit, in the level's words of marks.
     #[inline]
     const fn bit(self) -> u64 {
-        1 << self.digit
+        1 << self.digit()
+    }
+
+    /// The first tick of the granule that `expiry` is in at this level.
+    #[inline]
+    const fn start(self, expiry: Tick) -> Tick {
+        let shift = Self::BITS * self.level() as u32;
+        expiry >> shift << shift
     }
 }
 
@@ -83,8 +98,8 @@ pub(super) struct Bucket<P> {
 
 /// A bucket that is being emptied into lower ones, which are seen from `base`, its earliest expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cascade {
-    pub(super) from: Place,
+pub(super) struct Cascade<const BUCKETS: usize> {
+    pub(super) from: Place<BUCKETS>,
     pub(super) base: Tick,
 }
 
@@ -92,7 +107,7 @@ pub(super) struct Cascade {
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
     pub(super) elapsed: Tick,
     len: usize,
-    pub(super) cascade: Option<Cascade>,
+    pub(super) cascade: Option<Cascade<BUCKETS>>,
     /// Which levels have an occupied bucket.
     pub(super) levels: u64,
     pub(super) occupied: [u64; LEVELS],
@@ -116,71 +131,80 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 const FEW: usize = 8;
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Bits per level.
-    const BITS: u32 = BUCKETS.trailing_zeros();
-
     #[inline]
-    fn bucket(&self, at: Place) -> &Bucket<P> {
-        &self.buckets[at.level][at.digit]
+    fn bucket(&self, at: Place<BUCKETS>) -> &Bucket<P> {
+        &self.buckets.as_flattened()[at.number()]
     }
 
     #[inline]
-    fn bucket_mut(&mut self, at: Place) -> &mut Bucket<P> {
-        &mut self.buckets[at.level][at.digit]
+    fn bucket_mut(&mut self, at: Place<BUCKETS>) -> &mut Bucket<P> {
+        &mut self.buckets.as_flattened_mut()[at.number()]
     }
 
     /// The earliest occupied bucket.
     #[inline]
-    fn first(&self) -> Option<Place> {
+    fn first(&self) -> Option<Place<BUCKETS>> {
         let level = self.levels.trailing_zeros() as usize;
         let digit = self.occupied.get(level)?.trailing_zeros() as usize % BUCKETS;
-        Some(Place { level, digit })
+        Some(Place::new(level, digit))
     }
 
     /// Every occupied bucket, the earliest first.
-    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    fn places(&self) -> impl Iterator<Item = Place<BUCKETS>> + '_ {
         self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
-            (0..BUCKETS).map(move |digit| Place { level, digit }).filter(move |at| occupied & at.bit() != 0)
+            (0..BUCKETS).map(move |digit| Place::new(level, digit)).filter(move |at| occupied & at.bit() != 0)
         })
     }
 
     #[inline]
-    fn is_dirty(&self, at: Place) -> bool {
-        self.dirty[at.level] & at.bit() != 0
+    fn is_dirty(&self, at: Place<BUCKETS>) -> bool {
+        self.dirty[at.level()] & at.bit() != 0
     }
 
-    /// Puts `p` behind all in its bucket, seen from `from`.
+    /// Puts `p` behind all in its bucket, seen from `from`. Answers the bucket if its minimum, or what bounds it, is another now.
     #[inline]
-    fn file<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P, expiry: Tick, from: Tick) {
-        let at = Place::of::<BUCKETS>(from, expiry);
-        self.count_in(at, expiry);
+    fn file<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        expiry: Tick,
+        from: Tick,
+    ) -> Option<Place<BUCKETS>> {
+        let at = Place::of(from, expiry);
+        let lower = self.count_in(at, expiry);
         let links = self.bucket_mut(at).chain.push_back(nodes, p);
-        *nodes.record_mut(p) = WheelRecord { expiry, links, bucket: at.number::<BUCKETS>() };
+        *nodes.record_mut(p) = WheelRecord { expiry, links, place: at };
+        lower.then_some(at)
     }
 
-    /// Marks the bucket as one that holds `expiry` too.
+    /// Marks the bucket as one that holds `expiry` too. Whether its minimum, or what bounds it, is another now.
     #[inline]
-    fn count_in(&mut self, at: Place, expiry: Tick) {
-        let bucket = &mut self.buckets[at.level][at.digit];
+    fn count_in(&mut self, at: Place<BUCKETS>, expiry: Tick) -> bool {
+        let bucket = &mut self.buckets.as_flattened_mut()[at.number()];
         // Not by the chain: part of it may be aside.
-        if self.occupied[at.level] & at.bit() == 0 {
+        if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
-            self.occupied[at.level] |= at.bit();
-            self.levels |= 1 << at.level;
+            self.occupied[at.level()] |= at.bit();
+            self.levels |= 1 << at.level();
+            true
         } else if expiry <= bucket.min {
             // Not later than a bound of all the others: now the minimum is known.
+            let lower = expiry < bucket.min;
             bucket.min = expiry;
-            self.dirty[at.level] &= !at.bit();
+            self.dirty[at.level()] &= !at.bit();
+            lower
+        } else {
+            false
         }
     }
 
     /// Marks a bucket that has become empty.
     #[inline]
-    fn mark_empty(&mut self, at: Place) {
-        self.occupied[at.level] &= !at.bit();
-        self.dirty[at.level] &= !at.bit();
-        if self.occupied[at.level] == 0 {
-            self.levels &= !(1 << at.level);
+    fn mark_empty(&mut self, at: Place<BUCKETS>) {
+        self.occupied[at.level()] &= !at.bit();
+        self.dirty[at.level()] &= !at.bit();
+        if self.occupied[at.level()] == 0 {
+            self.levels &= !(1 << at.level());
         }
         if let Some(cascade) = self.cascade
             && cascade.from == at
@@ -192,26 +216,25 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     #[inline]
-    fn unlink<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P) {
-        let &WheelRecord { expiry, links, bucket } = nodes.record(p);
-        let at = Place::numbered::<BUCKETS>(bucket);
+    fn unlink<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) {
+        let &WheelRecord { expiry, links, place: at } = nodes.record(p);
         self.len -= 1;
         let bucket = self.bucket_mut(at);
         bucket.chain.unlink(nodes, links);
         if bucket.chain.is_empty() {
             self.mark_empty(at);
-        } else if expiry == bucket.min && at.level > 0 {
-            self.dirty[at.level] |= at.bit();
+        } else if expiry == bucket.min && at.level() > 0 {
+            self.dirty[at.level()] |= at.bit();
         }
     }
 
     /// The earliest expiry in a bucket, found anew where it is not known.
-    fn settle_min<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &N, at: Place) -> Tick {
+    fn settle_min<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &N, at: Place<BUCKETS>) -> Tick {
         if self.is_dirty(at) {
             let bucket = self.bucket(at);
             let min = bucket.chain.iter(nodes).map(|p| nodes.record(p).expiry).min().unwrap_or(bucket.min);
             self.bucket_mut(at).min = min;
-            self.dirty[at.level] &= !at.bit();
+            self.dirty[at.level()] &= !at.bit();
         }
         self.bucket(at).min
     }
@@ -221,20 +244,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     fn forward(&mut self, now: Tick) {
         let limit = match self.first() {
             None => now,
-            Some(at) => {
-                let shift = Self::BITS * at.level as u32;
-                let start = self.bucket(at).min >> shift << shift;
-                now.min(start.saturating_sub(1))
-            }
+            Some(at) => now.min(at.start(self.bucket(at).min).saturating_sub(1)),
         };
         self.elapsed = self.elapsed.max(limit);
     }
 
     /// Goes on with a cascade while there is budget.
-    fn move_down<N: Nodes<P, WheelRecord<P>>>(
+    fn move_down<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
-        Cascade { from, base }: Cascade,
+        Cascade { from, base }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
         // Each node taken from the head is filed before the next is touched: the wheel is whole at every step.
@@ -249,15 +268,15 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         if self.bucket(from).chain.is_empty() {
             self.mark_empty(from);
         } else {
-            self.dirty[from.level] |= from.bit();
+            self.dirty[from.level()] |= from.bit();
         }
     }
 
     /// Empties a bucket into lower ones without a stop. Answers how many nodes it held.
-    fn cascade_whole<N: Nodes<P, WheelRecord<P>>>(
+    fn cascade_whole<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
-        from: Place,
+        from: Place<BUCKETS>,
         base: Tick,
     ) -> usize {
         let Chain { head, tail } = core::mem::replace(&mut self.bucket_mut(from).chain, Chain::EMPTY);
@@ -285,7 +304,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// What comes from the front goes behind what its bucket holds. What comes from the back goes before what came
     /// from the back earlier, in a chain aside: one for each bucket of the level just below, and one
     /// for all that belongs deeper. When the walks have met, the chains aside go behind.
-    fn file_from_both_ends<N: Nodes<P, WheelRecord<P>>>(
+    fn file_from_both_ends<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         front: P,
@@ -293,7 +312,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;
-        let below = Place::numbered::<BUCKETS>(nodes.record(front).bucket).level.saturating_sub(1);
+        let below = nodes.record(front).place.level().saturating_sub(1);
         let mut touched = 0u64;
         let mut moved = 0;
         let (mut front, mut back) = (front, back);
@@ -307,17 +326,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             }
             let &WheelRecord { expiry: last, links: Links { prev, .. }, .. } = nodes.record(back);
             self.file(nodes, front, expiry, self.elapsed);
-            let at = Place::of::<BUCKETS>(self.elapsed, last);
-            let chain = if at.level == below {
+            let at = Place::of(self.elapsed, last);
+            let chain = if at.level() == below {
                 touched |= at.bit();
                 self.count_in(at, last);
-                &mut aside[at.digit]
+                &mut aside[at.digit()]
             } else {
                 &mut deeper
             };
             let links_of_back = chain.push_front(nodes, back);
-            *nodes.record_mut(back) =
-                WheelRecord { expiry: last, links: links_of_back, bucket: at.number::<BUCKETS>() };
+            *nodes.record_mut(back) = WheelRecord { expiry: last, links: links_of_back, place: at };
             moved += 2;
             let (Some(next), Some(prev)) = (links.next, prev) else { break };
             if next == back {
@@ -339,14 +357,56 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         moved
     }
 
+    /// Empties buckets until the head stands alone in its own or at level 0. Answers it if it is due.
+    #[inline(never)]
+    fn bring_down<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+        &mut self,
+        nodes: &mut N,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<P> {
+        while *budget > 0 {
+            if let Some(cascade) = self.cascade {
+                self.move_down(nodes, cascade, budget);
+                continue;
+            }
+            let Some(at) = self.first() else { break };
+            let &Bucket { min, chain } = self.bucket(at);
+            if min > now {
+                break;
+            }
+            if at.level() == 0 {
+                self.elapsed = min;
+                return chain.head;
+            }
+            let base = self.settle_min(nodes, at);
+            if base > now {
+                break;
+            }
+            if let Some(alone) = chain.single() {
+                // It need not fall to level 0 to be the head.
+                return Some(alone);
+            }
+            if *budget >= self.len {
+                *budget -= self.cascade_whole(nodes, at, base);
+            } else {
+                self.cascade = Some(Cascade { from: at, base });
+            }
+        }
+        if self.cascade.is_none() && *budget > 0 {
+            self.forward(now);
+        }
+        None
+    }
+
     /// The two that leave first.
-    fn front<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
+    fn front<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo::default();
         // While a cascade is half done, all below its bucket shares a granule with what is left in that.
-        let together = self.cascade.map_or(0, |cascade| cascade.from.level);
+        let together = self.cascade.map_or(0, |cascade| cascade.from.level());
         for at in self.places() {
-            let whole = self.cascade.is_none_or(|cascade| at.level > together || at == cascade.from);
-            for p in self.bucket(at).chain.iter(nodes).take(if at.level == 0 { 2 } else { usize::MAX }) {
+            let whole = self.cascade.is_none_or(|cascade| at.level() > together || at == cascade.from);
+            for p in self.bucket(at).chain.iter(nodes).take(if at.level() == 0 { 2 } else { usize::MAX }) {
                 two.offer(nodes.record(p).expiry, p);
             }
             if whole && two.second.is_some() {
@@ -387,10 +447,13 @@ impl<P: Handle> EarliestTwo<P> {
 unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     for Hierarchy<P, BUCKETS, LEVELS>
 {
-    type Record = WheelRecord<P>;
+    type Record = WheelRecord<P, BUCKETS>;
     const NEW: Self = {
         assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "2, 4, 8, 16, 32 or 64 buckets");
-        assert!(LEVELS as u32 == u64::BITS.div_ceil(Self::BITS), "as many levels as cover 64 bits");
+        assert!(
+            LEVELS as u32 == u64::BITS.div_ceil(Place::<BUCKETS>::BITS),
+            "as many levels as cover 64 bits"
+        );
         Self {
             elapsed: 0,
             len: 0,
@@ -404,7 +467,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     const ORDER: Order = Order::Exact;
 
     #[inline]
-    fn insert<N: Nodes<P, WheelRecord<P>>>(
+    fn insert<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         p: P,
@@ -412,21 +475,20 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
     ) -> HeadChange {
         let expiry = deadline.max(now);
-        let wake = self.next_wake(nodes);
         if self.len == 0 {
             self.elapsed = now;
         }
         self.len += 1;
         // While a cascade is half done: `base` has come, so this is not earlier, and it lands in a bucket that
         // is not below `from`; in `from` itself it stands behind all that is still to be moved.
-        self.file(nodes, p, expiry, self.elapsed);
-        HeadChange::when(wake.is_none_or(|wake| expiry < wake))
+        let lower = self.file(nodes, p, expiry, self.elapsed);
+        HeadChange::when(lower.is_some() && lower == self.first() && self.cascade.is_none())
     }
 
     #[inline]
-    fn remove<N: Nodes<P, WheelRecord<P>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
         let record = nodes.record(p);
-        let at = Place::numbered::<BUCKETS>(record.bucket);
+        let at = record.place;
         let bucket = self.bucket(at);
         // A dirty bucket's bound may be that of a timer that has left; emptied, it gives the alarm to another.
         let leads = self.cascade.is_some()
@@ -436,27 +498,27 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn head<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<P> {
+    fn head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
         let at = self.first()?;
         let chain = &self.bucket(at).chain;
-        if self.cascade.is_none() && (at.level == 0 || chain.single().is_some()) {
+        if self.cascade.is_none() && (at.level() == 0 || chain.single().is_some()) {
             chain.head
         } else {
             self.front(nodes).0
         }
     }
 
-    fn second<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<P> {
+    fn second<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
         self.front(nodes).1
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<Tick> {
         let at = self.first()?;
         if self.cascade.is_none() && !self.is_dirty(at) {
             Some(self.bucket(at).min)
@@ -466,7 +528,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn next_wake<N: Nodes<P, WheelRecord<P>>>(&self, _: &N) -> Option<Tick> {
+    fn next_wake<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<Tick> {
         match self.cascade {
             Some(cascade) => Some(cascade.base),
             None => self.first().map(|at| self.bucket(at).min),
@@ -474,48 +536,29 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn due<N: Nodes<P, WheelRecord<P>>>(
+    fn due<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        while *budget > 0 {
-            if let Some(cascade) = self.cascade {
-                self.move_down(nodes, cascade, budget);
-                continue;
-            }
-            let Some(at) = self.first() else { break };
+        // What is usual stands apart from the loop, to be inlined.
+        if *budget > 0
+            && self.cascade.is_none()
+            && let Some(at) = self.first()
+            && at.level() == 0
+        {
             let &Bucket { min, chain } = self.bucket(at);
-            if min > now {
-                break;
-            }
-            if at.level == 0 {
+            if min <= now {
                 self.elapsed = min;
                 return chain.head;
             }
-            let base = self.settle_min(nodes, at);
-            if base > now {
-                break;
-            }
-            if let Some(alone) = chain.single() {
-                // It need not fall to level 0 to be the head.
-                return Some(alone);
-            }
-            if *budget >= self.len {
-                *budget -= self.cascade_whole(nodes, at, base);
-            } else {
-                self.cascade = Some(Cascade { from: at, base });
-            }
         }
-        if self.cascade.is_none() && *budget > 0 {
-            self.forward(now);
-        }
-        None
+        self.bring_down(nodes, now, budget)
     }
 
     #[inline]
-    fn pop<N: Nodes<P, WheelRecord<P>>>(
+    fn pop<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         now: Tick,
@@ -529,7 +572,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         Some(Popped { handle: p, deadline: expiry, expiry })
     }
 
-    fn for_each<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+    fn for_each<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
         for at in self.places() {
             let mut next = self.bucket(at).chain.head;
             while let Some(p) = next {
@@ -544,14 +587,14 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         *self = Self::NEW;
     }
 
-    fn check<N: Nodes<P, WheelRecord<P>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
         let mut found = 0usize;
         for level in 0..LEVELS {
             if (self.occupied[level] != 0) != (self.levels >> level & 1 != 0) {
                 return Err(Violation::Occupied);
             }
             for digit in 0..BUCKETS {
-                let at = Place { level, digit };
+                let at = Place::new(level, digit);
                 if self.bucket(at).chain.is_empty() == (self.occupied[level] & at.bit() != 0) {
                     return Err(Violation::Occupied);
                 }
@@ -562,7 +605,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
             return Err(Violation::Occupied);
         }
         if let Some(cascade) = self.cascade
-            && (self.bucket(cascade.from).chain.is_empty() || cascade.from.level == 0)
+            && (self.bucket(cascade.from).chain.is_empty() || cascade.from.level() == 0)
         {
             return Err(Violation::Bucket);
         }
@@ -572,16 +615,16 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Verifies one bucket, with `found` nodes before it. Answers how many there are with it.
-    fn check_bucket<N: Nodes<P, WheelRecord<P>>>(
+    fn check_bucket<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &self,
         nodes: &N,
-        at: Place,
+        at: Place<BUCKETS>,
         len: usize,
         mut found: usize,
     ) -> Result<usize, Violation> {
         let bucket = self.bucket(at);
         let seen_from = match self.cascade {
-            Some(Cascade { from, base }) if at.level < from.level => base,
+            Some(Cascade { from, base }) if at.level() < from.level() => base,
             _ => self.elapsed,
         };
         let (mut last, mut earliest) = (None, None);
@@ -594,13 +637,13 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if record.links.prev != last {
                 return Err(Violation::BackLink);
             }
-            if record.bucket != at.number::<BUCKETS>() {
+            if record.place != at {
                 return Err(Violation::Position);
             }
             if record.expiry < seen_from {
                 return Err(Violation::Order);
             }
-            if Place::of::<BUCKETS>(seen_from, record.expiry) != at {
+            if Place::of(seen_from, record.expiry) != at {
                 return Err(Violation::Bucket);
             }
             earliest = Some(earliest.map_or(record.expiry, |earliest: Tick| earliest.min(record.expiry)));
@@ -611,7 +654,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
         let dirty = self.is_dirty(at);
         let right = match earliest {
-            Some(earliest) if dirty => bucket.min <= earliest && at.level > 0,
+            Some(earliest) if dirty => bucket.min <= earliest && at.level() > 0,
             Some(earliest) => bucket.min == earliest,
             None => !dirty,
         };

@@ -10,7 +10,7 @@ use crate::storage::{Discipline, Handle, Nodes, Record};
 /// A wheel beside a map in order of (expiry, arrival), which is compared after every step.
 struct Twin<const BUCKETS: usize, const LEVELS: usize> {
     wheel: Hierarchy<usize, BUCKETS, LEVELS>,
-    nodes: VecNodes<WheelRecord<usize>>,
+    nodes: VecNodes<WheelRecord<usize, BUCKETS>>,
     now: Tick,
     arrivals: u64,
     model: BTreeMap<(Tick, u64), usize>,
@@ -171,15 +171,15 @@ fn every_power_of_two_is_passed_in_order() {
 fn a_place_is_the_highest_digit_that_differs() {
     for level in 1..11 {
         let edge: Tick = 1 << (6 * level);
-        assert_eq!(Place::of::<64>(0, edge), Place { level, digit: 1 });
-        assert_eq!(Place::of::<64>(0, edge - 1), Place { level: level - 1, digit: 63 });
-        assert_eq!(Place::of::<64>(edge, edge), Place { level: 0, digit: 0 });
-        assert_eq!(Place::of::<64>(edge, edge + 1), Place { level: 0, digit: 1 });
-        assert_eq!(Place::of::<64>(edge - 1, edge), Place { level, digit: 1 });
+        assert_eq!(Place::<64>::of(0, edge), Place::new(level, 1));
+        assert_eq!(Place::<64>::of(0, edge - 1), Place::new(level - 1, 63));
+        assert_eq!(Place::<64>::of(edge, edge), Place::new(0, 0));
+        assert_eq!(Place::<64>::of(edge, edge + 1), Place::new(0, 1));
+        assert_eq!(Place::<64>::of(edge - 1, edge), Place::new(level, 1));
     }
-    assert_eq!(Place::of::<64>(0, Tick::MAX), Place { level: 10, digit: 15 });
-    assert_eq!(Place::of::<8>(0, Tick::MAX), Place { level: 21, digit: 1 });
-    assert_eq!(Place::of::<2>(0, Tick::MAX), Place { level: 63, digit: 1 });
+    assert_eq!(Place::<64>::of(0, Tick::MAX), Place::new(10, 15));
+    assert_eq!(Place::<8>::of(0, Tick::MAX), Place::new(21, 1));
+    assert_eq!(Place::<2>::of(0, Tick::MAX), Place::new(63, 1));
 }
 
 /// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them two levels down.
@@ -275,7 +275,7 @@ fn an_advance_over_ages_moves_nothing() {
 }
 
 type Wheel = Hierarchy<usize, 64, 11>;
-type WheelNodes = VecNodes<WheelRecord<usize>>;
+type WheelNodes = VecNodes<WheelRecord<usize, 64>>;
 
 /// Nodes 0 to 4 at 5, 5, 100, 101 and 5000: levels 0, 0, 1, 1 and 2.
 fn five() -> (Wheel, WheelNodes) {
@@ -365,15 +365,15 @@ fn wrong_minima_are_named() {
 #[test]
 fn wrong_places_are_named() {
     for p in 0..5 {
-        assert_eq!(broken(|_, nodes| nodes.0[p].bucket ^= 1), Err(Violation::Position), "{p}");
+        assert_eq!(broken(|_, nodes| nodes.0[p].place = Place::new(9, 9)), Err(Violation::Position), "{p}");
         assert_eq!(broken(|_, nodes| nodes.0[p].expiry ^= 1 << 40), Err(Violation::Bucket), "{p}");
     }
     assert_eq!(broken(|wheel, _| wheel.elapsed = 6), Err(Violation::Order));
     assert_eq!(broken(|wheel, _| wheel.elapsed = 4), Ok(()), "still before all");
     let cascade = |from| Some(Cascade { from, base: 5 });
-    let empty = Place { level: 3, digit: 1 };
+    let empty = Place::new(3, 1);
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(empty)), Err(Violation::Bucket));
-    let lowest = Place { level: 0, digit: 5 };
+    let lowest = Place::new(0, 5);
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
 }
 
@@ -387,6 +387,6 @@ fn wrong_counts_are_named() {
 /// What a slab node takes.
 #[test]
 fn a_record_takes_24_bytes() {
-    assert_eq!(size_of::<WheelRecord<core::num::NonZeroU32>>(), 24);
+    assert_eq!(size_of::<WheelRecord<core::num::NonZeroU32, 64>>(), 24);
     assert!(usize::from_number(1).is_none());
 }
