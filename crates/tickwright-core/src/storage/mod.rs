@@ -48,6 +48,19 @@ pub trait Record<P: Handle>: Sized {
 
     /// What [`vacant`](Self::vacant) was given.
     fn next_vacant(&self) -> Option<P>;
+
+    /// Whether it has room for a stamp: a slab then checks a key in the record alone, which the operation touches anyway.
+    const STAMPED: bool = false;
+
+    /// The stamp; 0 in records that are idle or vacant, and where there is no room.
+    fn stamp(&self) -> u32 {
+        0
+    }
+
+    /// Sets the stamp. It stays until the record is idle or vacant: a family that moves a node leaves it alone.
+    fn set_stamp(&mut self, stamp: u32) {
+        let _ = stamp;
+    }
 }
 
 /// Looks records up. The shells implement it; algorithms are generic over it.

@@ -7,7 +7,8 @@
 //!   slots   [ unused | gen, T  | gen, T   | gen, free   ]     touched on insert, delivery and key check
 //! ```
 //! A slot is a generation and, while it is live, the payload. The generation of a live slot is never 0,
-//! and the compiler keeps the live/free mark in that: a slot of a `u32` payload takes 8 bytes. The free list runs through the records. When a slot has
+//! and the compiler keeps the live/free mark in that: a slot of a `u32` payload takes 8 bytes. A record that has room for it repeats the
+//! generation of a live slot, so that a key is checked without a look at the slot. The free list runs through the records. When a slot has
 //! used up its 2^32 - 1 generations it is retired (clause 11): a key is never valid twice.
 
 #![forbid(unsafe_code)]
@@ -263,7 +264,13 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn validate(&self, key: Key) -> Result<(), KeyError> {
-        if self.get(key).is_some() { Ok(()) } else { Err(KeyError::Stale) }
+        let live = if RecordOf::<F, Idx>::STAMPED {
+            let record = self.nodes.records.get(key.index.at());
+            record.is_some_and(|record| record.stamp() == key.generation.get())
+        } else {
+            self.get(key).is_some()
+        };
+        if live { Ok(()) } else { Err(KeyError::Stale) }
     }
 
     fn pending(&self, p: Idx) -> Option<Pending<Key>> {
@@ -334,6 +341,7 @@ impl<F: Family, T> SlabQueue<F, T> {
             *self.nodes.record_mut(p) = Record::vacant(self.free);
             self.free = Some(p);
         } else {
+            *self.nodes.record_mut(p) = Record::IDLE;
             self.retired += 1;
         }
         self.len -= 1;
@@ -370,6 +378,7 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
     fn insert(&mut self, deadline: Tick, value: T) -> Result<(Key, HeadChange), Rejected<T>> {
         let key = self.occupy(value)?;
         let head = self.order.insert(&mut self.nodes, key.index, deadline, self.now);
+        self.nodes.record_mut(key.index).set_stamp(key.generation.get());
         Ok((key, head))
     }
 
@@ -481,6 +490,14 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
         }
         let live = self.slots.iter().filter(|slot| matches!(slot, Slot::Live { .. })).count();
         if !all_live || live != self.len || self.nodes.records.len() != self.slots.len() {
+            return Err(Violation::Storage);
+        }
+        let stamp = |slot: &Slot<T>| match slot {
+            Slot::Live { generation, .. } if RecordOf::<F, Idx>::STAMPED => generation.get(),
+            _ => 0,
+        };
+        let stamped = self.nodes.records.iter().map(Record::stamp);
+        if !stamped.eq(self.slots.iter().map(stamp)) {
             return Err(Violation::Storage);
         }
         self.check_free_list()

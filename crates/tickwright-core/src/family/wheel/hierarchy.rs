@@ -10,10 +10,11 @@ pub struct WheelRecord<P, const BUCKETS: usize> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P>,
     pub(super) place: Place<BUCKETS>,
+    stamp: u32,
 }
 
 impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
-    const IDLE: Self = Self { expiry: 0, links: Links::NONE, place: Place(0) };
+    const IDLE: Self = Self { expiry: 0, links: Links::NONE, place: Place(0), stamp: 0 };
 
     #[inline]
     fn vacant(next: Option<P>) -> Self {
@@ -23,6 +24,29 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
     #[inline]
     fn next_vacant(&self) -> Option<P> {
         self.links.next
+    }
+
+    // In what would be padding.
+    const STAMPED: bool = true;
+
+    #[inline]
+    fn stamp(&self) -> u32 {
+        self.stamp
+    }
+
+    #[inline]
+    fn set_stamp(&mut self, stamp: u32) {
+        self.stamp = stamp;
+    }
+}
+
+impl<P: Handle, const BUCKETS: usize> WheelRecord<P, BUCKETS> {
+    /// Notes where the node stands.
+    #[inline]
+    fn put(&mut self, expiry: Tick, links: Links<P>, place: Place<BUCKETS>) {
+        self.expiry = expiry;
+        self.links = links;
+        self.place = place;
     }
 }
 
@@ -173,7 +197,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let at = Place::of(from, expiry);
         let lower = self.count_in(at, expiry);
         let links = self.bucket_mut(at).chain.push_back(nodes, p);
-        *nodes.record_mut(p) = WheelRecord { expiry, links, place: at };
+        nodes.record_mut(p).put(expiry, links, at);
         lower.then_some(at)
     }
 
@@ -215,10 +239,36 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
+    /// Files `p`, which is in no bucket. Whether the next wake-up is another now.
+    #[inline]
+    fn arrive<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> bool {
+        if self.levels == 0 {
+            self.elapsed = now;
+        }
+        // While a cascade is half done: `base` has come, so this is not earlier, and it lands in a bucket that
+        // is not below `from`; in `from` itself it stands behind all that is still to be moved.
+        let lower = self.file(nodes, p, deadline.max(now), self.elapsed);
+        lower.is_some() && lower == self.first() && self.cascade.is_none()
+    }
+
+    /// Whether taking `p` out may change the next wake-up.
+    #[inline]
+    fn leads<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> bool {
+        let &WheelRecord { expiry, place, .. } = nodes.record(p);
+        // A dirty bucket's bound may be that of a timer that has left; emptied, it gives the alarm to another.
+        self.cascade.is_some()
+            || self.first() == Some(place) && (expiry == self.bucket(place).min || self.is_dirty(place))
+    }
+
     #[inline]
     fn unlink<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) {
-        let &WheelRecord { expiry, links, place: at } = nodes.record(p);
-        self.len -= 1;
+        let &WheelRecord { expiry, links, place: at, .. } = nodes.record(p);
         let bucket = self.bucket_mut(at);
         bucket.chain.unlink(nodes, links);
         if bucket.chain.is_empty() {
@@ -239,14 +289,10 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.bucket(at).min
     }
 
-    /// Moves `elapsed` as far as `now` allows: into no granule whose bucket holds anything.
+    /// Moves `elapsed` as far as `now` allows: not into the granule of the first bucket, whose earliest is `min`.
     #[inline]
-    fn forward(&mut self, now: Tick) {
-        let limit = match self.first() {
-            None => now,
-            Some(at) => now.min(at.start(self.bucket(at).min).saturating_sub(1)),
-        };
-        self.elapsed = self.elapsed.max(limit);
+    fn forward(&mut self, first: Place<BUCKETS>, min: Tick, now: Tick) {
+        self.elapsed = self.elapsed.max(now.min(first.start(min).saturating_sub(1)));
     }
 
     /// Goes on with a cascade while there is budget.
@@ -335,7 +381,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 &mut deeper
             };
             let links_of_back = chain.push_front(nodes, back);
-            *nodes.record_mut(back) = WheelRecord { expiry: last, links: links_of_back, place: at };
+            nodes.record_mut(back).put(last, links_of_back, at);
             moved += 2;
             let (Some(next), Some(prev)) = (links.next, prev) else { break };
             if next == back {
@@ -370,18 +416,19 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 self.move_down(nodes, cascade, budget);
                 continue;
             }
-            let Some(at) = self.first() else { break };
-            let &Bucket { min, chain } = self.bucket(at);
-            if min > now {
+            let Some(at) = self.first() else {
+                self.elapsed = self.elapsed.max(now);
+                break;
+            };
+            let chain = self.bucket(at).chain;
+            let base = self.settle_min(nodes, at);
+            if base > now {
+                self.forward(at, base, now);
                 break;
             }
             if at.level() == 0 {
-                self.elapsed = min;
+                self.elapsed = base;
                 return chain.head;
-            }
-            let base = self.settle_min(nodes, at);
-            if base > now {
-                break;
             }
             if let Some(alone) = chain.single() {
                 // It need not fall to level 0 to be the head.
@@ -393,13 +440,11 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 self.cascade = Some(Cascade { from: at, base });
             }
         }
-        if self.cascade.is_none() && *budget > 0 {
-            self.forward(now);
-        }
         None
     }
 
-    /// The two that leave first.
+    /// The two that leave first. Apart from what is usual, which is inlined without it.
+    #[inline(never)]
     fn front<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo::default();
         // While a cascade is half done, all below its bucket shares a granule with what is left in that.
@@ -474,27 +519,30 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        let expiry = deadline.max(now);
-        if self.len == 0 {
-            self.elapsed = now;
-        }
         self.len += 1;
-        // While a cascade is half done: `base` has come, so this is not earlier, and it lands in a bucket that
-        // is not below `from`; in `from` itself it stands behind all that is still to be moved.
-        let lower = self.file(nodes, p, expiry, self.elapsed);
-        HeadChange::when(lower.is_some() && lower == self.first() && self.cascade.is_none())
+        HeadChange::when(self.arrive(nodes, p, deadline, now))
     }
 
     #[inline]
     fn remove<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
-        let record = nodes.record(p);
-        let at = record.place;
-        let bucket = self.bucket(at);
-        // A dirty bucket's bound may be that of a timer that has left; emptied, it gives the alarm to another.
-        let leads = self.cascade.is_some()
-            || self.first() == Some(at) && (record.expiry == bucket.min || self.is_dirty(at));
+        let leads = self.leads(nodes, p);
         self.unlink(nodes, p);
+        self.len -= 1;
         HeadChange::when(leads)
+    }
+
+    #[inline]
+    fn reschedule<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let led = self.leads(nodes, p);
+        self.unlink(nodes, p);
+        let arrives_first = self.arrive(nodes, p, deadline, now);
+        HeadChange::when(led || arrives_first)
     }
 
     #[inline]
@@ -543,13 +591,17 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         budget: &mut usize,
     ) -> Option<P> {
         // What is usual stands apart from the loop, to be inlined.
-        if *budget > 0
-            && self.cascade.is_none()
-            && let Some(at) = self.first()
-            && at.level() == 0
-        {
+        if *budget > 0 && self.cascade.is_none() {
+            let Some(at) = self.first() else {
+                self.elapsed = self.elapsed.max(now);
+                return None;
+            };
             let &Bucket { min, chain } = self.bucket(at);
-            if min <= now {
+            if min > now {
+                self.forward(at, min, now);
+                return None;
+            }
+            if at.level() == 0 {
                 self.elapsed = min;
                 return chain.head;
             }
@@ -567,6 +619,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         let p = self.due(nodes, now, budget)?;
         let expiry = nodes.record(p).expiry;
         self.unlink(nodes, p);
+        self.len -= 1;
         // If it was alone in its bucket, that granule is empty now and can be entered; if not, it is the granule of `elapsed`.
         self.elapsed = expiry;
         Some(Popped { handle: p, deadline: expiry, expiry })

@@ -274,6 +274,34 @@ fn an_advance_over_ages_moves_nothing() {
     }
 }
 
+/// The clock of the wheel follows what is delivered and, while nothing is pending, what is inserted: near timers then need no move.
+#[test]
+fn near_timers_are_seen_from_the_present() {
+    let mut twin = Twin::<64, 11>::new(4);
+    let _ = twin.advance(1 << 40, usize::MAX);
+    twin.insert(0, twin.now + 1);
+    twin.insert(1, twin.now + 2);
+    assert_eq!(twin.advance(twin.now + 2, usize::MAX), (2, 0), "into an empty wheel");
+    twin.insert(0, twin.now + (1 << 30));
+    assert_eq!(twin.advance(twin.now + (1 << 30), usize::MAX), (1, 0), "alone in its bucket");
+    twin.insert(1, twin.now + 1);
+    twin.insert(2, twin.now + 2);
+    assert_eq!(twin.advance(twin.now + 2, usize::MAX), (2, 0), "after a delivery");
+}
+
+/// An insert before all others in a bucket settles its minimum: the wake-up is exact again.
+#[test]
+fn an_earlier_insert_settles_the_minimum() {
+    let mut twin = Twin::<64, 11>::new(4);
+    for (p, deadline) in [(0, 100), (1, 110), (2, 120)] {
+        twin.insert(p, deadline);
+    }
+    twin.remove(0);
+    twin.insert(3, 90);
+    assert_eq!(twin.wheel.dirty, [0; 11]);
+    twin.compare();
+}
+
 type Wheel = Hierarchy<usize, 64, 11>;
 type WheelNodes = VecNodes<WheelRecord<usize, 64>>;
 
