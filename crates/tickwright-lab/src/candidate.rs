@@ -49,6 +49,21 @@ pub(crate) trait BenchQueue {
         Some((id, expiry))
     }
 
+    /// The tick for which a driver sets its alarm: a lower bound of [`head`](Self::head), at the least cost that the queue offers.
+    fn wake(&mut self) -> Option<u64> {
+        self.head()
+    }
+
+    /// Hands what is due at `now` to `sink`, by id and expiry, at most `budget` timers; whether nothing that is due is left. By default
+    /// one at a time; the budget then counts deliveries alone.
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
+        for _ in 0..budget {
+            let Some((id, expiry)) = self.pop_expired(now) else { return true };
+            sink(id, expiry);
+        }
+        false
+    }
+
     /// Bytes of the adapter that stand for what the caller keeps in its own objects (a key per timer): not the queue's memory.
     fn callers_bytes(&self) -> usize {
         0
@@ -67,6 +82,12 @@ pub(crate) trait Candidate: 'static {
 
     /// An empty queue with room for timers `0..capacity`.
     fn queue(arena: &Self::Arena, capacity: usize) -> Self::Queue<'_>;
+
+    /// How late a timer may be that was armed `delay` ticks ahead; 0 for all but the granular.
+    fn lateness(delay: u64) -> u64 {
+        let _ = delay;
+        0
+    }
 
     /// Whether it can hold `capacity` timers at once; bounded structures say no beyond their bound.
     fn holds(capacity: usize) -> bool {

@@ -61,14 +61,30 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Pop the earliest timer and insert it anew, at constant population
-    Hold(HoldArgs),
+    Hold(CountedArgs),
+    /// Time-outs of a network server: most are moved, some are set anew, one in a hundred expires
+    Network(CountedArgs),
+    /// Arm timers that all expire, then deliver them tick by tick
+    Expire(TimedArgs),
+    /// What asking costs while the queue changes: next wake-up, next expiry and peek
+    Reads(CountedArgs),
     /// Bytes per pending timer
     Memory(MemoryArgs),
 }
 
-/// Arguments of `bench hold`.
+/// Arguments of the comparisons whose samples can be of any length.
 #[derive(Debug, Args)]
-pub(crate) struct HoldArgs {
+pub(crate) struct CountedArgs {
+    /// Operations in a sample
+    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
+    pub(crate) operations: Option<Operations>,
+    #[command(flatten)]
+    pub(crate) timed: TimedArgs,
+}
+
+/// Arguments of all comparisons by rounds.
+#[derive(Debug, Args)]
+pub(crate) struct TimedArgs {
     /// A scenario by name, or a file that ends in .toml; may be repeated [default: all that are built in]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Vec<String>,
@@ -84,13 +100,10 @@ pub(crate) struct HoldArgs {
     /// Samples of each structure; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(crate) rounds: Option<Rounds>,
-    /// Operations in a sample
-    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
-    pub(crate) operations: Option<Operations>,
     /// What delays are generated from
     #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
-    /// Populations up to 10,000, 9 rounds of 10,000 operations: seconds instead of minutes
+    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of minutes
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]

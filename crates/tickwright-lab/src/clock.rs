@@ -43,7 +43,6 @@ pub(crate) struct FakeMeter {
     script: RefCell<VecDeque<u64>>,
 }
 
-#[allow(dead_code, reason = "tests construct it")]
 impl FakeMeter {
     /// Moves `step` ns at each read.
     pub(crate) fn steady(step: u64) -> Self {
@@ -51,6 +50,7 @@ impl FakeMeter {
     }
 
     /// Moves by each of `steps` in turn, then by 0.
+    #[cfg(test)]
     pub(crate) fn scripted(steps: impl IntoIterator<Item = u64>) -> Self {
         Self { now: Cell::new(0), step: 0, script: RefCell::new(steps.into_iter().collect()) }
     }

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
+use crate::bench::{report, run};
 use crate::check;
-use crate::cli::{Bench, Cli, Command, HoldArgs, MemoryArgs};
+use crate::cli::{Bench, Cli, Command, MemoryArgs, TimedArgs};
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::hold::{report, run};
 use crate::list;
 use crate::memory;
 use crate::output;
 use crate::registry;
-use crate::scenario::{Population, Scenario};
+use crate::scenario::{Model, Operations, Population, Scenario};
 use crate::tour;
 
 /// Runs what was asked for.
@@ -23,7 +23,10 @@ use crate::tour;
 pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     match cli.command {
         None => tour::run_all(),
-        Some(Command::Bench(Bench::Hold(args))) => hold(&args),
+        Some(Command::Bench(Bench::Hold(args))) => timed(Model::Hold, &args.timed, args.operations),
+        Some(Command::Bench(Bench::Network(args))) => timed(Model::Network, &args.timed, args.operations),
+        Some(Command::Bench(Bench::Expire(args))) => timed(Model::Expire, &args, None),
+        Some(Command::Bench(Bench::Reads(args))) => timed(Model::Reads, &args.timed, args.operations),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Check) => check::run(),
@@ -42,18 +45,14 @@ const QUICK_POPULATIONS: u64 = 10_000;
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
-fn hold(args: &HoldArgs) -> Result<(), LabError> {
-    let scenarios = if args.scenario.is_empty() {
-        Scenario::built_in()?
-    } else {
-        args.scenario.iter().map(|name| Scenario::find(name)).collect::<Result<_, _>>()?
-    };
+fn timed(model: Model, args: &TimedArgs, operations: Option<Operations>) -> Result<(), LabError> {
+    let scenarios = Scenario::choose(model, &args.scenario)?;
     let quick = |value: u64| args.quick.then_some(value);
     let mut options = run::Options {
         structures: args.structures.clone(),
         populations: args.n.as_deref().map(sizes),
         rounds: args.rounds.map(|n| n.get()).or(quick(QUICK_ROUNDS)),
-        operations: args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS)),
+        operations: operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS)),
         seed: args.seed.map(|n| n.get()),
         baseline: args.baseline.clone(),
         within: None,
@@ -62,13 +61,16 @@ fn hold(args: &HoldArgs) -> Result<(), LabError> {
         let mut few: Vec<Population> = scenarios.iter().flat_map(|s| s.populations.clone()).collect();
         few.retain(|n| n.get() <= QUICK_POPULATIONS);
         let mut few = sizes(&few);
+        if few.is_empty() {
+            few.extend(usize::try_from(QUICK_POPULATIONS));
+        }
         few.sort_unstable();
         few.dedup();
         options.populations = Some(few);
     }
     // A name that is wrong must not leave an empty file.
     for scenario in &scenarios {
-        registry::select(args.structures.as_ref().unwrap_or(&scenario.run.structures))?;
+        registry::select(&args.structures.clone().unwrap_or_else(|| scenario.structures()))?;
     }
     args.baseline.as_deref().map(registry::find).transpose()?;
     let files = args.output.open()?;

@@ -32,15 +32,23 @@ pub(crate) fn listing() -> Result<Listing, LabError> {
 
 /// For the terminal.
 pub(crate) fn show(listing: &Listing) -> String {
-    let mut structures = table::text(["structure", "whose", "equal deadlines", "what"]);
+    let mut structures = table::text(["structure", "whose", "shape", "equal deadlines", "what"]);
     for s in listing.structures {
         let whose = if s.kind == Kind::Ours { "ours" } else { "baseline" };
-        let ties = if s.ties == Ties::Fifo { "as they came" } else { "in any order" };
-        structures.add_row([s.id, whose, ties, s.about]);
+        let ties = match s.ties {
+            Ties::Fifo => "as they came",
+            Ties::AnyOrder => "in any order",
+            Ties::Granular => "by bucket, late within a bound",
+        };
+        structures.add_row([s.id, whose, s.shape.word(), ties, s.about]);
     }
-    let mut scenarios = table::text(["scenario", "what"]);
+    let mut scenarios = table::text(["scenario", "command", "what"]);
     for scenario in &listing.scenarios {
-        scenarios.add_row([&scenario.name, &scenario.title]);
+        scenarios.add_row([
+            scenario.name.clone(),
+            format!("bench {}", scenario.model.name()),
+            scenario.title.clone(),
+        ]);
     }
     let mut experiments = table::text(["part of the tour", "seconds", "alone"]);
     for part in listing.experiments {

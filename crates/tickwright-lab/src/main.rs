@@ -3,6 +3,7 @@
 
 mod allocator;
 mod baseline;
+mod bench;
 mod candidate;
 mod check;
 mod cli;
@@ -10,11 +11,13 @@ mod clock;
 mod command;
 mod duration;
 mod error;
+mod expire;
 mod hold;
 mod host;
 mod interrupt;
 mod list;
 mod memory;
+mod network;
 mod ours;
 mod output;
 mod progress;

@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use crate::allocator;
+use crate::bench::sampler::{Runner, Sampler};
+use crate::bench::verify::Evidence;
+use crate::bench::work::Source;
 use crate::candidate::Candidate;
 use crate::clock::FakeMeter;
 use crate::error::LabError;
-use crate::hold::model::{Runner, Sampler};
-use crate::hold::stream::Stream;
+use crate::hold::Hold;
 use crate::interrupt;
-use crate::output::{SCHEMA, table};
+use crate::output::{self, SCHEMA, table};
 use crate::registry::{self, Kind, Structure, Visitor};
 use crate::scenario::{Distribution, Increments, Measure, Within};
 
@@ -19,7 +21,7 @@ pub(crate) struct Report {
     /// See [`SCHEMA`].
     pub(crate) schema: u32,
     /// What was run.
-    pub(crate) command: &'static str,
+    pub(crate) command: String,
     /// It was interrupted.
     pub(crate) partial: bool,
     /// One per structure and population.
@@ -55,7 +57,8 @@ impl Row {
 /// Patterns that name nothing.
 pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report, LabError> {
     let chosen = registry::select(structures)?;
-    let mut report = Report { schema: SCHEMA, command: "bench memory", partial: false, rows: Vec::new() };
+    let mut report =
+        Report { schema: SCHEMA, command: output::command_line(), partial: false, rows: Vec::new() };
     for &population in populations {
         for structure in &chosen {
             if interrupt::requested() {
@@ -76,6 +79,11 @@ pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report
     Ok(report)
 }
 
+/// Bytes on the heap since `before`.
+fn grown(before: isize) -> usize {
+    usize::try_from(allocator::live_bytes() - before).unwrap_or(0)
+}
+
 struct Weigh {
     population: usize,
 }
@@ -89,16 +97,17 @@ impl Visitor for Weigh {
     fn visit<C: Candidate>(self, _: &'static Structure) -> usize {
         let mean = Within::try_from(1 << 20).map_err(|_| ());
         let Ok(mean) = mean else { return 0 };
-        let mut stream = Stream::new(Increments { distribution: Distribution::Exponential, mean }, 1);
-        let fill = stream.take(self.population);
-        let deliveries = stream.take(self.population.min(MOST_DELIVERIES));
+        let increments = Increments { distribution: Distribution::Exponential, mean };
+        let mut hold = Hold::new(increments, self.population, self.population.min(MOST_DELIVERIES), 1);
+        let (fill, deliveries) = (hold.fill(), hold.next(Measure::Hold));
+        // A fold allocates nothing.
+        let (evidence, meter) = (Evidence::Fold, FakeMeter::steady(0));
         let before = allocator::live_bytes();
         let arena = C::arena(self.population);
         let runner = Runner::new(C::queue(&arena, self.population));
-        runner.fill(&fill);
-        runner.sample(Measure::Hold, &deliveries, &FakeMeter::steady(0));
-        let grown = usize::try_from(allocator::live_bytes() - before).unwrap_or(0);
-        grown.saturating_sub(runner.callers_bytes())
+        runner.sample(&fill, evidence, &meter);
+        runner.sample(&deliveries, evidence, &meter);
+        grown(before).saturating_sub(runner.callers_bytes())
     }
 }
 

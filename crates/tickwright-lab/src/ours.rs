@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use std::fmt;
 
-use tickwright_core::{Family, HookQueue, Key, SlabQueue, Timer, TimerQueue, TimerRef};
+use tickwright_core::{Family, HookQueue, Key, Order, SlabQueue, Timer, TimerQueue, TimerRef};
 
 use crate::candidate::{BenchQueue, Candidate};
 
@@ -14,6 +14,13 @@ pub(crate) struct Slab<F>(PhantomData<F>);
 /// Family `F` over hook storage: one arena of nodes, named by index.
 #[derive(Debug)]
 pub(crate) struct Hook<F>(PhantomData<F>);
+
+fn lateness(order: Order, delay: u64) -> u64 {
+    match order {
+        Order::Granular { lateness } => lateness(delay),
+        _ => 0,
+    }
+}
 
 pub(crate) struct SlabBench<F: Family> {
     queue: SlabQueue<F, u32>,
@@ -37,6 +44,10 @@ impl<F: Family + 'static> Candidate for Slab<F> {
         // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as it gets.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         SlabBench { queue, keys: vec![None; capacity], seen: None }
+    }
+
+    fn lateness(delay: u64) -> u64 {
+        lateness(SlabQueue::<F, u32>::ORDER, delay)
     }
 
     fn holds(capacity: usize) -> bool {
@@ -71,6 +82,11 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     }
 
     #[inline]
+    fn wake(&mut self) -> Option<u64> {
+        self.queue.next_wake()
+    }
+
+    #[inline]
     fn second(&mut self) -> Option<u64> {
         Some(self.queue.second()?.expiry)
     }
@@ -79,6 +95,11 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         let expired = self.queue.pop_expired(now)?;
         Some((expired.value, expired.expiry))
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
+        self.queue.advance(now, budget, |expired| sink(expired.value, expired.expiry)).complete
     }
 
     #[inline]
@@ -138,6 +159,10 @@ impl<F: Family + 'static> Candidate for Hook<F> {
         HookBench { queue, timers: arena, seen: None }
     }
 
+    fn lateness(delay: u64) -> u64 {
+        lateness(HookQueue::<'static, F, u32>::ORDER, delay)
+    }
+
     fn holds(capacity: usize) -> bool {
         HookQueue::<F, u32>::new().reserve(capacity).is_ok()
     }
@@ -165,6 +190,11 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
     }
 
     #[inline]
+    fn wake(&mut self) -> Option<u64> {
+        self.queue.next_wake()
+    }
+
+    #[inline]
     fn second(&mut self) -> Option<u64> {
         Some(self.queue.second()?.expiry)
     }
@@ -173,6 +203,11 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         let expired = self.queue.pop_expired(now)?;
         Some((expired.value.value, expired.expiry))
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
+        self.queue.advance(now, budget, |expired| sink(expired.value.value, expired.expiry)).complete
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 use dary_heap::QuaternaryHeap;
 use serde::Serialize;
 use strsim::damerau_levenshtein;
+use tickwright_core::{SlabQueue, TimerQueue};
 use tickwright_testkit::foreign::DelayQueue;
 use wildmatch::WildMatch;
 
@@ -28,7 +29,44 @@ pub(crate) enum Kind {
     Baseline,
 }
 
-/// What a structure promises about the order of its deliveries, and so which part of its answer is compared.
+/// How a structure keeps its order: rivals of one shape are the nearest to compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Shape {
+    /// A chain in order.
+    List,
+    /// An array in which parents precede their children.
+    Heap,
+    /// A search tree.
+    Tree,
+    /// Buckets by time.
+    Wheel,
+}
+
+impl Shape {
+    /// Of one of our families, by its identifier.
+    const fn of(family: &str) -> Self {
+        // `==` on strings is not const.
+        match family.as_bytes() {
+            b"list" => Self::List,
+            [b'h', b'e', b'a', b'p', ..] => Self::Heap,
+            b"wheel" | b"coarse" => Self::Wheel,
+            _ => Self::Tree,
+        }
+    }
+
+    /// For tables.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Heap => "heap",
+            Self::Tree => "tree",
+            Self::Wheel => "wheel",
+        }
+    }
+}
+
+/// What a structure promises about the order of its deliveries, and so how its answer is judged (`bench/verify.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
@@ -36,6 +74,20 @@ pub(crate) enum Ties {
     Fifo,
     /// By expiry, equals in any order: expiries are compared.
     AnyOrder,
+    /// By the ends of buckets: each timer once, never early and never later than the structure's bound.
+    Granular,
+}
+
+impl Ties {
+    /// Of one of our families.
+    const fn ours(exact: bool) -> Self {
+        if exact { Self::Fifo } else { Self::Granular }
+    }
+
+    /// Due on the tick, so that it can be compared with an oracle.
+    pub(crate) fn exact(self) -> bool {
+        self != Self::Granular
+    }
 }
 
 /// Up to where a structure is measured.
@@ -54,6 +106,8 @@ pub(crate) struct Structure {
     pub(crate) id: &'static str,
     /// Whose it is.
     pub(crate) kind: Kind,
+    /// How it keeps its order.
+    pub(crate) shape: Shape,
     /// What it promises among equals.
     pub(crate) ties: Ties,
     /// Whether it can name the timer after the head.
@@ -81,14 +135,15 @@ const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
 macro_rules! table {
-    ([$($name:literal, $candidate:ty, $ties:ident, second $second:literal, exact_head $head:literal, up_to $sensible:expr, $about:literal;)+] $($id:literal => $family:ty;)+) => {
+    ([$($name:literal, $candidate:ty, $shape:ident, $ties:ident, second $second:literal, exact_head $head:literal, up_to $sensible:expr, $about:literal;)+] $($id:literal => $family:ty;)+) => {
         /// Every structure: ours by family, then the baselines.
         pub(crate) static STRUCTURES: &[Structure] = &[
             $(
                 Structure {
                     id: concat!($id, "/slab"),
                     kind: Kind::Ours,
-                    ties: Ties::Fifo,
+                    shape: Shape::of($id),
+                    ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
                     second: true,
                     exact_head: true,
                     sensible: linear($id),
@@ -97,7 +152,8 @@ macro_rules! table {
                 Structure {
                     id: concat!($id, "/hook"),
                     kind: Kind::Ours,
-                    ties: Ties::Fifo,
+                    shape: Shape::of($id),
+                    ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
                     second: true,
                     exact_head: true,
                     sensible: linear($id),
@@ -107,6 +163,7 @@ macro_rules! table {
             $(Structure {
                 id: $name,
                 kind: Kind::Baseline,
+                shape: Shape::$shape,
                 ties: Ties::$ties,
                 second: $second,
                 exact_head: $head,
@@ -131,28 +188,39 @@ macro_rules! table {
 }
 
 tickwright_core::for_each_family!(table [
-    "binary-heap", Lazy<BinaryHeap<Entry>>, Fifo, second true, exact_head true, up_to None,
+    "binary-heap", Lazy<BinaryHeap<Entry>>, Heap, Fifo, second true, exact_head true, up_to None,
         "std BinaryHeap, lazy deletion";
-    "btree-map", btree_map::StdBTreeMap, Fifo, second true, exact_head true, up_to None,
+    "btree-map", btree_map::StdBTreeMap, Tree, Fifo, second true, exact_head true, up_to None,
         "std BTreeMap by (deadline, arrival)";
-    "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Fifo, second true, exact_head true, up_to None,
+    "dary-heap4", Lazy<QuaternaryHeap<Entry>>, Heap, Fifo, second true, exact_head true, up_to None,
         "dary_heap 0.3 with 4 children, lazy deletion";
-    "delay-queue", Foreign<DelayQueue>, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
+    "delay-queue", Foreign<DelayQueue>, Wheel, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
-    "intrusive-rb", intrusive::IntrusiveRbTree, Fifo, second true, exact_head true, up_to None,
+    "intrusive-rb", intrusive::IntrusiveRbTree, Tree, Fifo, second true, exact_head true, up_to None,
         "intrusive-collections 0.10 RBTree, nodes of the caller";
-    "orx-4ary", orx::Orx, AnyOrder, second true, exact_head true, up_to None,
+    "orx-4ary", orx::Orx, Heap, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
-    "timer-queue", timer_queue::Wheel, AnyOrder, second false, exact_head false, up_to None,
+    "timer-queue", timer_queue::Wheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "timer-queue 0.1, a hierarchical wheel";
 ]);
 
 const fn linear(family: &str) -> Option<Sensible> {
-    // `==` on strings is not const.
-    match family.as_bytes() {
-        b"list" => Some(LINEAR),
+    match Shape::of(family) {
+        Shape::List => Some(LINEAR),
         _ => None,
     }
+}
+
+/// How late a timer of a structure may be, by the delay it was armed with; 0 for the exact.
+pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
+    struct Lateness;
+    impl Visitor for Lateness {
+        type Out = fn(u64) -> u64;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> Self::Out {
+            C::lateness
+        }
+    }
+    visit(structure, Lateness)
 }
 
 /// The structure of that id.

@@ -1,65 +1,21 @@
 //! Scenarios: what is measured, as data. One TOML file each in `scenarios/`, built in; `--scenario FILE` takes others.
 
-use std::fmt;
+mod model;
+mod number;
+
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::model::{Measure, Model};
+pub(crate) use self::number::{Operations, Population, Rounds, Seed, Within};
+use crate::bench::work::Source;
 use crate::error::LabError;
-use crate::registry::nearest;
-
-/// A whole number between `LOW` and `HIGH`, in files and on the command line alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "i64", into = "u64")]
-pub(crate) struct Within<const LOW: u64, const HIGH: u64>(u64);
-
-impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
-    /// The number.
-    pub(crate) fn get(self) -> u64 {
-        self.0
-    }
-
-    /// Reads `500`, `10_000`, `10k` or `1M`; a value parser for the command line.
-    ///
-    /// # Errors
-    /// What is wrong, with the range.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (digits, unit) = match text.strip_suffix(['k', 'K']) {
-            Some(digits) => (digits, 1000),
-            None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
-        };
-        let number = digits.replace('_', "").parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-        number
-            .filter(|number| (LOW..=HIGH).contains(number))
-            .map(Self)
-            .ok_or_else(|| format!("'{text}' is not a whole number from {LOW} to {HIGH}"))
-    }
-}
-
-impl<const LOW: u64, const HIGH: u64> TryFrom<i64> for Within<LOW, HIGH> {
-    type Error = String;
-
-    fn try_from(number: i64) -> Result<Self, String> {
-        let found = u64::try_from(number).ok().filter(|number| (LOW..=HIGH).contains(number));
-        found.map(Self).ok_or_else(|| format!("{number} is not a whole number from {LOW} to {HIGH}"))
-    }
-}
-
-impl<const LOW: u64, const HIGH: u64> From<Within<LOW, HIGH>> for u64 {
-    fn from(number: Within<LOW, HIGH>) -> u64 {
-        number.0
-    }
-}
-
-/// Timers pending at once.
-pub(crate) type Population = Within<1, 16_777_216>;
-/// Operations in a sample.
-pub(crate) type Operations = Within<1, 100_000_000>;
-/// Samples of each structure.
-pub(crate) type Rounds = Within<1, 1000>;
-/// What op streams are generated from.
-pub(crate) type Seed = Within<0, { i64::MAX as u64 }>;
+use crate::expire::Expire;
+use crate::hold::Hold;
+use crate::network::Network;
+use crate::registry::{self, nearest};
 
 /// A scenario file.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -77,40 +33,14 @@ pub(crate) struct Scenario {
     pub(crate) measures: Vec<Measure>,
     /// Populations, each a column.
     pub(crate) populations: Vec<Population>,
-    /// How far ahead timers are set.
-    pub(crate) increments: Increments,
+    /// How far ahead timers are set: for [`Model::Hold`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) increments: Option<Increments>,
+    /// What a server's time-outs are: for [`Model::Network`] and [`Model::Reads`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeouts: Option<Timeouts>,
     /// How long and how often.
     pub(crate) run: Run,
-}
-
-/// A kind of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Model {
-    /// Constant population: the earliest leaves and comes back.
-    Hold,
-}
-
-/// One timed operation of the hold model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Measure {
-    /// Look at the head, pop it, insert it anew.
-    Hold,
-    /// Look at the head, re-arm it in one step.
-    Rearm,
-    /// Look at the head.
-    Head,
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hold => "pop and insert",
-            Self::Rearm => "re-arm in one step",
-            Self::Head => "head alone",
-        })
-    }
 }
 
 /// How far ahead timers are set, in ticks.
@@ -122,6 +52,29 @@ pub(crate) struct Increments {
     /// The mean. Bounded, because tokio-util's `DelayQueue` panics at delays of 2^36 ms, and an exponential delay can be 37 means.
     pub(crate) mean: Within<1, { 1 << 30 }>,
 }
+
+/// Time-outs of a network server, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Timeouts {
+    /// The shortest; from there they are uniform.
+    pub(crate) shortest: Span,
+    longest: Span,
+    /// The mean time between two exchanges of one connection. With `shortest` it decides how many time-outs expire.
+    pub(crate) revisit: Span,
+    /// One exchange in so many cancels and inserts; the others move the time-out.
+    pub(crate) anew_one_in: Within<1, 1000>,
+}
+
+impl Timeouts {
+    /// The longest.
+    pub(crate) fn longest(&self) -> u64 {
+        self.longest.get().max(self.shortest.get())
+    }
+}
+
+/// Ticks of a time-out.
+type Span = Within<1, { 1 << 30 }>;
 
 /// A shape of delays; all are at least one tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -139,14 +92,29 @@ pub(crate) enum Distribution {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// Operations in a sample.
-    pub(crate) operations: Operations,
+    /// Operations in a sample; a model whose samples have a length of their own has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) operations: Option<Operations>,
     /// Samples of each structure.
     pub(crate) rounds: Rounds,
     /// What op streams are generated from.
     pub(crate) seed: Seed,
     /// Patterns, as `--structures` takes them.
-    pub(crate) structures: Vec<String>,
+    pub(crate) structures: Vec<Pattern>,
+}
+
+/// A pattern that names structures; one that names none is a mistake in its line.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Pattern(String);
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let known = registry::select(&[text.strip_prefix('!').unwrap_or(&text).to_owned()]);
+        known.map(|_| Self(text)).map_err(|error| error.to_string())
+    }
 }
 
 macro_rules! built_in {
@@ -157,7 +125,7 @@ macro_rules! built_in {
     };
 }
 
-built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic");
+built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "reads");
 
 impl Scenario {
     /// Reads a scenario; `file` is for messages.
@@ -167,13 +135,63 @@ impl Scenario {
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         let scenario: Self = toml::from_str(text)
             .map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))?;
-        let empty =
-            [("measures", scenario.measures.is_empty()), ("populations", scenario.populations.is_empty())];
-        match empty.iter().find(|(_, empty)| *empty) {
-            Some((key, _)) => {
-                Err(LabError::usage(format!("{file}: '{key}' is empty; it needs at least one entry")))
+        scenario.consistent().map_err(|wrong| LabError::usage(format!("{file}: {wrong}")))?;
+        Ok(scenario)
+    }
+
+    /// What no key can say alone.
+    fn consistent(&self) -> Result<(), String> {
+        let empty = [("measures", self.measures.is_empty()), ("populations", self.populations.is_empty())];
+        if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
+            return Err(format!("'{key}' is empty; it needs at least one entry"));
+        }
+        let model = self.model.name();
+        let has = [
+            ("increments", self.increments.is_some()),
+            ("timeouts", self.timeouts.is_some()),
+            ("run.operations", self.run.operations.is_some()),
+        ];
+        for (key, has) in has {
+            match (self.model.needs().contains(&key), has) {
+                (true, false) => return Err(format!("'{key}' is missing; model '{model}' needs it")),
+                (false, true) => {
+                    return Err(format!("'{key}' has no meaning in model '{model}'; leave it out"));
+                }
+                _ => {}
             }
-            None => Ok(scenario),
+        }
+        let own = self.model.measures();
+        let whole = !self.model.whole() || self.measures == own;
+        if !whole || !self.measures.iter().all(|measure| own.contains(measure)) {
+            let names: Vec<_> = own.iter().map(|m| format!("{m:?}").to_lowercase()).collect();
+            let only = if self.model.whole() { "exactly" } else { "of" };
+            return Err(format!("'measures' of model '{model}' are {only}: {}", names.join(", ")));
+        }
+        if let Some(timeouts) = self.timeouts.filter(|t| t.longest.get() < t.shortest.get()) {
+            return Err(format!("'timeouts.longest' is below the shortest, {}", timeouts.shortest.get()));
+        }
+        registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
+    }
+
+    /// The patterns of its structures.
+    pub(crate) fn structures(&self) -> Vec<String> {
+        self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
+    }
+
+    /// Operations in a sample at a population, where `asked` is what the command line says.
+    pub(crate) fn operations(&self, asked: Option<u64>, population: usize) -> usize {
+        match self.run.operations {
+            Some(own) => usize::try_from(asked.unwrap_or(own.get())).unwrap_or(usize::MAX),
+            None => population,
+        }
+    }
+
+    /// Where its work comes from.
+    pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
+        match (self.increments, self.timeouts) {
+            (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),
+            (_, Some(timeouts)) => Box::new(Network::new(timeouts, population, operations, seed)),
+            _ => Box::new(Expire::new(population, seed)),
         }
     }
 
@@ -183,6 +201,34 @@ impl Scenario {
     /// Never for a program whose tests pass.
     pub(crate) fn built_in() -> Result<Vec<Self>, LabError> {
         BUILT_IN.iter().map(|(file, text)| Self::parse(file, text)).collect()
+    }
+
+    /// Those of a model: of some names or files, or all that are built in.
+    ///
+    /// # Errors
+    /// One that cannot be found or read, is of another model, or has the name of another.
+    pub(crate) fn choose(model: Model, names: &[String]) -> Result<Vec<Self>, LabError> {
+        if names.is_empty() {
+            return Ok(Self::built_in()?.into_iter().filter(|scenario| scenario.model == model).collect());
+        }
+        let mut chosen: Vec<Self> = Vec::new();
+        for name in names {
+            let scenario = Self::find(name)?;
+            if scenario.model != model {
+                let other = scenario.model.name();
+                return Err(LabError::usage(format!(
+                    "scenario '{name}' is of model '{other}': run it with `tickwright bench {other}`"
+                )));
+            }
+            if chosen.iter().any(|known| known.name == scenario.name) {
+                return Err(LabError::usage(format!(
+                    "two scenarios have the name '{}', and the report could not tell them apart: change it in '{name}'",
+                    scenario.name
+                )));
+            }
+            chosen.push(scenario);
+        }
+        Ok(chosen)
     }
 
     /// The scenario of that name; what holds a path separator or ends in `.toml` is a file.

@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use serde::Serialize;
 
+use crate::bench::{report, run};
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::hold::{report, run};
 use crate::output::{self, Files};
 use crate::reproduce::xenomai;
 use crate::scenario::Scenario;
@@ -59,6 +59,7 @@ What to run next
   tickwright bench hold --n 10k --structures 'heap4/*,rb*,orx*'
   tickwright reproduce xenomai --duration 2h             the original's full length
   tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
+  tickwright bench network              a server's time-outs; also bench expire and reads
   tickwright bench memory               bytes per timer
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments

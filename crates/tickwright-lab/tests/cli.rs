@@ -161,7 +161,33 @@ fn results_go_to_files_beside_the_tables() {
 #[test]
 fn json_alone_is_all_of_standard_output() {
     let report: serde_json::Value = serde_json::from_str(&stdout(&short(&["--json"]))).unwrap();
-    assert_eq!(report["command"], "bench hold");
+    assert_eq!(report["command"], format!("tickwright {} --json", SHORT.join(" ")));
+}
+
+#[test]
+fn every_comparison_writes_its_cells_with_what_was_typed() {
+    let commands: [(&str, &[&str], usize); 3] = [
+        ("network", &["--n", "20", "--operations", "100"], 1),
+        ("reads", &["--n", "20", "--operations", "100"], 4),
+        ("expire", &["--n", "20"], 2),
+    ];
+    for (command, more, cells) in commands {
+        let args =
+            [&["bench", command, "--rounds", "6", "--structures", "heap4/*,timer-queue", "--json"], more]
+                .concat();
+        let output = tickwright(&args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
+        assert_eq!(report["cells"].as_array().unwrap().len(), cells);
+        let row = &report["cells"][0]["rows"][0];
+        assert_eq!((&row["structure"], &row["shape"]), (&"heap4/slab".into(), &"heap".into()));
+        assert!(row["to_wheel"]["median"].as_f64().is_some(), "{row}");
+    }
+    refused(&["bench", "expire", "--operations", "5"], 2, &["--operations"]);
+    refused(&["bench", "network", "--scenario", "periodic"], 2, &["tickwright bench hold"]);
+    refused(&["bench", "hold", "--scenario", "periodic", "--scenario", "periodic"], 2, &["two scenarios"]);
+    refused(&["bench", "reads", "--baseline", "timer-queue"], 2, &["'timer-queue'", "lower bound"]);
 }
 
 #[test]
@@ -173,6 +199,7 @@ fn memory_is_weighed_without_the_callers_keys() {
     assert_eq!(bytes(1), 500 * 40);
     assert!(bytes(0) < bytes(1), "indices are shorter than pointers");
     assert!((500 * 16..500 * 40).contains(&bytes(2)));
+    assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
 }
 
 #[test]

@@ -42,9 +42,10 @@ impl BenchQueue for Queue {
 
     #[inline]
     fn reschedule(&mut self, id: u32, deadline: u64) {
-        // `reset` would leave the deadline kept beside the value behind.
-        self.remove(id);
-        self.insert(id, deadline);
+        if let Some(handle) = self.handles[id as usize] {
+            self.wheel.get_mut(handle).1 = deadline;
+            self.wheel.reset(handle, deadline);
+        }
     }
 
     /// A lower bound.

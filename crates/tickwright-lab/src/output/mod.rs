@@ -9,6 +9,14 @@ use crate::error::LabError;
 
 pub(crate) use file::{Files, OutputArgs, SCHEMA};
 
+/// What was typed, without where the program lies.
+pub(crate) fn command_line() -> String {
+    // Not `args()`, which panics where an argument is not UTF-8.
+    let typed: Vec<_> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
+}
+
 /// Writes a block to standard output. Unlike `println!` it does not panic when nobody reads any more.
 ///
 /// # Errors

@@ -21,8 +21,20 @@ fn ids_are_unique_and_each_row_can_be_visited() {
     }
     for (at, structure) in STRUCTURES.iter().enumerate() {
         assert!(STRUCTURES[..at].iter().all(|other| other.id != structure.id), "{}", structure.id);
-        assert_eq!(visit(structure, Inserts), Some((0, 50)), "{}", structure.id);
+        let (id, expiry) = visit(structure, Inserts).unwrap();
+        let last = 50 + lateness(structure)(50);
+        assert!(id == 0 && (50..=last).contains(&expiry), "{}: {id} at {expiry}", structure.id);
     }
+}
+
+#[test]
+fn shapes_follow_from_the_names_of_families() {
+    let of = |id: &str| find(id).unwrap().shape;
+    assert_eq!(
+        [of("list/slab"), of("heap2/hook"), of("rb-cached/slab"), of("avl/hook")],
+        [Shape::List, Shape::Heap, Shape::Tree, Shape::Tree]
+    );
+    assert_eq!([Shape::of("wheel"), Shape::of("coarse")], [Shape::Wheel; 2]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn the_built_in_files_are_valid_and_named_after_themselves() {
     for ((file, _), scenario) in BUILT_IN.iter().zip(Scenario::built_in().unwrap()) {
         assert_eq!(*file, format!("scenarios/{}.toml", scenario.name));
         assert!(!scenario.analysis.trim().is_empty());
-        crate::registry::select(&scenario.run.structures).unwrap();
+        crate::registry::select(&scenario.structures()).unwrap();
     }
 }
 
@@ -41,6 +41,49 @@ fn a_mistake_names_file_line_and_key() {
     let shape = broken("\"exponential\"", "\"gaussian\"");
     assert!(shape.contains("gaussian") && shape.contains("uniform"), "{shape}");
     assert!(broken("measures = [\"hold\"]", "measures = []").contains("'measures' is empty"));
+}
+
+#[test]
+fn a_pattern_that_names_nothing_is_a_mistake_in_its_line() {
+    let message = broken("structures = [\"*\"]", "structures = [\"*\", \"!lits/*\"]");
+    for word in ["scenarios/hold-exp-sparse.toml", "line 19", "'lits/*'", "'list/slab'"] {
+        assert!(message.contains(word), "'{word}' is missing in: {message}");
+    }
+    let message = broken("structures = [\"*\"]", "structures = [\"!*\"]");
+    assert!(message.contains("hold-exp-sparse.toml: 'run.structures': '!*' takes away every"), "{message}");
+}
+
+#[test]
+fn a_model_has_its_own_tables_and_measures() {
+    let missing = broken("operations = 50_000\n", "");
+    assert!(missing.contains("'run.operations' is missing; model 'hold' needs it"), "{missing}");
+    let other = broken("model = \"hold\"", "model = \"network\"");
+    assert!(other.contains("'increments' has no meaning in model 'network'"), "{other}");
+    let measure = broken("measures = [\"hold\"]", "measures = [\"peek\"]");
+    assert!(measure.contains("'measures' of model 'hold' are of: hold, rearm, head"), "{measure}");
+    let of = |name: &str, from: &str, to: &str| {
+        let (file, text) = BUILT_IN.iter().find(|(file, _)| file.ends_with(name)).unwrap();
+        assert!(text.contains(from), "{from}");
+        Scenario::parse(file, &text.replace(from, to)).unwrap_err().to_string()
+    };
+    let half = of("expire.toml", "[\"insert\", \"expire\"]", "[\"expire\"]");
+    assert!(half.contains("'measures' of model 'expire' are exactly: insert, expire"), "{half}");
+    let order = of("network.toml", "longest = 60_000", "longest = 100");
+    assert!(order.contains("'timeouts.longest' is below the shortest, 200"), "{order}");
+}
+
+#[test]
+fn scenarios_of_one_run_are_of_one_model_and_have_names_of_their_own() {
+    let choose = |model, names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        Scenario::choose(model, &names)
+    };
+    let all = |model| choose(model, &[]).unwrap().len();
+    assert_eq!([all(Model::Hold), all(Model::Network), all(Model::Expire), all(Model::Reads)], [5, 1, 1, 1]);
+    let other = choose(Model::Hold, &["network"]).unwrap_err().to_string();
+    assert!(other.contains("run it with `tickwright bench network`"), "{other}");
+    let twice = choose(Model::Hold, &["periodic", "hold-exp-dense", "periodic"]).unwrap_err().to_string();
+    assert!(twice.contains("two scenarios have the name 'periodic'"), "{twice}");
 }
 
 #[test]

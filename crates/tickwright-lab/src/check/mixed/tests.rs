@@ -36,3 +36,10 @@ fn a_wrong_structure_is_found() {
     let message = mix(&STRUCTURES[0], &mut Forgets::default()).unwrap_err();
     assert!(message.contains("where the oracle says"), "{message}");
 }
+
+#[test]
+fn a_granular_structure_is_judged_by_the_ledger() {
+    assert!(mix_granular(&mut Oracle::default(), |_| 0).is_ok());
+    let message = mix_granular(&mut Forgets::default(), |_| 0).unwrap_err();
+    assert!(message.contains("is not armed"), "{message}");
+}

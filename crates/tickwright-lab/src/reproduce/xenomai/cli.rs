@@ -149,7 +149,7 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
 
 /// Whether a structure can answer what the experiment asks.
 fn takes_part(structure: &Structure) -> bool {
-    structure.second && structure.exact_head
+    structure.second && structure.exact_head && structure.ties.exact()
 }
 
 /// Every structure through a second of virtual time, nothing timed.

@@ -13,7 +13,7 @@ use super::verdict::{Acceptance, Prediction, clock_in_a_tick, conclusion, refere
 use crate::clock::Calibration;
 use crate::duration;
 use crate::host::Host;
-use crate::output::{SCHEMA, table};
+use crate::output::{self, SCHEMA, table};
 use crate::stats::{Distribution, Summary};
 
 /// The percentiles that are stated.
@@ -218,7 +218,7 @@ impl Report<'_> {
         let Plan { params, mode, wait, duration, .. } = self.plan;
         Json {
             schema: SCHEMA,
-            command: command_line(),
+            command: output::command_line(),
             experiment: &self.scenario.name,
             partial: self.outcome.interrupted,
             mode: *mode,
@@ -364,14 +364,6 @@ fn as_published(lane: &Lane) -> String {
     let percent = share(lane).unwrap_or_default();
     let _ = writeln!(out, "overall run-time: {spent:.0}/{elapsed} ns, i.e: {percent:.6}%");
     out
-}
-
-/// What was typed, without where the program lies.
-fn command_line() -> String {
-    // Not `args()`, which panics where an argument is not UTF-8.
-    let typed: Vec<_> =
-        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
 }
 
 fn operations(lane: &Lane) -> Vec<Row> {

@@ -1,11 +1,11 @@
-//! Tables of a hold run: populations across, structures down, then a line of verdict per cell.
+//! Tables of a run: populations across, structures down, then a line of verdict per cell.
 
 use core::fmt::Write;
 
 use serde::Serialize;
 
+use crate::bench::cell::{Cell, Report, Row};
 use crate::error::LabError;
-use crate::hold::run::{Cell, Report};
 use crate::output::{self, Files, table};
 use crate::registry::Kind;
 use crate::scenario::Measure;
@@ -51,18 +51,66 @@ fn group(cells: Vec<&Cell>) -> String {
     let _ = writeln!(text, "{body}");
     for cell in &cells {
         let _ = writeln!(text, "{}", verdict(cell));
+        if let Some(wheels) = against_wheel(cell) {
+            let _ = writeln!(text, "{wheels}");
+        }
     }
     text.push_str(&skipped(&cells));
+    if cells.iter().any(|cell| cell.rows.iter().any(|row| row.question.is_some())) {
+        let _ = write!(
+            text,
+            " the question alone, ns more than the exchange, round by round\n{}\n",
+            questions(&cells)
+        );
+    }
     text
+}
+
+/// The structures of some cells, each once, in the order of the registry.
+fn structures(cells: &[&Cell]) -> Vec<&'static str> {
+    let mut ids = Vec::new();
+    for row in cells.iter().flat_map(|cell| &cell.rows) {
+        if !ids.contains(&row.structure) {
+            ids.push(row.structure);
+        }
+    }
+    ids
+}
+
+/// A structure's row in a cell, run or not.
+fn row_of<'c>(cell: &'c Cell, id: &str) -> Option<&'c Row> {
+    cell.rows.iter().find(|row| row.structure == id)
+}
+
+/// `n=500` for each of some cells, after an empty corner.
+fn populations(cells: &[&Cell]) -> impl Iterator<Item = String> {
+    let heading: Vec<_> = cells.iter().map(|cell| format!("n={}", table::count(cell.population))).collect();
+    [String::new()].into_iter().chain(heading)
+}
+
+/// Structures down, populations across: the price of a question.
+fn questions(cells: &[&Cell]) -> String {
+    let mut table = table::new(populations(cells));
+    for id in structures(cells) {
+        let columns = cells.iter().map(|cell| {
+            let price = row_of(cell, id)?.question?;
+            Some(format!("{:.1} {}", price.median, interval(&price.interval)))
+        });
+        let columns: Vec<_> = columns.map(|column| column.unwrap_or_else(|| "-".into())).collect();
+        table.add_row([id.to_owned()].into_iter().chain(columns));
+    }
+    let harness = cells.iter().map(|cell| cell.harness_question.map_or("-".into(), |ns| format!("{ns:.1}")));
+    table
+        .add_row(["(harness alone)".to_owned()].into_iter().chain(harness.map(|h| format!("{h}          "))));
+    table::show(&table)
 }
 
 /// Structures down, populations across.
 fn overview(cells: &[&Cell]) -> String {
-    let heading = cells.iter().map(|cell| format!("n={}", table::count(cell.population)));
-    let mut table = table::new(["".to_owned()].into_iter().chain(heading));
-    for (at, row) in cells[0].rows.iter().enumerate() {
+    let mut table = table::new(populations(cells));
+    for id in structures(cells) {
         let columns = cells.iter().map(|cell| {
-            let row = cell.rows.get(at)?;
+            let row = row_of(cell, id)?;
             let ns = table::ns(row.summary?.median);
             Some(match &row.ratio {
                 Some(ratio) => format!("{ns} {:.2}x", ratio.median),
@@ -71,9 +119,7 @@ fn overview(cells: &[&Cell]) -> String {
             })
         });
         table.add_row(
-            [row.structure.to_owned()]
-                .into_iter()
-                .chain(columns.map(|cell| cell.unwrap_or_else(|| "-".into()))),
+            [id.to_owned()].into_iter().chain(columns.map(|cell| cell.unwrap_or_else(|| "-".into()))),
         );
     }
     let harness = cells
@@ -148,17 +194,39 @@ fn verdict(cell: &Cell) -> String {
     )
 }
 
+/// The same against the fastest wheel of others, where that is not the baseline: by our fastest wheel, or else by our fastest.
+fn against_wheel(cell: &Cell) -> Option<String> {
+    let wheel = cell.wheel.filter(|id| cell.baseline != Some(id)).and_then(|id| cell.row(id))?;
+    let ours = cell.best_wheel(Kind::Ours).or_else(|| cell.best(Kind::Ours))?;
+    let ratio = ours.to_wheel?;
+    Some(format!(
+        "         {} {} ns, against the fastest wheel {} {} ns: {:.2}x, {:.0} % interval {}: {}",
+        ours.structure,
+        table::ns(ours.summary?.median),
+        wheel.structure,
+        table::ns(wheel.summary?.median),
+        ratio.median,
+        ratio.interval.coverage * 100.0,
+        interval(&ratio.interval),
+        Verdict::on(&ratio).words()
+    ))
+}
+
 /// Which rows were left out, and why, once per reason.
 fn skipped(cells: &[&Cell]) -> String {
     let mut text = String::new();
-    for (at, row) in cells[0].rows.iter().enumerate() {
-        let skips: Vec<_> = cells
-            .iter()
-            .filter_map(|cell| Some((table::count(cell.population), cell.rows.get(at)?.skipped.clone()?)))
-            .collect();
-        if let Some((_, why)) = skips.first() {
-            let populations: Vec<_> = skips.iter().map(|(n, _)| n.as_str()).collect();
-            let _ = writeln!(text, " {} not run at n={}: {why}", row.structure, populations.join(", "));
+    for id in structures(cells) {
+        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        for cell in cells {
+            let Some(why) = row_of(cell, id).and_then(|row| row.skipped.clone()) else { continue };
+            let n = table::count(cell.population);
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, populations)) => populations.push(n),
+                None => reasons.push((why, vec![n])),
+            }
+        }
+        for (why, populations) in reasons {
+            let _ = writeln!(text, " {id} not run at n={}: {why}", populations.join(", "));
         }
     }
     text

@@ -1,6 +1,7 @@
 use super::*;
+use crate::bench::report;
 use crate::clock::FakeMeter;
-use crate::hold::report;
+use crate::stats::Verdict;
 
 fn options(structures: &[&str], populations: &[usize]) -> Options {
     Options {
@@ -18,7 +19,7 @@ fn scenario(name: &str) -> Vec<Scenario> {
 
 #[test]
 fn every_structure_answers_as_the_oracle_in_every_measure() {
-    for name in ["hold-exp-dense", "periodic"] {
+    for name in ["hold-exp-dense", "periodic", "network", "expire", "reads"] {
         let report = run(&scenario(name), &options(&["*"], &[1, 2, 37]), &FakeMeter::steady(100)).unwrap();
         assert!(!report.partial);
         for cell in &report.cells {
@@ -121,7 +122,112 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
     let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
     let mut cells = plan[0].empty_cells();
     let progress = Progress::steps(1, "test");
-    let message = rounds(&plan[0], &live, &FakeMeter::steady(1), None, &progress, &mut cells).unwrap_err();
+    let meter = FakeMeter::steady(1);
+    let mut rounds = Rounds { part: &plan[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = rounds.run(None, &progress, &mut cells).unwrap_err();
     assert!(message.contains("list/slab answered wrongly in round 0"), "{message}");
     assert!(cells[0].rows[0].samples.is_empty(), "no time counts");
+}
+
+#[test]
+fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
+    /// Forgets the first timer that it is given.
+    #[derive(Default)]
+    struct Forgets(crate::hold::oracle::Oracle, bool);
+    impl crate::candidate::BenchQueue for Forgets {
+        fn insert(&mut self, id: u32, deadline: u64) {
+            if self.1 {
+                self.0.insert(id, deadline);
+            }
+            self.1 = true;
+        }
+        fn remove(&mut self, id: u32) {
+            self.0.remove(id);
+        }
+        fn reschedule(&mut self, _: u32, _: u64) {}
+        fn head(&mut self) -> Option<u64> {
+            self.0.head()
+        }
+        fn second(&mut self) -> Option<u64> {
+            self.0.second()
+        }
+        fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+            self.0.pop_expired(now)
+        }
+    }
+    let scenarios = scenario("network");
+    // One exchange a round: no time passes in which one of a thousand timers could be due.
+    let options = Options { operations: Some(1), rounds: Some(1), ..options(&["list/slab"], &[1000]) };
+    let plan = plan(&scenarios, &options).unwrap();
+    let wrong = Runner::new(Forgets::default());
+    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
+    let mut rounds = Rounds { part: &plan[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = rounds.run(None, &progress, &mut plan[0].empty_cells()).unwrap_err();
+    assert!(message.contains("list/slab answered wrongly at the begin or the end: 999 of 1000"), "{message}");
+}
+
+#[test]
+fn a_baseline_that_cannot_be_measured_is_refused() {
+    let options = Options { baseline: Some("timer-queue".into()), ..options(&["list/slab"], &[2]) };
+    assert!(run(&scenario("hold-exp-sparse"), &options, &FakeMeter::steady(1)).is_ok());
+    for name in ["periodic", "reads"] {
+        let error = run(&scenario(name), &options, &FakeMeter::steady(1)).unwrap_err();
+        assert_eq!(error.code(), 2);
+        let message = error.to_string();
+        assert!(
+            message.contains("'timer-queue' cannot be measured in") && message.contains("lower bound"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn wheels_are_compared_with_the_fastest_wheel_too() {
+    let names = ["list/slab", "btree-map", "timer-queue"];
+    let options = Options { baseline: Some("btree-map".into()), ..options(&names, &[2]) };
+    let report = run(&scenario("network"), &options, &FakeMeter::steady(100)).unwrap();
+    let cell = &report.cells[0];
+    assert_eq!((cell.baseline, cell.wheel), (Some("btree-map"), Some("timer-queue")));
+    assert_eq!(cell.row("list/slab").unwrap().to_wheel.unwrap().median, 1.0);
+    let text = report::show(&report);
+    let line = "         list/slab 2.0 ns, against the fastest wheel timer-queue 2.0 ns: 1.00x, 98 % interval 1.00..1.00: no difference shown";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn a_question_is_priced_by_what_it_adds_round_by_round() {
+    let report =
+        run(&scenario("reads"), &options(&["list/slab", "timer-queue"], &[2]), &FakeMeter::steady(100))
+            .unwrap();
+    let prices: Vec<_> =
+        report.cells.iter().map(|cell| cell.row("list/slab").unwrap().question.map(|q| q.median)).collect();
+    assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
+    // A lower bound can be asked for, and not taken for the head.
+    let asked: Vec<_> = report.cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
+    assert_eq!(asked, [true, true, false, false]);
+    let text = report::show(&report);
+    assert!(text.contains("the question alone, ns more than the exchange"), "{text}");
+}
+
+#[test]
+fn a_row_is_found_by_its_name_in_every_column() {
+    let mut report = run(
+        &scenario("hold-exp-sparse"),
+        &options(&["list/slab", "btree-map"], &[2, 2000]),
+        &FakeMeter::steady(100),
+    )
+    .unwrap();
+    report.cells[1].rows.reverse();
+    let text = report::show(&report);
+    assert!(text.contains(" list/slab        2.0 1.00x          -\n"), "{text}");
+    assert!(text.contains("list/slab not run at n=2k: insertion is O(n)"), "{text}");
+}
+
+#[test]
+fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
+    let report = run(&scenario("expire"), &options(&["list/*"], &[3]), &FakeMeter::steady(30)).unwrap();
+    let measured: Vec<_> = report.cells.iter().map(|cell| (cell.measure, cell.operations)).collect();
+    assert_eq!(measured, [(Measure::Insert, 3), (Measure::Expire, 3)]);
+    assert_eq!(report.cells[1].row("list/hook").unwrap().summary.unwrap().median, 10.0);
 }

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use crate::bench::sampler::{Runner, Sampler};
 use crate::candidate::Candidate;
-use crate::hold::model::{Runner, Sampler};
 use crate::registry::{self, Structure, Visitor};
 
 /// A queue that is alive, as a link of a chain through the stack.

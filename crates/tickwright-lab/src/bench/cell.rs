@@ -1,0 +1,140 @@
+//! What a run found: cells of rows, with their medians, ratios and verdicts.
+
+use serde::Serialize;
+
+use crate::clock::Calibration;
+use crate::host::Host;
+use crate::registry::{Kind, Shape};
+use crate::scenario::Measure;
+use crate::stats::{self, Summary, Verdict};
+
+/// The results of a run.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    /// See [`SCHEMA`](crate::output::SCHEMA).
+    pub(crate) schema: u32,
+    /// What was run, with its arguments.
+    pub(crate) command: String,
+    /// It was interrupted.
+    pub(crate) partial: bool,
+    /// Where it ran.
+    pub(crate) host: Host,
+    /// What its clock costs.
+    pub(crate) clock: Calibration,
+    /// In the order of the scenarios.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One scenario at one population: a table column.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Cell {
+    /// The scenario's name.
+    pub(crate) scenario: String,
+    /// What was timed.
+    pub(crate) measure: Measure,
+    /// Timers pending.
+    pub(crate) population: usize,
+    /// Operations in a sample.
+    pub(crate) operations: u64,
+    /// What the op streams were generated from.
+    pub(crate) seed: u64,
+    /// What ratios refer to.
+    pub(crate) baseline: Option<&'static str>,
+    /// The fastest baseline that is a wheel.
+    pub(crate) wheel: Option<&'static str>,
+    /// The same loop without a queue, ns per operation: shown, not subtracted.
+    pub(crate) harness: Option<Summary>,
+    /// What asking and keeping the answer cost without a queue, ns: in each price of a question.
+    pub(crate) harness_question: Option<f64>,
+    /// In the order of the registry.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One structure in a cell.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    /// Its id.
+    pub(crate) structure: &'static str,
+    /// Whose it is.
+    pub(crate) kind: Kind,
+    /// How it keeps its order.
+    pub(crate) shape: Shape,
+    /// Why it was not run.
+    pub(crate) skipped: Option<String>,
+    /// ns per operation, round by round.
+    pub(crate) samples: Vec<f64>,
+    /// Of the samples.
+    pub(crate) summary: Option<Summary>,
+    /// To the baseline, round by round; below 1 is faster.
+    pub(crate) ratio: Option<Summary>,
+    /// On the ratio.
+    pub(crate) verdict: Option<Verdict>,
+    /// To the fastest baseline that is a wheel, round by round.
+    pub(crate) to_wheel: Option<Summary>,
+    /// What a question costs: ns more than the exchange alone, round by round. In the cells of a question.
+    pub(crate) question: Option<Summary>,
+}
+
+impl Cell {
+    /// The row of a structure, if it ran.
+    pub(crate) fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.structure == id && row.summary.is_some())
+    }
+
+    /// The fastest of a kind, by medians.
+    pub(crate) fn best(&self, kind: Kind) -> Option<&Row> {
+        self.fastest(|row| row.kind == kind)
+    }
+
+    /// The fastest wheel of a kind, by medians.
+    pub(crate) fn best_wheel(&self, kind: Kind) -> Option<&Row> {
+        self.fastest(|row| row.kind == kind && row.shape == Shape::Wheel)
+    }
+
+    fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
+        let ran = self.rows.iter().filter(|row| among(row) && row.summary.is_some());
+        ran.min_by(|a, b| median(a).total_cmp(&median(b)))
+    }
+}
+
+fn median(row: &Row) -> f64 {
+    row.summary.map_or(f64::INFINITY, |summary| summary.median)
+}
+
+/// Medians, the baseline, ratios and verdicts of a cell.
+pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
+    for row in &mut cell.rows {
+        row.summary = stats::summarise(row.samples.iter().copied());
+    }
+    if let Some((id, samples)) =
+        cell.best_wheel(Kind::Baseline).map(|row| (row.structure, row.samples.clone()))
+    {
+        cell.wheel = Some(id);
+        for row in cell.rows.iter_mut().filter(|row| row.structure != id) {
+            row.to_wheel = stats::ratios(&row.samples, &samples);
+        }
+    }
+    let reference = match baseline {
+        Some(id) => cell.row(id),
+        None => cell.best(Kind::Baseline).or_else(|| cell.best(Kind::Ours)),
+    };
+    let Some((id, samples)) = reference.map(|row| (row.structure, row.samples.clone())) else { return };
+    cell.baseline = Some(id);
+    for row in cell.rows.iter_mut().filter(|row| row.structure != id) {
+        row.ratio = stats::ratios(&row.samples, &samples);
+        row.verdict = row.ratio.as_ref().map(Verdict::on);
+    }
+}
+
+/// Sets beside each question what it costs over the exchange alone, in the cells of one part.
+pub(crate) fn price_questions(cells: &mut [Cell]) {
+    let Some(alone) = cells.iter().find(|cell| cell.measure == Measure::Exchange).cloned() else { return };
+    for cell in cells.iter_mut().filter(|cell| cell.measure != Measure::Exchange) {
+        cell.harness_question = cell.harness.zip(alone.harness).map(|(both, one)| both.median - one.median);
+        for row in &mut cell.rows {
+            let Some(exchange) = alone.row(row.structure) else { continue };
+            let more = row.samples.iter().zip(&exchange.samples).map(|(both, one)| both - one);
+            row.question = stats::summarise(more);
+        }
+    }
+}

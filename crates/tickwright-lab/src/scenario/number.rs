@@ -1,0 +1,55 @@
+//! Numbers with a range.
+
+use serde::{Deserialize, Serialize};
+
+/// A whole number between `LOW` and `HIGH`, in files and on the command line alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "i64", into = "u64")]
+pub(crate) struct Within<const LOW: u64, const HIGH: u64>(u64);
+
+impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
+    /// The number.
+    pub(crate) fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Reads `500`, `10_000`, `10k` or `1M`; a value parser for the command line.
+    ///
+    /// # Errors
+    /// What is wrong, with the range.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+            Some(digits) => (digits, 1000),
+            None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
+        };
+        let number = digits.replace('_', "").parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+        number
+            .filter(|number| (LOW..=HIGH).contains(number))
+            .map(Self)
+            .ok_or_else(|| format!("'{text}' is not a whole number from {LOW} to {HIGH}"))
+    }
+}
+
+impl<const LOW: u64, const HIGH: u64> TryFrom<i64> for Within<LOW, HIGH> {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        let found = u64::try_from(number).ok().filter(|number| (LOW..=HIGH).contains(number));
+        found.map(Self).ok_or_else(|| format!("{number} is not a whole number from {LOW} to {HIGH}"))
+    }
+}
+
+impl<const LOW: u64, const HIGH: u64> From<Within<LOW, HIGH>> for u64 {
+    fn from(number: Within<LOW, HIGH>) -> u64 {
+        number.0
+    }
+}
+
+/// Timers pending at once.
+pub(crate) type Population = Within<1, 16_777_216>;
+/// Operations in a sample.
+pub(crate) type Operations = Within<1, 100_000_000>;
+/// Samples of each structure.
+pub(crate) type Rounds = Within<1, 1000>;
+/// What op streams are generated from.
+pub(crate) type Seed = Within<0, { i64::MAX as u64 }>;
