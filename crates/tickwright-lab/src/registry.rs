@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 
 use crate::baseline::lazy_heap::{Entry, Lazy};
 use crate::baseline::testkit::Foreign;
-use crate::baseline::{btree_map, intrusive, orx, timer_queue};
+use crate::baseline::{btree_map, intrusive, nexus, orx, timer_queue};
 use crate::candidate::Candidate;
 use crate::error::LabError;
 use crate::ours::{Hook, Slab};
@@ -198,6 +198,8 @@ tickwright_core::for_each_family!(table [
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
     "intrusive-rb", intrusive::IntrusiveRbTree, Tree, Fifo, second true, exact_head true, up_to None,
         "intrusive-collections 0.10 RBTree, nodes of the caller";
+    "nexus-timer", nexus::Nexus, Wheel, AnyOrder, second false, exact_head false, up_to None,
+        "nexus-timer 1.5, a wheel that moves timers ahead; neither FIFO nor stale keys, polled per tick, time as Instant";
     "orx-4ary", orx::Orx, Heap, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
     "timer-queue", timer_queue::Wheel, Wheel, AnyOrder, second false, exact_head false, up_to None,

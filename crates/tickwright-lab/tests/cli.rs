@@ -172,9 +172,11 @@ fn every_comparison_writes_its_cells_with_what_was_typed() {
         ("expire", &["--n", "20"], 2),
     ];
     for (command, more, cells) in commands {
-        let args =
-            [&["bench", command, "--rounds", "6", "--structures", "heap4/*,timer-queue", "--json"], more]
-                .concat();
+        let args = [
+            &["bench", command, "--rounds", "6", "--structures", "heap4/*,timer-queue,nexus-timer", "--json"],
+            more,
+        ]
+        .concat();
         let output = tickwright(&args);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
