@@ -83,6 +83,9 @@ pub(crate) trait Candidate: 'static {
     /// An empty queue with room for timers `0..capacity`.
     fn queue(arena: &Self::Arena, capacity: usize) -> Self::Queue<'_>;
 
+    /// Bytes of the queue itself, wherever it stands, without what its adapter adds: what an empty one costs before it allocates.
+    const INLINE: usize = size_of::<Self::Queue<'static>>();
+
     /// How late a timer may be that was armed `delay` ticks ahead; 0 for all but the granular.
     fn lateness(delay: u64) -> u64 {
         let _ = delay;

@@ -68,7 +68,7 @@ pub(crate) enum Bench {
     Expire(TimedArgs),
     /// What asking costs while the queue changes: next wake-up, next expiry and peek
     Reads(CountedArgs),
-    /// Bytes per pending timer
+    /// Bytes per pending timer, and of an empty queue
     Memory(MemoryArgs),
 }
 

@@ -6,7 +6,7 @@ use crate::allocator;
 use crate::bench::sampler::{Runner, Sampler};
 use crate::bench::verify::Evidence;
 use crate::bench::work::Source;
-use crate::candidate::Candidate;
+use crate::candidate::{BenchQueue, Candidate};
 use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::hold::Hold;
@@ -24,8 +24,30 @@ pub(crate) struct Report {
     pub(crate) command: String,
     /// It was interrupted.
     pub(crate) partial: bool,
+    /// What each structure costs before it holds a timer.
+    pub(crate) fixed: Vec<Fixed>,
     /// One per structure and population.
     pub(crate) rows: Vec<Row>,
+}
+
+/// What a queue costs before it holds a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Fixed {
+    /// Its id.
+    pub(crate) structure: &'static str,
+    /// Whose it is.
+    pub(crate) kind: Kind,
+    /// Bytes of the queue itself, wherever it stands.
+    pub(crate) inline: usize,
+    /// Bytes on the heap, with room for one timer; nodes of the caller are not among them.
+    pub(crate) heap: usize,
+}
+
+impl Fixed {
+    /// Both.
+    pub(crate) fn bytes(&self) -> usize {
+        self.inline + self.heap
+    }
 }
 
 /// A structure at a population.
@@ -57,8 +79,14 @@ impl Row {
 /// Patterns that name nothing.
 pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report, LabError> {
     let chosen = registry::select(structures)?;
-    let mut report =
-        Report { schema: SCHEMA, command: output::command_line(), partial: false, rows: Vec::new() };
+    let mut report = Report {
+        schema: SCHEMA,
+        command: output::command_line(),
+        partial: false,
+        fixed: Vec::new(),
+        rows: Vec::new(),
+    };
+    report.fixed = chosen.iter().map(|structure| registry::visit(structure, WeighEmpty)).collect();
     for &population in populations {
         for structure in &chosen {
             if interrupt::requested() {
@@ -111,12 +139,29 @@ impl Visitor for Weigh {
     }
 }
 
+struct WeighEmpty;
+
+impl Visitor for WeighEmpty {
+    type Out = Fixed;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Fixed {
+        let arena = C::arena(1);
+        let before = allocator::live_bytes();
+        let mut queue = C::queue(&arena, 1);
+        // What is allocated for the first timer is there from now on.
+        queue.insert(0, 1);
+        queue.pop();
+        let heap = grown(before).saturating_sub(queue.callers_bytes());
+        Fixed { structure: structure.id, kind: structure.kind, inline: C::INLINE, heap }
+    }
+}
+
 /// The table.
 pub(crate) fn show(report: &Report) -> String {
     let mut populations: Vec<usize> = report.rows.iter().map(|row| row.population).collect();
     populations.dedup();
     let heading = populations.iter().map(|n| format!("n={}", table::count(*n)));
-    let mut table = table::new(["".to_owned()].into_iter().chain(heading));
+    let mut table = table::new(["".to_owned()].into_iter().chain(heading).chain(["empty queue".to_owned()]));
     let mut structures: Vec<&str> = Vec::new();
     for row in &report.rows {
         if !structures.contains(&row.structure) {
@@ -128,11 +173,13 @@ pub(crate) fn show(report: &Report) -> String {
             let row = report.rows.iter().find(|row| row.structure == structure && row.population == *n);
             row.and_then(Row::per_timer).map_or("-".into(), |bytes| format!("{bytes:.1}"))
         });
-        table.add_row([structure.to_owned()].into_iter().chain(columns));
+        let fixed = report.fixed.iter().find(|fixed| fixed.structure == structure);
+        let fixed = fixed.map_or("-".into(), |fixed| fixed.bytes().to_string());
+        table.add_row([structure.to_owned()].into_iter().chain(columns).chain([fixed]));
     }
     let mut text = format!(
         "bytes per pending timer with a u32 payload, without the key that the caller keeps in its own object\n\
-         (8 bytes for slabs); hooks: the whole node\n{}\n",
+         (8 bytes for slabs); hooks: the whole node; and bytes of an empty queue, itself and on the heap, with room for one\n{}\n",
         table::show(&table)
     );
     if report.partial {

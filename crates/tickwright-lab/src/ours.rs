@@ -46,6 +46,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
         SlabBench { queue, keys: vec![None; capacity], seen: None }
     }
 
+    const INLINE: usize = size_of::<SlabQueue<F, u32>>();
+
     fn lateness(delay: u64) -> u64 {
         lateness(SlabQueue::<F, u32>::ORDER, delay)
     }
@@ -158,6 +160,8 @@ impl<F: Family + 'static> Candidate for Hook<F> {
         let _ = queue.reserve(capacity);
         HookBench { queue, timers: arena, seen: None }
     }
+
+    const INLINE: usize = size_of::<HookQueue<'static, F, u32>>();
 
     fn lateness(delay: u64) -> u64 {
         lateness(HookQueue::<'static, F, u32>::ORDER, delay)

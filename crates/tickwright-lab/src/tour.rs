@@ -60,7 +60,7 @@ What to run next
   tickwright reproduce xenomai --duration 2h             the original's full length
   tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
   tickwright bench network              a server's time-outs; also bench expire and reads
-  tickwright bench memory               bytes per timer
+  tickwright bench memory               bytes per timer and of an empty queue
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments
 With `cargo run --release --` in place of `tickwright` in a source tree.

@@ -201,6 +201,7 @@ fn memory_is_weighed_without_the_callers_keys() {
     assert_eq!(bytes(1), 500 * 40);
     assert!(bytes(0) < bytes(1), "indices are shorter than pointers");
     assert!((500 * 16..500 * 40).contains(&bytes(2)));
+    assert_eq!(report["fixed"][1]["heap"], 0);
     assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
 }
 

@@ -20,6 +20,8 @@ impl Candidate for StdBTreeMap {
     type Arena = ();
     type Queue<'a> = Queue;
 
+    const INLINE: usize = size_of::<BTreeMap<(u64, u64), u32>>();
+
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Queue {

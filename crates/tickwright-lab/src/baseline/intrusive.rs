@@ -54,6 +54,8 @@ impl Candidate for IntrusiveRbTree {
     type Arena = Vec<Node>;
     type Queue<'a> = Queue<'a>;
 
+    const INLINE: usize = size_of::<RBTree<ByDeadline<'static>>>();
+
     fn arena(capacity: usize) -> Vec<Node> {
         let node = |id| Node { link: RBTreeLink::new(), deadline: Cell::new(0), id };
         (0u32..).take(capacity).map(node).collect()

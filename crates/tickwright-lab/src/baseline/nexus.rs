@@ -44,6 +44,8 @@ impl Candidate for Nexus {
     type Arena = ();
     type Queue<'a> = Queue;
 
+    const INLINE: usize = size_of::<BoundedWheel<u32>>();
+
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Queue {

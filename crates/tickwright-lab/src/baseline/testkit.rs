@@ -27,6 +27,8 @@ impl<M: Make + 'static> Candidate for Foreign<M> {
     type Arena = M::Arena;
     type Queue<'a> = Queue<M::Subject<'a>>;
 
+    const INLINE: usize = size_of::<M::Subject<'static>>();
+
     fn arena(capacity: usize) -> M::Arena {
         M::arena(capacity)
     }

@@ -20,6 +20,8 @@ impl Candidate for Wheel {
     type Arena = ();
     type Queue<'a> = Queue;
 
+    const INLINE: usize = size_of::<TimerQueue<(u32, u64)>>();
+
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Queue {
