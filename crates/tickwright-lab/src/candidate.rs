@@ -86,6 +86,9 @@ pub(crate) trait Candidate: 'static {
     /// Bytes of the queue itself, wherever it stands, without what its adapter adds: what an empty one costs before it allocates.
     const INLINE: usize = size_of::<Self::Queue<'static>>();
 
+    /// The longest delay that it takes, in ticks.
+    const HORIZON: u64 = u64::MAX;
+
     /// How late a timer may be that was armed `delay` ticks ahead; 0 for all but the granular.
     fn lateness(delay: u64) -> u64 {
         let _ = delay;

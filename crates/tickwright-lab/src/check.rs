@@ -5,6 +5,8 @@ mod mixed;
 use tickwright_testkit::clauses::{Tools, Verdict};
 use tickwright_testkit::{registry as suite, table as suite_table};
 
+use crate::adversary;
+use crate::adversary::pattern::Pattern;
 use crate::allocator;
 use crate::bench::run::{self, Options};
 use crate::clock::FakeMeter;
@@ -51,6 +53,8 @@ pub(crate) fn run() -> Result<(), LabError> {
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
     interrupted()?;
+    findings.note("adversary", attacks())?;
+    interrupted()?;
     findings.note("experiment xenomai", xenomai::check())?;
     for structure in STRUCTURES {
         interrupted()?;
@@ -94,6 +98,23 @@ fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
     let ran: usize =
         report.cells.iter().map(|c| c.rows.iter().filter(|r| !r.samples.is_empty()).count()).sum();
     Ok(format!("{ran} answers are right"))
+}
+
+/// Every kind of attack on every structure, by one timer and by a few.
+fn attacks() -> Result<String, String> {
+    let options = adversary::Options {
+        structures: vec!["*".into()],
+        patterns: Pattern::ALL.to_vec(),
+        populations: vec![1, 200],
+        budget: 8,
+        rounds: 1,
+        seed: 1,
+    };
+    let report = adversary::run(&options, &FakeMeter::steady(1)).map_err(|error| error.to_string())?;
+    if report.partial {
+        return Err("interrupted".into());
+    }
+    Ok(format!("{} kinds of calls answered rightly", report.rows.len()))
 }
 
 fn tools() -> Tools {

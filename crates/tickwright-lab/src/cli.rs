@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::adversary::pattern::Pattern;
 use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
@@ -68,6 +69,8 @@ pub(crate) enum Bench {
     Expire(TimedArgs),
     /// What asking costs while the queue changes: next wake-up, next expiry and peek
     Reads(CountedArgs),
+    /// Deadlines that an attacker chooses: the worst single call beside the median one
+    Adversary(AdversaryArgs),
     /// Bytes per pending timer, and of an empty queue
     Memory(MemoryArgs),
 }
@@ -106,6 +109,31 @@ pub(crate) struct TimedArgs {
     /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of minutes
     #[arg(long)]
     pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `bench adversary`.
+#[derive(Debug, Args)]
+pub(crate) struct AdversaryArgs {
+    /// Structures, with * for anything and ! to take away
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
+    pub(crate) structures: Vec<String>,
+    /// Deadlines of one kind alone; may be repeated [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) pattern: Vec<Pattern>,
+    /// Timers of an attack
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    /// How many timers an advance may deliver or move, where it has a budget
+    #[arg(long, allow_hyphen_values = true, default_value = "64", value_parser = Operations::parse)]
+    pub(crate) budget: Operations,
+    /// Times that each call is timed; the least counts
+    #[arg(long, allow_hyphen_values = true, default_value = "5", value_parser = Rounds::parse)]
+    pub(crate) rounds: Rounds,
+    /// What orders are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    pub(crate) seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

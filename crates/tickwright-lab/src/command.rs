@@ -4,9 +4,11 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
+use crate::adversary;
+use crate::adversary::pattern::Pattern;
 use crate::bench::{report, run};
 use crate::check;
-use crate::cli::{Bench, Cli, Command, MemoryArgs, TimedArgs};
+use crate::cli::{AdversaryArgs, Bench, Cli, Command, MemoryArgs, TimedArgs};
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::list;
@@ -27,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Network(args))) => timed(Model::Network, &args.timed, args.operations),
         Some(Command::Bench(Bench::Expire(args))) => timed(Model::Expire, &args, None),
         Some(Command::Bench(Bench::Reads(args))) => timed(Model::Reads, &args.timed, args.operations),
+        Some(Command::Bench(Bench::Adversary(args))) => adversary(&args),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Check) => check::run(),
@@ -76,6 +79,26 @@ fn timed(model: Model, args: &TimedArgs, operations: Option<Operations>) -> Resu
     let files = args.output.open()?;
     let report = run::run(&scenarios, &options, &OsClock::start())?;
     report::finish(&report, &files)
+}
+
+fn adversary(args: &AdversaryArgs) -> Result<(), LabError> {
+    registry::select(&args.structures)?;
+    let files = args.output.open()?;
+    let options = adversary::Options {
+        structures: args.structures.clone(),
+        patterns: if args.pattern.is_empty() { Pattern::ALL.to_vec() } else { args.pattern.clone() },
+        populations: sizes(&args.n),
+        budget: usize::try_from(args.budget.get()).unwrap_or(usize::MAX),
+        rounds: args.rounds.get(),
+        seed: args.seed.get(),
+    };
+    let report = adversary::run(&options, &OsClock::start())?;
+    if files.terminal() {
+        output::print(&adversary::report::show(&report))?;
+    }
+    files.json(&report)?;
+    files.csv(&report.rows)?;
+    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
 }
 
 fn memory(args: &MemoryArgs) -> Result<(), LabError> {

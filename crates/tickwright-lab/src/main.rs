@@ -1,6 +1,7 @@
 //! `tickwright`: benchmarks and experiments on timer queues, with verified answers.
 #![deny(unsafe_code)]
 
+mod adversary;
 mod allocator;
 mod baseline;
 mod bench;

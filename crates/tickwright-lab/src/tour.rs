@@ -59,7 +59,7 @@ What to run next
   tickwright bench hold --n 10k --structures 'heap4/*,rb*,orx*'
   tickwright reproduce xenomai --duration 2h             the original's full length
   tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
-  tickwright bench network              a server's time-outs; also bench expire and reads
+  tickwright bench network              a server's time-outs; also bench expire, reads and adversary
   tickwright bench memory               bytes per timer and of an empty queue
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments

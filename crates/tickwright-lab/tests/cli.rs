@@ -87,11 +87,12 @@ fn one_file_for_both_outputs_is_refused() {
 #[test]
 fn a_name_that_is_wrong_leaves_no_file() {
     let file = temporary("none.json");
-    let wrong: [&[&str]; 5] = [
+    let wrong: [&[&str]; 6] = [
         &["bench", "hold", "--scenario", "hold-exp-spars"],
         &["bench", "hold", "--structures", "lits/*"],
         &["bench", "hold", "--baseline", "btreemap"],
         &["bench", "memory", "--structures", "lits/*"],
+        &["bench", "adversary", "--structures", "lits/*"],
         &["reproduce", "xenomai", "--structures", "lits/*"],
     ];
     for args in wrong {
@@ -190,6 +191,24 @@ fn every_comparison_writes_its_cells_with_what_was_typed() {
     refused(&["bench", "network", "--scenario", "periodic"], 2, &["tickwright bench hold"]);
     refused(&["bench", "hold", "--scenario", "periodic", "--scenario", "periodic"], 2, &["two scenarios"]);
     refused(&["bench", "reads", "--baseline", "timer-queue"], 2, &["'timer-queue'", "lower bound"]);
+}
+
+#[test]
+fn an_attack_has_a_row_per_call() {
+    let csv = temporary("a.csv");
+    let args = ["bench", "adversary", "--n", "50", "--rounds", "1", "--structures", "list/hook", "--csv"];
+    let output = tickwright(&[&args[..], &[csv.to_str().unwrap(), "--pattern", "same-tick,edges8"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout(&output).contains("advance(64)"), "{}", stdout(&output));
+    let rows = fs::read_to_string(&csv).unwrap();
+    assert!(
+        rows.starts_with("schema,structure,kind,pattern,population,call,calls,median_ns,worst_ns,ratio\n"),
+        "{rows}"
+    );
+    assert_eq!(rows.lines().count(), 1 + 2 * 5);
+    fs::remove_file(&csv).unwrap();
+    refused(&["bench", "adversary", "--pattern", "sidways"], 2, &["same-tick"]);
+    refused(&["bench", "adversary", "--budget", "0"], 2, &["from 1 to"]);
 }
 
 #[test]

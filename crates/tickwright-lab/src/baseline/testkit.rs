@@ -28,6 +28,8 @@ impl<M: Make + 'static> Candidate for Foreign<M> {
     type Queue<'a> = Queue<M::Subject<'a>>;
 
     const INLINE: usize = size_of::<M::Subject<'static>>();
+    /// tokio's `DelayQueue`, the only one that is measured through here, panics at longer delays.
+    const HORIZON: u64 = (1 << 36) - 1;
 
     fn arena(capacity: usize) -> M::Arena {
         M::arena(capacity)
