@@ -27,6 +27,7 @@ pub use family::dary_heap::DaryHeap;
 #[doc(inline)]
 pub use family::{
     avl::AvlTree,
+    coarse_wheel::CoarseWheel,
     dary_heap::BoundedHeap,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,

@@ -6,6 +6,7 @@ mod common;
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use common::due;
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
 
 /// Rounds of anything that is repeated; Miri interprets each step.
@@ -19,7 +20,11 @@ fn linked_twice_is_refused<F: Family>() {
     queue.insert(10, &timer).unwrap();
     let refused = queue.insert(20, &timer).unwrap_err();
     assert_eq!((refused.reason, refused.value.value), (Reject::AlreadyLinked, 7));
-    assert_eq!((queue.len(), queue.next_expiry()), (1, Some(10)), "the refused insert changed the queue");
+    assert_eq!(
+        (queue.len(), queue.next_expiry()),
+        (1, Some(due::<F>(0, 10))),
+        "the refused insert changed the queue"
+    );
     assert_eq!(queue.check(), Ok(()));
 }
 
@@ -40,8 +45,9 @@ fn another_queues_node_is_refused<F: Family>() {
     assert_eq!(second.expiry(&timer), None);
     assert_eq!((second.check(), second.len()), (Ok(()), 1));
 
-    assert_eq!((first.check(), first.expiry(&timer)), (Ok(()), Some(10)), "still pending where it was");
-    assert_eq!(first.pop_expired(10).map(|t| (t.key, t.expiry)), Some((key, 10)));
+    let expiry = due::<F>(0, 10);
+    assert_eq!((first.check(), first.expiry(&timer)), (Ok(()), Some(expiry)), "still pending where it was");
+    assert_eq!(first.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
     second.insert(5, &timer).unwrap();
     assert_eq!(first.remove(key).unwrap_err(), KeyError::WrongQueue, "now it is the second's");
 }
@@ -63,7 +69,7 @@ fn a_node_is_stale_while_it_is_not_linked<F: Family>() {
     queue.remove(key).unwrap();
     assert_stale(&mut queue, key);
     queue.insert(3, &timer).unwrap();
-    queue.pop_expired(3).unwrap();
+    queue.pop_expired(due::<F>(0, 3)).unwrap();
     assert_stale(&mut queue, key);
     queue.insert(3, &timer).unwrap();
     queue.clear();
@@ -112,11 +118,15 @@ fn one_node_serves_thousands_of_times<F: Family>() {
     for round in 0..ROUNDS {
         let (key, _) = queue.insert(round, &timer).unwrap();
         match round % 3 {
-            0 => assert_eq!(queue.pop_expired(round).map(|t| t.key), Some(key)),
+            0 => {
+                let expiry = queue.expiry(&timer).unwrap();
+                assert_eq!(queue.pop_expired(expiry).map(|t| t.key), Some(key));
+            }
             1 => assert_eq!(queue.remove(key).map(|(timer, _)| timer.value), Ok(1)),
             _ => {
                 queue.reschedule(key, round + 1).unwrap();
-                assert_eq!(queue.pop_expired(round + 1).map(|t| (t.key, t.expiry)), Some((key, round + 1)));
+                let expiry = queue.expiry(&timer).unwrap();
+                assert_eq!(queue.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
             }
         }
     }
@@ -141,12 +151,15 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     let removed = queue.second().unwrap().key;
     assert_eq!(queue.remove(removed).map(|(timer, _)| timer.value), Ok(3));
     queue.reschedule(queue.peek().unwrap().key, 35).unwrap();
-    let rearmed = queue.pop_and_reinsert(30, |expiry, timer| expiry + 100 + u64::from(timer.value)).unwrap();
-    assert_eq!((rearmed.expiry, rearmed.key.value), (30, 2));
+    let third = due::<F>(0, 30);
+    let rearm = |expiry, timer: &&Timer<F, u32>| expiry + 100 + u64::from(timer.value);
+    let rearmed = queue.pop_and_reinsert(third, rearm).unwrap();
+    assert_eq!((rearmed.expiry, rearmed.key.value), (third, 2));
     let mut seen = Vec::new();
     let advanced = queue.advance(u64::MAX, usize::MAX, |fired| seen.push((fired.value.value, fired.expiry)));
     assert!(advanced.complete);
-    assert_eq!(seen, [(1, 35), (0, 40), (2, 132)]);
+    let again = due::<F>(third, third + 102);
+    assert_eq!(seen, [(1, due::<F>(0, 35)), (0, due::<F>(0, 40)), (2, again)]);
     drop(timers);
 }
 
@@ -158,7 +171,7 @@ fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
         // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no reference to it after.
         let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
     }
-    while let Some(expired) = queue.pop_expired(5) {
+    while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {
         let at = expired.value.value as usize;
         drop(owners[at].take());
         assert_eq!(queue.check(), Ok(()));
@@ -218,7 +231,7 @@ fn a_queue_moves_between_threads<F: Family>() {
         scope.spawn(|| while timers.iter().any(Timer::is_linked) {});
         scope.spawn(move || {
             let mut order = Vec::new();
-            let _ = queue.advance(9, usize::MAX, |fired| order.push(fired.value.value));
+            let _ = queue.advance(u64::MAX, usize::MAX, |fired| order.push(fired.value.value));
             assert_eq!(order, [3, 6, 0, 2, 4, 7, 1, 5]);
         });
     });

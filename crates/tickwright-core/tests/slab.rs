@@ -7,6 +7,7 @@ mod common;
 use core::cell::Cell;
 use std::rc::Rc;
 
+use common::due;
 use tickwright_core::{Family, Key, KeyError, Reject, SlabQueue, TimerQueue, for_each_family};
 
 /// Below the capacity of every bounded family in the list.
@@ -61,7 +62,7 @@ fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     let (second, _) = queue.insert(1, 2).unwrap();
     assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
     assert_eq!(second.to_bits() >> 32, u64::from(u32::MAX));
-    queue.pop_expired(1).unwrap();
+    queue.pop_expired(due::<F>(0, 1)).unwrap();
     assert_eq!(queue.check(), Ok(()));
     let (third, _) = queue.insert(1, 3).unwrap();
     assert_ne!(second.to_bits() & 0xffff_ffff, third.to_bits() & 0xffff_ffff, "the slot was used again");
@@ -159,7 +160,7 @@ fn iteration_meets_each_pending_timer_once<F: Family>() {
         queue.iter_unordered().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
     seen.sort_by_key(|&(_, _, value)| value);
     let expected: Vec<_> =
-        (0..FEW).filter(|&at| at != 3).map(|at| (keys[at as usize], at * 7 % 5, at)).collect();
+        (0..FEW).filter(|&at| at != 3).map(|at| (keys[at as usize], due::<F>(0, at * 7 % 5), at)).collect();
     assert_eq!(seen, expected);
 }
 

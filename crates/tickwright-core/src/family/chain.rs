@@ -3,6 +3,7 @@
 //! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is the node, and that `prev` of
 //! the head and `next` of the tail are none.
 
+use crate::contract::Violation;
 use crate::storage::{Handle, Nodes};
 
 /// What a node remembers of its neighbours.
@@ -103,5 +104,26 @@ impl<P: Handle> Chain<P> {
         nodes: &'n N,
     ) -> impl Iterator<Item = P> + use<'n, P, R, N> {
         core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
+    }
+
+    /// Verifies the links and lets `visit` verify each record. Every node takes one from `left`; more nodes than that are too
+    /// many, so it ends also on a cycle.
+    pub(super) fn check<R: Chained<P>, N: Nodes<P, R>>(
+        &self,
+        nodes: &N,
+        left: &mut usize,
+        mut visit: impl FnMut(&R) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let mut last = None;
+        for p in self.iter(nodes) {
+            *left = left.checked_sub(1).ok_or(Violation::Count)?;
+            let record = nodes.record(p);
+            if record.links().prev != last {
+                return Err(Violation::BackLink);
+            }
+            visit(record)?;
+            last = Some(p);
+        }
+        if self.tail == last { Ok(()) } else { Err(Violation::Head) }
     }
 }

@@ -7,6 +7,7 @@
 pub mod avl;
 mod bst;
 mod chain;
+pub mod coarse_wheel;
 pub mod dary_heap;
 pub mod red_black;
 pub mod sorted_list;
@@ -39,6 +40,7 @@ macro_rules! for_each_family {
             "rb-cached" => $crate::RbTreeCached;
             "avl" => $crate::AvlTree;
             "wheel" => $crate::Wheel;
+            "coarse" => $crate::CoarseWheel;
         }
     };
 }

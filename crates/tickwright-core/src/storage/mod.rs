@@ -168,6 +168,11 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The node that leaves after the head.
     fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P>;
 
+    /// A node that is linked, if there is one: for a shell that takes out all of them, so the one that is found at the least cost.
+    fn any<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+        self.head(nodes)
+    }
+
     /// The tick at which `p`, which is linked, is due here.
     fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick;
 

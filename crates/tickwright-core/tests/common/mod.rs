@@ -18,3 +18,12 @@ macro_rules! suite {
         }
     };
 }
+
+/// When a timer for `deadline` is due in this family that is inserted at `now`: exact ones say the deadline.
+pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
+    use tickwright_core::{SlabQueue, TimerQueue};
+    let mut queue = SlabQueue::<F, ()>::new();
+    let _ = queue.pop_expired(now);
+    let _ = queue.insert(deadline, ());
+    queue.next_expiry().unwrap_or(u64::MAX)
+}

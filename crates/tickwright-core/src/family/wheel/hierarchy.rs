@@ -641,7 +641,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     fn check<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
-        let mut found = 0usize;
+        let mut left = len;
         for level in 0..LEVELS {
             if (self.occupied[level] != 0) != (self.levels >> level & 1 != 0) {
                 return Err(Violation::Occupied);
@@ -651,7 +651,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
                 if self.bucket(at).chain.is_empty() == (self.occupied[level] & at.bit() != 0) {
                     return Err(Violation::Occupied);
                 }
-                found = self.check_bucket(nodes, at, len, found)?;
+                self.check_bucket(nodes, at, &mut left)?;
             }
         }
         if self.levels.checked_shr(LEVELS as u32).is_some_and(|beyond| beyond != 0) {
@@ -662,34 +662,25 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         {
             return Err(Violation::Bucket);
         }
-        if found == len && self.len == len { Ok(()) } else { Err(Violation::Count) }
+        if left == 0 && self.len == len { Ok(()) } else { Err(Violation::Count) }
     }
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Verifies one bucket, with `found` nodes before it. Answers how many there are with it.
+    /// Verifies one bucket. Its nodes are taken from `left`.
     fn check_bucket<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &self,
         nodes: &N,
         at: Place<BUCKETS>,
-        len: usize,
-        mut found: usize,
-    ) -> Result<usize, Violation> {
+        left: &mut usize,
+    ) -> Result<(), Violation> {
         let bucket = self.bucket(at);
         let seen_from = match self.cascade {
             Some(Cascade { from, base }) if at.level() < from.level() => base,
             _ => self.elapsed,
         };
-        let (mut last, mut earliest) = (None, None);
-        for p in bucket.chain.iter(nodes) {
-            found += 1;
-            if found > len {
-                return Err(Violation::Count);
-            }
-            let record = nodes.record(p);
-            if record.links.prev != last {
-                return Err(Violation::BackLink);
-            }
+        let mut earliest = None;
+        bucket.chain.check(nodes, left, |record: &WheelRecord<P, BUCKETS>| {
             if record.place != at {
                 return Err(Violation::Position);
             }
@@ -700,17 +691,14 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 return Err(Violation::Bucket);
             }
             earliest = Some(earliest.map_or(record.expiry, |earliest: Tick| earliest.min(record.expiry)));
-            last = Some(p);
-        }
-        if bucket.chain.tail != last {
-            return Err(Violation::Head);
-        }
+            Ok(())
+        })?;
         let dirty = self.is_dirty(at);
         let right = match earliest {
             Some(earliest) if dirty => bucket.min <= earliest && at.level() > 0,
             Some(earliest) => bucket.min == earliest,
             None => !dirty,
         };
-        if right { Ok(found) } else { Err(Violation::Minimum) }
+        if right { Ok(()) } else { Err(Violation::Minimum) }
     }
 }

@@ -1,0 +1,120 @@
+//! The arithmetic of a coarse wheel.
+
+use crate::contract::{Span, Tick};
+
+/// The arithmetic of a coarse wheel. Every function is total: what does not fit in a `u64` is `u64::MAX`.
+///
+/// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and `SHIFT * (DEPTH - 1)` at most 63: a wheel of
+/// another geometry does not compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>;
+
+impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKETS, SHIFT, DEPTH> {
+    pub(super) const VALID: () = {
+        assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "BUCKETS: 2, 4, .. 64");
+        assert!(SHIFT >= 1 && DEPTH >= 2, "SHIFT: at least 1; DEPTH: at least 2");
+        assert!(SHIFT <= 63 && DEPTH <= 64 && SHIFT as usize * (DEPTH - 1) <= 63, "SHIFT * (DEPTH - 1): 63");
+    };
+
+    /// The coarsest level.
+    pub const TOP: usize = DEPTH - 1;
+
+    /// Bits of a tick that are below the granules of `level`; none when all are.
+    const fn bits(level: usize) -> Option<u32> {
+        let bits = (SHIFT as usize).saturating_mul(level);
+        if bits < 64 { Some(bits as u32) } else { None }
+    }
+
+    /// Ticks in a bucket of `level`: `1 << SHIFT * level`.
+    #[must_use]
+    pub const fn granule(level: usize) -> Span {
+        match Self::bits(level) {
+            Some(bits) => 1 << bits,
+            None => Span::MAX,
+        }
+    }
+
+    /// The number of the granule of `level` that holds `tick`.
+    pub(super) const fn number(tick: Tick, level: usize) -> u64 {
+        match Self::bits(level) {
+            Some(bits) => tick >> bits,
+            None => 0,
+        }
+    }
+
+    /// The least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on. `start(DEPTH)` is the cutoff, from which on
+    /// timers are far.
+    #[must_use]
+    pub const fn start(level: usize) -> Span {
+        if level == 0 { 0 } else { (BUCKETS as u64 - 1).saturating_mul(Self::granule(level - 1)) }
+    }
+
+    /// The level for a delay; `None` at or beyond the cutoff.
+    #[must_use]
+    pub const fn level(delay: Span) -> Option<usize> {
+        let mut level = 0;
+        while level < DEPTH {
+            if delay < Self::start(level + 1) {
+                return Some(level);
+            }
+            level += 1;
+        }
+        None
+    }
+
+    /// The end of the bucket of `deadline` at `level`: `((deadline >> SHIFT * level) + 1) << SHIFT * level`.
+    #[must_use]
+    pub const fn bucket_end(deadline: Tick, level: usize) -> Tick {
+        (deadline | (Self::granule(level) - 1)).saturating_add(1)
+    }
+
+    /// Whether two deadlines are in one bucket of `level`: the same granule, not the same index.
+    #[must_use]
+    pub const fn same_bucket(a: Tick, b: Tick, level: usize) -> bool {
+        Self::number(a, level) == Self::number(b, level)
+    }
+
+    /// The most ticks by which the expiry of a timer that is inserted with `delay` is after its deadline.
+    #[must_use]
+    pub const fn lateness(delay: Span) -> Span {
+        match Self::level(delay) {
+            _ if delay == 0 => 0,
+            Some(level) => Self::granule(level),
+            None => Self::granule(Self::TOP),
+        }
+    }
+
+    /// The place of the bucket of `deadline` in `level`.
+    pub(super) const fn index(deadline: Tick, level: usize) -> usize {
+        (Self::number(deadline, level).wrapping_add(1) % BUCKETS as u64) as usize
+    }
+
+    /// The first bucket of `occupied` that ends after `clk` at `level`, and its end.
+    #[inline]
+    pub(super) const fn first(occupied: u64, clk: Tick, level: usize) -> Option<(usize, Tick)> {
+        if occupied == 0 {
+            return None;
+        }
+        let next = Self::index(clk, level);
+        let ahead = occupied >> next << next;
+        let index = (if ahead == 0 { occupied } else { ahead }).trailing_zeros() as usize;
+        let distance = index.wrapping_sub(next) % BUCKETS;
+        let from = (distance as u64).saturating_mul(Self::granule(level));
+        Some((index, Self::bucket_end(clk.saturating_add(from), level)))
+    }
+
+    /// Whether the top level can take a timer for `deadline` when the wheel is at `clk`.
+    pub(super) const fn in_reach(deadline: Tick, clk: Tick) -> bool {
+        let ahead = Self::number(deadline, Self::TOP).saturating_sub(Self::number(clk, Self::TOP));
+        ahead < BUCKETS as u64
+    }
+
+    /// The far bucket of a timer that is not in reach: the highest bit in which its last granule and `clk` differ.
+    pub(super) const fn power(deadline: Tick, clk: Tick) -> usize {
+        let last = deadline & !(Self::granule(Self::TOP) - 1);
+        63u32.saturating_sub((last ^ clk).leading_zeros()) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests;
