@@ -1,7 +1,8 @@
 //! The op machine: runs a script on a queue and on the oracle, and compares every answer.
 //!
 //! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged, shrunk and printed.
-//! It holds a queue to all of the exact contract; what only parts of it do, [`clauses`](crate::clauses) judges.
+//! It holds an exact queue to all of the contract, and a granular one to the expiries that it chose within its bound, in whatever order
+//! among equals it shows beforehand; what only parts of the contract do, [`clauses`](crate::clauses) judges.
 
 use core::fmt;
 
@@ -68,6 +69,7 @@ struct Machine<S: Subject> {
     /// By value: values count up from 0, one per insert, refused ones too.
     keys: Vec<Option<S::Key>>,
     offers: Offers,
+    lateness: Option<fn(u64) -> u64>,
     log: Vec<Event>,
     at: usize,
     op: Op,
@@ -91,7 +93,7 @@ pub fn run<M: Make>(script: &[Op]) -> Result<Vec<Event>, Mismatch> {
 pub fn run_bounded<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mismatch> {
     let arena = M::arena(inserts(script));
     let subject = M::make_bounded(&arena, most);
-    Machine::new(subject, Oracle::bounded(most), M::OFFERS).play(script, Watch::Always)
+    Machine::new::<M>(subject, Oracle::bounded(most)).play(script, Watch::Always)
 }
 
 /// Runs `script` on a fresh queue of a kind that never takes more than `most` timers.
@@ -100,7 +102,7 @@ pub fn run_bounded<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mi
 /// The first [`Mismatch`].
 pub fn run_within<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mismatch> {
     let arena = M::arena(inserts(script));
-    Machine::new(M::make(&arena, most), Oracle::bounded(most), M::OFFERS).play(script, Watch::Always)
+    Machine::new::<M>(M::make(&arena, most), Oracle::bounded(most)).play(script, Watch::Always)
 }
 
 /// Runs `script` on a fresh queue in an arena that may have served other runs.
@@ -108,7 +110,7 @@ pub fn run_within<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mis
 /// # Errors
 /// The first [`Mismatch`].
 pub fn run_in<M: Make>(arena: &M::Arena, script: &[Op], watch: Watch) -> Result<Vec<Event>, Mismatch> {
-    Machine::new(M::make(arena, 0), Oracle::new(), M::OFFERS).play(script, watch)
+    Machine::new::<M>(M::make(arena, 0), Oracle::new()).play(script, watch)
 }
 
 /// How many nodes a script needs.
@@ -153,8 +155,9 @@ pub(crate) fn pick(oracle: &Oracle, inserted: usize, whom: Whom) -> Option<u32> 
 }
 
 impl<S: Subject> Machine<S> {
-    fn new(subject: S, oracle: Oracle, offers: Offers) -> Self {
-        Self { subject, oracle, keys: Vec::new(), offers, log: Vec::new(), at: 0, op: Op::Clear }
+    fn new<M: Make>(subject: S, oracle: Oracle) -> Self {
+        let (offers, lateness) = (M::OFFERS, M::LATENESS);
+        Self { subject, oracle, keys: Vec::new(), offers, lateness, log: Vec::new(), at: 0, op: Op::Clear }
     }
 
     fn play(mut self, script: &[Op], watch: Watch) -> Result<Vec<Event>, Mismatch> {
@@ -230,7 +233,75 @@ impl<S: Subject> Machine<S> {
         self.log.push(if got.is_ok() { Event::Inserted(value) } else { Event::Refused(value) });
         let (key, reported) = got.ok().unzip();
         self.keys.push(key);
+        self.settle(value)?;
         Ok(reported)
+    }
+
+    /// Learns the expiry that a granular queue gave a timer which has just arrived, and requires that it is within the bound.
+    fn settle(&mut self, value: u32) -> Checked {
+        let Some(lateness) = self.lateness else { return Ok(()) };
+        let Some(deadline) = self.oracle.deadline(value) else { return Ok(()) };
+        let said = self.keys.get(value as usize).copied().flatten().and_then(|key| self.subject.expiry(key));
+        let latest = deadline.saturating_add(lateness(deadline - self.oracle.now()));
+        match said {
+            Some(said) if (deadline..=latest).contains(&said) => {
+                self.oracle.settle(value, said);
+                Ok(())
+            }
+            _ => {
+                self.differ("expiry within the bound", format!("{deadline}..={latest}"), format!("{said:?}"))
+            }
+        }
+    }
+
+    /// What a granular queue says of the two timers that leave next; among equals it alone knows.
+    fn shown(&mut self) -> [Option<Fired>; 2] {
+        let (head, second) = (self.offers.peek, self.offers.second);
+        match self.lateness {
+            Some(_) => {
+                [head.then(|| self.subject.peek()).flatten(), second.then(|| self.subject.second()).flatten()]
+            }
+            None => [None; 2],
+        }
+    }
+
+    /// Requires that `got` is `expected`, or in a granular queue one of its equals; and that its deadline is right, if it says one.
+    fn stands_for(&self, question: &'static str, expected: Option<Fired>, got: Option<Fired>) -> Checked {
+        let right = match (expected, got) {
+            (None, None) => true,
+            (Some(expected), Some(got)) => {
+                let equal = self.lateness.is_some() && self.oracle.expiry(got.value) == Some(expected.expiry);
+                (expected.value == got.value || equal)
+                    && expected.expiry == got.expiry
+                    && (got.deadline.is_none() || got.deadline == self.oracle.deadline(got.value))
+            }
+            _ => false,
+        };
+        if right {
+            return Ok(());
+        }
+        let deadline = expected.and_then(|expected| self.oracle.deadline(expected.value));
+        let expected = expected.map(|expected| Fired { deadline, ..expected });
+        self.differ(question, format!("{expected:?}"), format!("{got:?}"))
+    }
+
+    /// Requires that `got`, the `nth` that leaves in this op, is due and was shown.
+    fn leaves(
+        &self,
+        question: &'static str,
+        got: Option<Fired>,
+        nth: usize,
+        shown: [Option<Fired>; 2],
+    ) -> Checked {
+        let due = self.oracle.head().filter(|head| head.expiry <= self.oracle.now());
+        self.stands_for(question, due, got)?;
+        let shown = shown.get(nth).copied().flatten().map(|shown| shown.value);
+        match got.map(|got| got.value) {
+            Some(value) if shown.is_some_and(|shown| shown != value) => {
+                self.differ("what peek or second showed leaves", format!("{shown:?}"), format!("{value}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The timer that `whom` names, with its key; none for one that was refused, or a dead one where keys do not know that
@@ -259,32 +330,46 @@ impl<S: Subject> Machine<S> {
         self.agree("reschedule", &expected, &got.map(|_| ()))?;
         if got.is_ok() {
             self.log.push(Event::Rescheduled(value));
+            self.settle(value)?;
         }
         Ok(got.ok())
     }
 
     fn pop(&mut self, now: u64) -> Checked {
-        let expected = self.oracle.pop(now);
+        let shown = self.shown();
+        self.oracle.tell(now);
         let got = self.subject.pop_expired(now);
-        self.agree("pop_expired", &expected, &got)?;
+        self.leaves("pop_expired", got, 0, shown)?;
+        if let Some(fired) = got {
+            self.oracle.remove(fired.value);
+        }
         self.log.extend(got.map(|fired| Event::Delivered(fired, self.oracle.now())));
         Ok(())
     }
 
     fn advance(&mut self, now: u64, budget: usize) -> Checked {
+        let shown = self.shown();
+        self.oracle.tell(now);
         let mut got = Vec::new();
         let advanced = self.subject.advance(now, budget, &mut |fired| got.push(fired));
-        // What a structure moves inside is its own affair, but each move takes one delivery's place in the budget.
-        let Some(left) = budget.checked_sub(advanced.moved) else {
-            return self.differ("moves", format!("at most {budget}"), format!("{advanced:?}"));
-        };
-        let (expected, nothing_due) = self.oracle.advance(now, left);
-        self.agree("advance delivers", &expected, &got)?;
-        // With its budget used up it may be too careful.
-        let used_up = expected.len() == left;
-        let complete = nothing_due && (advanced.complete || !used_up);
-        let exact = Advanced { delivered: expected.len(), moved: advanced.moved, complete };
-        self.agree("advance answers", &exact, &advanced)?;
+        for (nth, &fired) in got.iter().enumerate() {
+            self.leaves("advance delivers", Some(fired), nth, shown)?;
+            self.oracle.remove(fired.value);
+        }
+        let due = self.oracle.has_due();
+        let used = advanced.delivered.saturating_add(advanced.moved);
+        if due && used < budget {
+            let left = self.oracle.head();
+            return self.differ("advance delivers", format!("{left:?} too"), format!("{got:?}"));
+        }
+        // A queue that would have to move timers to know may say no when its budget is used up.
+        let unsure = used == budget && !advanced.complete;
+        let complete = !due && !unsure;
+        let right = Advanced { delivered: got.len(), moved: advanced.moved, complete };
+        self.agree("advance answers", &right, &advanced)?;
+        if used > budget {
+            return self.differ("advance uses", format!("at most {budget}"), format!("{advanced:?}"));
+        }
         let wake = self.wake();
         if self.offers.next_wake && wake.is_some_and(|wake| (wake > self.oracle.now()) != complete) {
             let expected = if complete { "a tick after now" } else { "a tick that has come" };
@@ -296,14 +381,19 @@ impl<S: Subject> Machine<S> {
     }
 
     fn rearm(&mut self, now: u64, delay: u64) -> Checked {
-        let expected = self.oracle.rearm(now, delay);
+        let shown = self.shown();
+        self.oracle.tell(now);
         let mut asked = None;
         let got = self.subject.rearm_expired(now, &mut |expiry| {
             asked = Some(expiry);
             expiry.saturating_add(delay)
         });
-        self.agree("pop_and_reinsert", &expected, &got)?;
-        self.agree("pop_and_reinsert asks about", &expected.map(|fired| fired.expiry), &asked)?;
+        self.leaves("pop_and_reinsert", got, 0, shown)?;
+        self.agree("pop_and_reinsert asks about", &got.map(|fired| fired.expiry), &asked)?;
+        if let Some(fired) = got {
+            self.oracle.reschedule(fired.value, fired.expiry.saturating_add(delay));
+            self.settle(fired.value)?;
+        }
         self.log.extend(got.map(|fired| Event::Rearmed(fired, self.oracle.now())));
         Ok(())
     }
@@ -319,11 +409,19 @@ impl<S: Subject> Machine<S> {
         let head = self.oracle.head();
         if self.offers.peek {
             let got = self.subject.peek();
-            self.agree("peek", &head, &got)?;
+            self.stands_for("peek", head, got)?;
         }
         if self.offers.second {
             let got = self.subject.second();
-            self.agree("second", &self.oracle.second(), &got)?;
+            self.stands_for("second", self.oracle.second(), got)?;
+            if self.offers.peek && got.is_some() {
+                let head = self.subject.peek();
+                self.agree(
+                    "second is another than peek",
+                    &true,
+                    &(head.map(|head| head.value) != got.map(|got| got.value)),
+                )?;
+            }
         }
         let expiry = head.map(|head| head.expiry);
         if self.offers.next_expiry {

@@ -1,4 +1,7 @@
 //! The expected answers: the contract in the simplest terms that std has. Imports nothing from `tickwright-core`.
+//!
+//! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose, once that was found to be within the
+//! bound; from then on it expects just that.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,6 +17,8 @@ pub struct Oracle {
     arrivals: u64,
     pending: BTreeMap<Place, u32>,
     places: HashMap<u32, Place>,
+    /// By value: `max(deadline, now)` of the last (re)insert.
+    deadlines: HashMap<u32, u64>,
     bound: Option<usize>,
 }
 
@@ -58,6 +63,16 @@ impl Oracle {
         self.arrivals += 1;
         self.pending.insert(place, value);
         self.places.insert(value, place);
+        self.deadlines.insert(value, place.0);
+    }
+
+    /// Moves `value`, which has just arrived, to the expiry that a granular queue gave it.
+    pub fn settle(&mut self, value: u32, expiry: u64) {
+        if let Some(place) = self.places.get_mut(&value) {
+            self.pending.remove(place);
+            place.0 = expiry;
+            self.pending.insert(*place, value);
+        }
     }
 
     /// Makes `value` pending; false when it is full.
@@ -85,7 +100,7 @@ impl Oracle {
 
     /// The pending timers in the order in which they leave.
     pub fn in_order(&self) -> impl Iterator<Item = Fired> + '_ {
-        self.pending.iter().map(|(&(expiry, _), &value)| Fired { value, expiry })
+        self.pending.iter().map(|(&(expiry, _), &value)| Fired::new(value, expiry))
     }
 
     /// The one that leaves first.
@@ -112,6 +127,12 @@ impl Oracle {
         self.places.get(&value).map(|&(expiry, _)| expiry)
     }
 
+    /// `max(deadline, now)` of the last (re)insert of `value`, while it is pending.
+    #[must_use]
+    pub fn deadline(&self, value: u32) -> Option<u64> {
+        self.places.contains_key(&value).then(|| self.deadlines.get(&value).copied())?
+    }
+
     /// Whether something is due.
     #[must_use]
     pub fn has_due(&self) -> bool {
@@ -122,8 +143,9 @@ impl Oracle {
     pub fn pop(&mut self, now: u64) -> Option<Fired> {
         self.tell(now);
         let head = self.head().filter(|head| head.expiry <= self.now)?;
+        let deadline = self.deadline(head.value);
         self.remove(head.value);
-        Some(head)
+        Some(Fired { deadline, ..head })
     }
 
     /// Tells the time and takes what is due, at most `budget`; whether nothing due is left.

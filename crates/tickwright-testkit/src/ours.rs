@@ -8,7 +8,7 @@ use tickwright_core::storage::Ordered;
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::{
-    Advance, Expired, Family, HookQueue, Key, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
+    Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
 };
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
@@ -50,6 +50,14 @@ where
 
     fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
         Some(queue.iter().map(|pending| pending.key.get().value.get()).collect())
+    }
+}
+
+/// The bound that a granular family declares.
+const fn lateness(order: Order) -> Option<fn(u64) -> u64> {
+    match order {
+        Order::Granular { lateness } => Some(lateness),
+        _ => None,
     }
 }
 
@@ -126,6 +134,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
 
     const OFFERS: Offers = Offers::ALL;
     const EXACT: bool = SlabQueue::<F, u32>::ORDER.is_exact();
+    const LATENESS: Option<fn(u64) -> u64> = lateness(SlabQueue::<F, u32>::ORDER);
 
     fn arena(_: usize) {}
 
@@ -144,9 +153,8 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
 impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     type Key = Key;
 
-    shared_methods!(|queue: &SlabQueue<F, u32>, at: Pending<Key>| Fired {
-        value: queue.get(at.key).copied().unwrap_or(u32::MAX),
-        expiry: at.expiry
+    shared_methods!(|queue: &SlabQueue<F, u32>, at: Pending<Key>| {
+        Fired::new(queue.get(at.key).copied().unwrap_or(u32::MAX), at.expiry)
     });
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
@@ -160,19 +168,25 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
-        let Expired { value, expiry, .. } = self.queue.pop_expired(now)?;
-        Some(Fired { value, expiry })
+        let Expired { value, expiry, deadline, .. } = self.queue.pop_expired(now)?;
+        Some(Fired::new(value, expiry).asked(deadline))
     }
 
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        advanced(
-            self.queue.advance(now, budget, |Expired { value, expiry, .. }| sink(Fired { value, expiry })),
-        )
+        advanced(self.queue.advance(now, budget, |Expired { value, expiry, deadline, .. }| {
+            sink(Fired::new(value, expiry).asked(deadline));
+        }))
     }
 
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
-        let Expired { key, expiry, .. } = self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
-        Some(Fired { value: self.queue.get(key).copied().unwrap_or(u32::MAX), expiry })
+        let Expired { key, expiry, deadline, .. } =
+            self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+        let value = self.queue.get(key).copied().unwrap_or(u32::MAX);
+        Some(Fired::new(value, expiry).asked(deadline))
+    }
+
+    fn expiry(&self, key: Key) -> Option<u64> {
+        self.queue.expiry(key)
     }
 
     fn in_order(&self) -> Option<Vec<u32>> {
@@ -209,6 +223,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
     /// The caller owns the nodes, so there is nothing to bound.
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = HookQueue::<'static, F, Cell<u32>>::ORDER.is_exact();
+    const LATENESS: Option<fn(u64) -> u64> = lateness(HookQueue::<'static, F, Cell<u32>>::ORDER);
 
     fn arena(inserts: usize) -> Self::Arena {
         (0..inserts).map(|_| Timer::new(Cell::new(u32::MAX))).collect()
@@ -225,10 +240,10 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
 impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     type Key = TimerRef<'a, F, Cell<u32>>;
 
-    shared_methods!(|_: &HookQueue<'a, F, Cell<u32>>, at: Pending<Self::Key>| Fired {
-        value: at.key.value.get(),
-        expiry: at.expiry
-    });
+    shared_methods!(|_: &HookQueue<'a, F, Cell<u32>>, at: Pending<Self::Key>| Fired::new(
+        at.key.value.get(),
+        at.expiry
+    ));
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
         let node = self.fresh.next().ok_or(Full(value))?;
@@ -243,19 +258,24 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
-        let Expired { value, expiry, .. } = self.queue.pop_expired(now)?;
-        Some(Fired { value: value.value.get(), expiry })
+        let Expired { value, expiry, deadline, .. } = self.queue.pop_expired(now)?;
+        Some(Fired::new(value.value.get(), expiry).asked(deadline))
     }
 
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        advanced(self.queue.advance(now, budget, |Expired { value, expiry, .. }| {
-            sink(Fired { value: value.value.get(), expiry });
+        advanced(self.queue.advance(now, budget, |Expired { value, expiry, deadline, .. }| {
+            sink(Fired::new(value.value.get(), expiry).asked(deadline));
         }))
     }
 
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
-        let Expired { key, expiry, .. } = self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
-        Some(Fired { value: key.value.get(), expiry })
+        let Expired { key, expiry, deadline, .. } =
+            self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
+        Some(Fired::new(key.value.get(), expiry).asked(deadline))
+    }
+
+    fn expiry(&self, key: Self::Key) -> Option<u64> {
+        self.queue.expiry(key.get())
     }
 
     fn in_order(&self) -> Option<Vec<u32>> {

@@ -22,6 +22,8 @@ pub struct Kind {
     pub offers: Offers,
     /// Whether it claims to be exact.
     pub exact: bool,
+    /// The lateness that it claims to keep within, when it is granular.
+    pub lateness: Option<fn(u64) -> u64>,
     /// Its clauses.
     pub clauses: [Clause; 21],
     /// Runs a script on it beside the oracle.
@@ -83,6 +85,7 @@ impl Kind {
             name: M::name(),
             offers: M::OFFERS,
             exact: M::EXACT,
+            lateness: M::LATENESS,
             clauses: clauses::all::<M>(),
             run: machine::run::<M>,
             run_bounded: machine::run_bounded::<M>,

@@ -10,6 +10,22 @@ pub struct Fired {
     pub value: u32,
     /// The tick at which the queue says it was due, where it says so; else the deadline that was asked for.
     pub expiry: u64,
+    /// `max(deadline, now at the last (re)insert)`, where the queue says so of a timer that leaves.
+    pub deadline: Option<u64>,
+}
+
+impl Fired {
+    /// What a queue shows that says no deadline.
+    #[must_use]
+    pub fn new(value: u32, expiry: u64) -> Self {
+        Self { value, expiry, deadline: None }
+    }
+
+    /// With the deadline that the queue says.
+    #[must_use]
+    pub fn asked(self, deadline: u64) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
 }
 
 /// A queue that refuses an insert; the value comes back.
@@ -190,6 +206,12 @@ pub trait Subject {
         unreachable!("next_wake is not offered")
     }
 
+    /// The tick at which a pending timer is due: of a granular queue ([`Make::LATENESS`]), which alone knows it.
+    fn expiry(&self, key: Self::Key) -> Option<u64> {
+        let _ = key;
+        None
+    }
+
     /// Re-arms the head if it is due, at the tick `rearm` answers for its expiry.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
@@ -229,6 +251,9 @@ pub trait Make: 'static {
     const OFFERS: Offers;
     /// Whether it claims to be exact to the tick and first-in-first-out among equals.
     const EXACT: bool;
+    /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that was asked for. Such a queue is judged by
+    /// the expiry that it says ([`Subject::expiry`]) right after a timer is (re)inserted: that must be within the bound, and then be kept.
+    const LATENESS: Option<fn(u64) -> u64> = None;
 
     /// An arena for at most `inserts` inserts over the whole test.
     fn arena(inserts: usize) -> Self::Arena;

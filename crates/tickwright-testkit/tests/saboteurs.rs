@@ -307,7 +307,7 @@ impl Subject for Saboteur {
             Fault::ClearLeavesOne => {
                 let one = self.inner.peek();
                 self.inner.clear();
-                if let Some(Fired { value, expiry }) = one {
+                if let Some(Fired { value, expiry, .. }) = one {
                     let _ = self.inner.insert(expiry, value);
                 }
             }

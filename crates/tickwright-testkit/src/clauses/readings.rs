@@ -4,11 +4,55 @@ use crate::clauses::transcript::{End, Entry, Fact, Gone, Origin, Scene, Transcri
 use crate::subject::{Fired, Full, Stale};
 
 pub(super) fn never_early(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
+    if let Some(witness) = out_of_bound(scene, entry) {
+        return Some(witness);
+    }
+    let now = scene.ledger.now();
+    if let Entry::Over { all: true, .. } = entry {
+        let (value, fact) = scene.overdue().filter(|(_, fact)| scene.is_granular() && fact.latest <= now)?;
+        return Some(format!(
+            "timer {value} may leave at {} at the latest, but stayed at {now}",
+            fact.latest
+        ));
+    }
     let (Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }) = entry else { return None };
     let fact = scene.fact(fired.value)?;
+    // What a granular queue owes is the expiry that it said.
+    let earliest = if scene.is_granular() { fact.expiry } else { fact.deadline };
+    (fact.gone.is_none() && earliest > now).then(|| match earliest == fact.deadline {
+        true => format!("timer {} with deadline {earliest} left at {now}", fired.value),
+        false => format!("timer {} that is due at {earliest} left at {now}", fired.value),
+    })
+}
+
+/// A granular queue that gives a timer which arrives an expiry before its deadline, or later than its bound.
+fn out_of_bound(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
+    let (value, deadline, said) = match *entry {
+        Entry::Insert { value, deadline, answer: Ok(_), said } => (value, deadline, said),
+        Entry::Reschedule { value, deadline, answer: Ok(_), said } if is_live(scene, value) => {
+            (value, deadline, said)
+        }
+        Entry::Rearm { got: Some(fired), delay, said, .. } if is_live(scene, fired.value) => {
+            (fired.value, fired.expiry.saturating_add(delay), said)
+        }
+        _ => return None,
+    };
+    if !scene.is_granular() {
+        return None;
+    }
+    let fact = scene.arrives(deadline, said, Origin::Insert);
     let now = scene.ledger.now();
-    (fact.gone.is_none() && fact.deadline > now)
-        .then(|| format!("timer {} with deadline {} left at {now}", fired.value, fact.deadline))
+    match said {
+        None => Some(format!("it does not say when timer {value} for {deadline} is due")),
+        Some(said) if said < fact.floor => {
+            Some(format!("timer {value} for {deadline} is due at {said}, which is early"))
+        }
+        Some(said) if said > fact.latest => Some(format!(
+            "timer {value} for {deadline} is due at {said}, by the bound it is by {}, armed at {now}",
+            fact.latest
+        )),
+        Some(_) => None,
+    }
 }
 
 pub(super) fn none_lost_none_twice(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
@@ -48,10 +92,14 @@ fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> O
     match *entry {
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => {
             let fact = scene.fact(fired.value).filter(|fact| fact.gone.is_none())?;
-            if ours(fact)
-                && !(fact.deadline..=fact.expiry).contains(&fired.expiry)
-                && fired.expiry != fact.expiry
-            {
+            if let Some(deadline) = fired.deadline.filter(|&deadline| ours(fact) && deadline != fact.floor) {
+                return Some(format!(
+                    "timer {} was asked for {}, it says {deadline}",
+                    fired.value, fact.floor
+                ));
+            }
+            let within = !scene.is_granular() && (fact.deadline..=fact.expiry).contains(&fired.expiry);
+            if ours(fact) && !within && fired.expiry != fact.expiry {
                 return Some(format!(
                     "timer {} is due at {}, it says {}",
                     fired.value, fact.expiry, fired.expiry
@@ -82,9 +130,17 @@ fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> O
 pub(super) fn order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let inserted = |fact: &Fact| fact.origin == Origin::Insert;
     disorder(scene, entry, inserted).or_else(|| match entry {
+        // Among equals a granular queue alone knows: what it showed must be what leaves.
+        Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }
+            if scene.is_granular() && scene.departed == 0 =>
+        {
+            let shown = scene.seen.peek??.value;
+            (shown != fired.value).then(|| format!("peek showed timer {shown}, {} left", fired.value))
+        }
         Entry::View(view) if scene.overdue().is_none() => {
             let (got, expected) = (view.peek?, scene.ledger.head());
-            (got != expected).then(|| format!("peek shows {got:?}, {expected:?} leaves first"))
+            (!scene.stands_for(got, expected))
+                .then(|| format!("peek shows {got:?}, {expected:?} leaves first"))
         }
         _ => None,
     })
@@ -100,6 +156,7 @@ pub(super) fn reschedule_is_remove_and_insert(scene: &Scene<'_>, entry: &Entry) 
         {
             Some(format!("the key of timer {value} did not outlive a reschedule"))
         }
+        Entry::Reschedule { .. } => out_of_bound(scene, entry),
         _ => disorder(scene, entry, |fact| fact.origin == Origin::Reschedule),
     }
 }
@@ -129,7 +186,7 @@ pub(super) fn clamping_matters(plain: &Transcript, clamped: &Transcript) -> Opti
 pub(super) fn past_deadlines_are_legal(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let now = scene.ledger.now();
     match *entry {
-        Entry::Insert { value, deadline, answer: Err(Full(_)) } if deadline <= now => {
+        Entry::Insert { value, deadline, answer: Err(Full(_)), .. } if deadline <= now => {
             Some(format!("timer {value}, past already, is refused"))
         }
         Entry::Over { all: true, .. } => {
@@ -145,12 +202,11 @@ pub(super) fn past_deadlines_are_legal(scene: &Scene<'_>, entry: &Entry) -> Opti
 
 pub(super) fn every_deadline_is_ordinary(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     match *entry {
-        Entry::Insert { value, deadline, answer: Err(Full(_)) } => {
+        Entry::Insert { value, deadline, answer: Err(Full(_)), .. } => {
             Some(format!("timer {value} for {deadline} is refused, nothing bounds the queue"))
         }
-        Entry::Deliver(_) => never_early(scene, entry),
         Entry::Over { all: true, .. } => disorder(scene, entry, |_| true),
-        _ => None,
+        _ => never_early(scene, entry),
     }
 }
 
@@ -266,20 +322,33 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
 }
 
 pub(super) fn second_in_order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
-    let Entry::View(view) = entry else { return None };
-    let (got, expected) = (view.second?, scene.ledger.second());
-    (got != expected).then(|| format!("second shows {got:?}, {expected:?} leaves after the head"))
+    match entry {
+        Entry::Deliver(fired) if scene.is_granular() && scene.departed == 1 => {
+            let shown = scene.seen.second??.value;
+            (shown != fired.value).then(|| format!("second showed timer {shown}, {} left", fired.value))
+        }
+        Entry::View(view) => {
+            let (got, expected) = (view.second?, scene.ledger.second());
+            let both = got.is_some() && got == view.peek.flatten();
+            (!scene.stands_for(got, expected) || both)
+                .then(|| format!("second shows {got:?}, {expected:?} leaves after the head"))
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn pop_and_reinsert_is_pop_then_insert(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     match *entry {
         Entry::Rearm { got, asked, .. } => {
             let expected = scene.ledger.head().filter(|head| head.expiry <= scene.ledger.now());
-            if got != expected {
+            if !scene.stands_for(got, expected) {
                 return Some(format!("it re-arms {got:?}, a pop would take {expected:?}"));
             }
             let due = expected.map(|head| head.expiry);
-            (asked != due).then(|| format!("the closure got {asked:?}, the head was due at {due:?}"))
+            if asked != due {
+                return Some(format!("the closure got {asked:?}, the head was due at {due:?}"));
+            }
+            out_of_bound(scene, entry)
         }
         Entry::Remove { value, answer: Err(Stale) } | Entry::Reschedule { value, answer: Err(Stale), .. }
             if is_live(scene, value) && scene.fact(value)?.origin == Origin::Rearm =>

@@ -106,6 +106,10 @@ pub(crate) fn cases() -> Vec<Named> {
             ],
         ),
         (
+            "re-armed nearer, where a coarse bucket would do for both",
+            vec![after(4100), to(4095), Op::Reschedule(live(0), When::After(2)), to(3), to(600)],
+        ),
+        (
             "budgets",
             vec![
                 after(5),

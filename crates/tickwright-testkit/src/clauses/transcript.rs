@@ -19,10 +19,12 @@ pub(crate) enum Entry {
         told: Option<u64>,
         budget: Option<usize>,
     },
+    /// `said` is the expiry that a granular queue then gives it, here and below.
     Insert {
         value: u32,
         deadline: u64,
         answer: Result<bool, Full>,
+        said: Option<u64>,
     },
     Remove {
         value: u32,
@@ -32,6 +34,7 @@ pub(crate) enum Entry {
         value: u32,
         deadline: u64,
         answer: Result<bool, Stale>,
+        said: Option<u64>,
     },
     Deliver(Fired),
     /// A pop or an advance is over. `all` when everything due was asked for.
@@ -44,6 +47,7 @@ pub(crate) enum Entry {
         got: Option<Fired>,
         asked: Option<u64>,
         delay: u64,
+        said: Option<u64>,
     },
     Clear,
     View(View),
@@ -77,6 +81,8 @@ pub(crate) struct Transcript {
     pub title: String,
     pub entries: Vec<Entry>,
     pub end: End,
+    /// The bound of a granular queue.
+    pub lateness: Option<fn(u64) -> u64>,
     /// By value: the entry with which it left for good.
     left: Vec<Option<usize>>,
 }
@@ -103,6 +109,7 @@ pub(crate) fn transcribe<M: Make>(title: &str, script: &[Op], manner: Manner) ->
             keys: Vec::new(),
             ledger: Oracle::new(),
             offers: M::OFFERS,
+            granular: M::LATENESS.is_some(),
             manner,
             entries: &mut entries,
             dead_key: &mut dead_key,
@@ -122,7 +129,7 @@ pub(crate) fn transcribe<M: Make>(title: &str, script: &[Op], manner: Manner) ->
             *last = Some(at);
         }
     }
-    Transcript { title: title.into(), entries, end, left }
+    Transcript { title: title.into(), entries, end, lateness: M::LATENESS, left }
 }
 
 /// A queue, its keys, and the ledger that names its timers.
@@ -131,6 +138,7 @@ struct Drive<'t, S: Subject> {
     keys: Vec<Option<S::Key>>,
     ledger: Oracle,
     offers: Offers,
+    granular: bool,
     manner: Manner,
     entries: &'t mut Vec<Entry>,
     dead_key: &'t mut bool,
@@ -186,8 +194,9 @@ impl<S: Subject> Drive<'_, S> {
                 let deadline = resolve(&self.ledger, when);
                 if let Some((value, key)) = self.key(whom) {
                     let answer = self.subject.reschedule(key, deadline);
-                    self.ledger.reschedule(value, deadline);
-                    self.entries.push(Entry::Reschedule { value, deadline, answer });
+                    let pending = self.ledger.reschedule(value, deadline);
+                    let said = if pending { self.settle(value) } else { None };
+                    self.entries.push(Entry::Reschedule { value, deadline, answer, said });
                 }
             }
             Op::Pop(_) => {
@@ -221,8 +230,17 @@ impl<S: Subject> Drive<'_, S> {
         if answer.is_ok() {
             self.ledger.insert(deadline, value);
         }
-        self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head) });
-        self.keys.push(answer.ok().map(|(key, _)| key));
+        self.keys.push(answer.as_ref().ok().map(|&(key, _)| key));
+        let said = if answer.is_ok() { self.settle(value) } else { None };
+        self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head), said });
+    }
+
+    /// Lets the ledger go by the expiry that a granular queue says a timer has which has just arrived.
+    fn settle(&mut self, value: u32) -> Option<u64> {
+        let key = (*self.keys.get(value as usize)?)?;
+        let said = if self.granular { self.subject.expiry(key) } else { None }?;
+        self.ledger.settle(value, said);
+        Some(said)
     }
 
     fn deliver(&mut self, got: Option<Fired>) {
@@ -253,10 +271,11 @@ impl<S: Subject> Drive<'_, S> {
             asked = Some(expiry);
             expiry.saturating_add(delay)
         });
-        if let Some(fired) = got {
-            self.ledger.reschedule(fired.value, fired.expiry.saturating_add(delay));
-        }
-        self.entries.push(Entry::Rearm { got, asked, delay });
+        let said = got.and_then(|fired| {
+            let pending = self.ledger.reschedule(fired.value, fired.expiry.saturating_add(delay));
+            if pending { self.settle(fired.value) } else { None }
+        });
+        self.entries.push(Entry::Rearm { got, asked, delay, said });
     }
 
     fn view(&mut self) {
@@ -307,7 +326,11 @@ pub(crate) struct Fact {
     /// The last deadline asked for.
     pub deadline: u64,
     /// `max(deadline, now)` then.
+    pub floor: u64,
+    /// That; in a granular queue what it then said.
     pub expiry: u64,
+    /// The latest expiry that it may have.
+    pub latest: u64,
     pub origin: Origin,
     pub gone: Option<Gone>,
 }
@@ -315,7 +338,7 @@ pub(crate) struct Fact {
 impl Fact {
     /// Whether its deadline had come when it was asked for.
     pub(crate) fn was_past(&self) -> bool {
-        self.deadline < self.expiry
+        self.deadline < self.floor
     }
 }
 
@@ -329,6 +352,8 @@ pub(crate) struct Scene<'t> {
     pub facts: Vec<Fact>,
     /// The last view.
     pub seen: View,
+    /// How many timers have left since.
+    pub departed: usize,
     /// What the op since then reported about the head.
     pub reported: Option<bool>,
     /// The `now` and the budget that the op passed.
@@ -347,6 +372,7 @@ impl<'t> Scene<'t> {
             ledger: Oracle::new(),
             facts: Vec::new(),
             seen: View::default(),
+            departed: 0,
             reported: None,
             told: None,
             budget: None,
@@ -375,9 +401,33 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
+    /// Whether the queue is granular: it keeps the order of expiries, and an order of its own among equals.
+    pub(crate) fn is_granular(&self) -> bool {
+        self.transcript.lateness.is_some()
+    }
+
+    /// Whether `got` is `expected`, or in a granular queue one of its equals.
+    pub(crate) fn stands_for(&self, got: Option<Fired>, expected: Option<Fired>) -> bool {
+        let at = |fired: Option<Fired>| fired.map(|fired| (fired.value, fired.expiry));
+        let equal = || got.zip(expected).filter(|(got, _)| self.ledger.expiry(got.value) == Some(got.expiry));
+        at(got) == at(expected)
+            || self.is_granular() && equal().is_some_and(|(got, expected)| got.expiry == expected.expiry)
+    }
+
+    /// What a timer that arrives now is due at, by what the queue `said`.
+    pub(crate) fn arrives(&self, deadline: u64, said: Option<u64>, origin: Origin) -> Fact {
+        let now = self.ledger.now();
+        let floor = deadline.max(now);
+        let late = self.transcript.lateness.map_or(0, |lateness| lateness(floor - now));
+        let (expiry, latest) = (said.unwrap_or(floor), floor.saturating_add(late));
+        Fact { deadline, floor, expiry, latest, origin, gone: None }
+    }
+
     /// The first pending timer that should leave before `value`, and does so after it.
     pub(crate) fn overtaken_by(&self, value: u32) -> Option<(u32, &Fact)> {
-        let before = self.ledger.in_order().take_while(|fired| fired.value != value);
+        let expiry = self.ledger.expiry(value);
+        let equal = |fired: &Fired| self.is_granular() && Some(fired.expiry) == expiry;
+        let before = self.ledger.in_order().take_while(|fired| fired.value != value && !equal(fired));
         let first = before.into_iter().find(|fired| self.leaves_later(fired.value))?;
         Some((first.value, self.fact(first.value)?))
     }
@@ -389,12 +439,13 @@ impl<'t> Scene<'t> {
                 (self.told, self.budget) = (told, budget);
                 self.ledger.tell(told.unwrap_or(0));
             }
-            Entry::Insert { value, deadline, answer } => {
-                let expiry = deadline.max(self.ledger.now());
+            Entry::Insert { value, deadline, answer, said } => {
                 let gone = answer.is_err().then_some(Gone::Refused);
-                self.facts.push(Fact { deadline, expiry, origin: Origin::Insert, gone });
+                let fact = Fact { gone, ..self.arrives(deadline, said, Origin::Insert) };
+                self.facts.push(fact);
                 if answer.is_ok() {
                     self.ledger.insert(deadline, value);
+                    self.ledger.settle(value, fact.expiry);
                 }
                 self.reported = answer.ok();
             }
@@ -402,14 +453,17 @@ impl<'t> Scene<'t> {
                 self.gone(value, Gone::Removed);
                 self.reported = answer.ok().map(|(_, reported)| reported);
             }
-            Entry::Reschedule { value, deadline, answer } => {
-                self.moved(value, deadline, Origin::Reschedule);
+            Entry::Reschedule { value, deadline, answer, said } => {
+                self.moved(value, deadline, said, Origin::Reschedule);
                 self.reported = answer.ok();
             }
-            Entry::Deliver(fired) => self.gone(fired.value, Gone::Delivered),
+            Entry::Deliver(fired) => {
+                self.departed += 1;
+                self.gone(fired.value, Gone::Delivered);
+            }
             Entry::Over { answer, .. } => self.complete = answer.map(|answer| answer.complete),
-            Entry::Rearm { got: Some(fired), delay, .. } => {
-                self.moved(fired.value, fired.expiry.saturating_add(delay), Origin::Rearm);
+            Entry::Rearm { got: Some(fired), delay, said, .. } => {
+                self.moved(fired.value, fired.expiry.saturating_add(delay), said, Origin::Rearm);
             }
             Entry::Rearm { got: None, .. } => {}
             Entry::Clear => {
@@ -420,6 +474,7 @@ impl<'t> Scene<'t> {
             }
             Entry::View(ref view) => {
                 self.seen = view.clone();
+                self.departed = 0;
                 (self.reported, self.complete) = (None, None);
             }
         }
@@ -433,11 +488,13 @@ impl<'t> Scene<'t> {
         }
     }
 
-    fn moved(&mut self, value: u32, deadline: u64, origin: Origin) {
+    fn moved(&mut self, value: u32, deadline: u64, said: Option<u64>, origin: Origin) {
+        let arrives = self.arrives(deadline, said, origin);
         if self.ledger.reschedule(value, deadline)
             && let Some(fact) = self.facts.get_mut(value as usize)
         {
-            *fact = Fact { deadline, expiry: deadline.max(self.ledger.now()), origin, gone: None };
+            self.ledger.settle(value, arrives.expiry);
+            *fact = arrives;
         }
     }
 }

@@ -134,7 +134,7 @@ impl LazyHeap {
     }
 
     fn fired(&self, entry: &Entry) -> Fired {
-        Fired { value: self.slots[entry.index as usize].value, expiry: entry.expiry }
+        Fired::new(self.slots[entry.index as usize].value, entry.expiry)
     }
 }
 
@@ -192,7 +192,7 @@ impl Subject for LazyHeap {
         let Entry { expiry, index, .. } = PeekMut::pop(top);
         let value = self.vacate(index);
         self.tidy();
-        Some(Fired { value, expiry })
+        Some(Fired::new(value, expiry))
     }
 
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
@@ -205,7 +205,7 @@ impl Subject for LazyHeap {
         let value = slot.value;
         *self.heap.peek_mut()? = Entry { expiry: next, stamp, index };
         self.tidy();
-        Some(Fired { value, expiry })
+        Some(Fired::new(value, expiry))
     }
 
     fn peek(&mut self) -> Option<Fired> {

@@ -97,7 +97,7 @@ impl Subject for Wheel {
         let key = self.free.last().map_or_else(|| u32::try_from(self.slots.len()), |&key| Ok(key));
         let key = key.map_err(|_| Full(value))?;
         let handle = self.wheel.insert(self.instant(deadline), Ticket(key)).map_err(|_| Full(value))?;
-        let slot = Slot { handle: Some(handle), fired: Fired { value, expiry: deadline.max(self.now) } };
+        let slot = Slot { handle: Some(handle), fired: Fired::new(value, deadline.max(self.now)) };
         if self.free.pop().is_some() {
             self.slots[key as usize] = slot;
         } else {

@@ -81,15 +81,15 @@ impl Subject for BTreeQueue {
         self.now = self.now.max(now);
         let head = self.map.first_entry().filter(|head| head.key().expiry <= self.now)?;
         let (Key { expiry, .. }, value) = head.remove_entry();
-        Some(Fired { value, expiry })
+        Some(Fired::new(value, expiry))
     }
 
     fn peek(&mut self) -> Option<Fired> {
-        self.map.first_key_value().map(|(key, &value)| Fired { value, expiry: key.expiry })
+        self.map.first_key_value().map(|(key, &value)| Fired::new(value, key.expiry))
     }
 
     fn second(&mut self) -> Option<Fired> {
-        self.map.iter().nth(1).map(|(key, &value)| Fired { value, expiry: key.expiry })
+        self.map.iter().nth(1).map(|(key, &value)| Fired::new(value, key.expiry))
     }
 
     fn next_expiry(&mut self) -> Option<u64> {

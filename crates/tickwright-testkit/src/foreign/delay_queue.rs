@@ -114,7 +114,8 @@ impl Subject for PausedQueue<'_> {
         self.tell(now);
         match self.queue.poll_expired(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Some(expired)) => {
-                Some(Fired { expiry: self.tick(expired.deadline()), value: expired.into_inner() })
+                let expiry = self.tick(expired.deadline());
+                Some(Fired::new(expired.into_inner(), expiry))
             }
             Poll::Ready(None) | Poll::Pending => None,
         }
