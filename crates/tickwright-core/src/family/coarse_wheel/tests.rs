@@ -210,6 +210,38 @@ fn a_far_timer_keeps_its_place() {
     }
 }
 
+/// While it waits, a far timer already stands before a timer of a finer level that expires with it, which comes later.
+#[test]
+fn a_far_timer_stands_before_finer_levels() {
+    let granule = Small::granule(3);
+    let mut bench = Bench::<8, 2, 4>::new();
+    let far = bench.insert(16 * granule);
+    assert_eq!(bench.pop(1000), None);
+    let finer = bench.insert(17 * granule - 1);
+    assert_eq!((bench.level(far), bench.level(finer)), (None, Some(2)));
+    assert_eq!(bench.wheel.head(&bench.nodes), Some(far));
+    assert_eq!(bench.wheel.second(&bench.nodes), Some(finer));
+    for p in [far, finer] {
+        assert_eq!(bench.pop(17 * granule).map(|(_, expiry, p)| (expiry, p)), Some((17 * granule, p)));
+    }
+}
+
+/// A budget is spent on what is due first: nothing is moved that is not in its way.
+#[test]
+fn what_is_due_leaves_before_anything_is_re_filed() {
+    let granule = Small::granule(3);
+    let mut bench = Bench::<8, 2, 4>::new();
+    for _ in 0..3 {
+        bench.insert(40 * granule);
+    }
+    let near = bench.insert(5);
+    let mut budget = 1;
+    let popped = bench.pop_within(41 * granule, &mut budget).map(|(_, expiry, p)| (expiry, p));
+    assert_eq!((popped, budget), (Some((6, near)), 1));
+    assert_eq!(bench.pop_within(41 * granule, &mut budget), None);
+    assert_eq!(budget, 0, "one is re-filed");
+}
+
 #[test]
 fn a_budget_may_end_between_two_that_are_re_filed() {
     let granule = Small::granule(3);
