@@ -226,6 +226,20 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
+/// Rescheduled after its far bucket has ended, a timer is one of the top level, and stays in its bucket there.
+#[test]
+fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
+    let granule = Small::granule(3);
+    let mut bench = Bench::<8, 2, 4>::new();
+    let (first, other) = (bench.insert(20 * granule), bench.insert(20 * granule));
+    bench.now = 16 * granule + 6;
+    let change = bench.wheel.reschedule(&mut bench.nodes, first, 20 * granule + 1, bench.now);
+    assert_eq!((change, bench.level(first)), (HeadChange::Changed, Some(3)));
+    for p in [first, other] {
+        assert_eq!(bench.pop(21 * granule).map(|(_, expiry, p)| (expiry, p)), Some((21 * granule, p)));
+    }
+}
+
 /// A budget is spent on what is due first: nothing is moved that is not in its way.
 #[test]
 fn what_is_due_leaves_before_anything_is_re_filed() {
