@@ -25,9 +25,10 @@
 //! All levels together have a digit for each of the 64 bits, so there is no horizon, no wrapping and no overflow list: within a
 //! level, digits are greater than that of `elapsed`, and the first occupied bucket of the lowest occupied level is the earliest.
 //!
-//! A bucket above level 0 is *entered* when its earliest timer is due: all lower levels are empty then. `elapsed`
-//! becomes that timer's expiry, and the bucket's nodes are filed anew from the head, each behind what is there: so
-//! equals stay in the order of their arrival. An insert that comes while a budget has stopped this half-way lands behind the rest.
+//! A bucket above level 0 is *entered* when its `min` has come: all lower levels are empty then. `elapsed`
+//! becomes that `min`, and the bucket's nodes are filed anew from the head, each behind what is there: so
+//! equals stay in the order of their arrival. An insert that comes while a budget has stopped this half-way lands behind the rest, and
+//! moves one node of it on. A node that is alone in its bucket leaves from there.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -35,14 +36,14 @@
 //! | insert | O(1) | O(1) | the bucket, its tail, the node |
 //! | remove | O(1) | O(1) | the node, its neighbours, the bucket |
 //! | reschedule | O(1) | O(1) | as remove + insert |
-//! | peek, second | O(k), k in the first bucket | O(1) when timers are near | one per node of the bucket |
-//! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 1 |
-//! | next_wake | O(1) | O(1) | 1 |
-//! | pop | O(k) for a bucket of k that is entered | amortised O(levels) per timer | 2 per level fallen through |
-//! | advance, m expired | O(m levels) | O(m) | 2 per timer and level |
+//! | peek, second | O(k), k in the first bucket; while a cascade is half done, in that and all below | O(1) when timers are near | one per node looked at |
+//! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
+//! | next_wake | O(1) | O(1) | 2 |
+//! | pop | O(k) for each bucket of k that is entered on the way | amortised O(levels) per timer | 2 per level fallen through |
+//! | advance, m expired | as m pops | amortised O(levels) per timer | 2 per timer and level |
 //!
-//! Time in which nothing is pending costs nothing, however long. A node falls at most one level per move and there are at most
-//! `LEVELS` - 1 moves between an insert and delivery; with a budget no call does more than the budget says. Whole buckets
+//! Time in which nothing is pending costs nothing, however long. A node that is moved falls at least one level, so there are at most
+//! `LEVELS` - 1 moves between an insert and delivery; with a budget no advance moves or delivers more than the budget says. Whole buckets
 //! are walked from both ends at once, because each step waits for memory and two walks wait together.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). Fixed per queue: 704 buckets, slab 11 KiB, hook 17 KiB; it

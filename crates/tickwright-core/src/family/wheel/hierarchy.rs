@@ -120,7 +120,7 @@ pub(super) struct Bucket<P> {
     pub(super) chain: Chain<P>,
 }
 
-/// A bucket that is being emptied into lower ones, which are seen from `base`, its earliest expiry.
+/// A bucket that is being emptied into lower ones, which are seen from `base`: its `min` when it was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) from: Place<BUCKETS>,
@@ -251,10 +251,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         if self.levels == 0 {
             self.elapsed = now;
         }
-        // While a cascade is half done: `base` has come, so this is not earlier, and it lands in a bucket that
-        // is not below `from`; in `from` itself it stands behind all that is still to be moved.
         let lower = self.file(nodes, p, deadline.max(now), self.elapsed);
-        lower.is_some() && lower == self.first() && self.cascade.is_none()
+        let Some(cascade) = self.cascade else {
+            return lower.is_some() && lower == self.first();
+        };
+        // `base` has come, so this is not earlier, and its bucket is not below `from`. In `from` itself it stands behind all that is
+        // still to be moved, and moves one of them on: else arrivals could keep up with every budget, and nothing would ever leave.
+        if nodes.record(p).place == cascade.from {
+            self.move_down(nodes, cascade, &mut 1);
+        }
+        self.cascade.is_none()
     }
 
     /// Whether taking `p` out may change the next wake-up.
@@ -276,17 +282,6 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         } else if expiry == bucket.min && at.level() > 0 {
             self.dirty[at.level()] |= at.bit();
         }
-    }
-
-    /// The earliest expiry in a bucket, found anew where it is not known.
-    fn settle_min<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &N, at: Place<BUCKETS>) -> Tick {
-        if self.is_dirty(at) {
-            let bucket = self.bucket(at);
-            let min = bucket.chain.iter(nodes).map(|p| nodes.record(p).expiry).min().unwrap_or(bucket.min);
-            self.bucket_mut(at).min = min;
-            self.dirty[at.level()] &= !at.bit();
-        }
-        self.bucket(at).min
     }
 
     /// Moves `elapsed` as far as `now` allows: not into the granule of the first bucket, whose earliest is `min`.
@@ -420,24 +415,27 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 self.elapsed = self.elapsed.max(now);
                 break;
             };
-            let chain = self.bucket(at).chain;
-            let base = self.settle_min(nodes, at);
-            if base > now {
-                self.forward(at, base, now);
+            let Bucket { min, chain } = *self.bucket(at);
+            if min > now {
+                self.forward(at, min, now);
                 break;
             }
             if at.level() == 0 {
-                self.elapsed = base;
+                self.elapsed = min;
                 return chain.head;
             }
             if let Some(alone) = chain.single() {
-                // It need not fall to level 0 to be the head.
-                return Some(alone);
-            }
-            if *budget >= self.len {
-                *budget -= self.cascade_whole(nodes, at, base);
+                let expiry = nodes.record(alone).expiry;
+                if expiry <= now {
+                    // It need not fall to level 0 to be the head.
+                    return Some(alone);
+                }
+                self.bucket_mut(at).min = expiry;
+                self.dirty[at.level()] &= !at.bit();
+            } else if *budget >= self.len {
+                *budget -= self.cascade_whole(nodes, at, min);
             } else {
-                self.cascade = Some(Cascade { from: at, base });
+                self.cascade = Some(Cascade { from: at, base: min });
             }
         }
         None
@@ -560,6 +558,10 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         self.front(nodes).1
     }
 
+    fn any<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<P> {
+        self.bucket(self.first()?).chain.head
+    }
+
     #[inline]
     fn expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> Tick {
         nodes.record(p).expiry
@@ -657,10 +659,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         if self.levels.checked_shr(LEVELS as u32).is_some_and(|beyond| beyond != 0) {
             return Err(Violation::Occupied);
         }
-        if let Some(cascade) = self.cascade
-            && (self.bucket(cascade.from).chain.is_empty() || cascade.from.level() == 0)
-        {
-            return Err(Violation::Bucket);
+        if let Some(Cascade { from, base }) = self.cascade {
+            // The earliest of its level, above the lowest, and entered at a tick of its own.
+            let first = self.occupied[from.level()].trailing_zeros() as usize == from.digit();
+            if !first || from.level() == 0 || base < self.elapsed || Place::of(self.elapsed, base) != from {
+                return Err(Violation::Bucket);
+            }
         }
         if left == 0 && self.len == len { Ok(()) } else { Err(Violation::Count) }
     }
@@ -679,12 +683,16 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             Some(Cascade { from, base }) if at.level() < from.level() => base,
             _ => self.elapsed,
         };
+        let not_before = match self.cascade {
+            Some(Cascade { from, base }) if at == from => base,
+            _ => seen_from,
+        };
         let mut earliest = None;
         bucket.chain.check(nodes, left, |record: &WheelRecord<P, BUCKETS>| {
             if record.place != at {
                 return Err(Violation::Position);
             }
-            if record.expiry < seen_from {
+            if record.expiry < not_before {
                 return Err(Violation::Order);
             }
             if Place::of(seen_from, record.expiry) != at {

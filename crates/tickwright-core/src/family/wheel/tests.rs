@@ -244,6 +244,59 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     twin.compare();
 }
 
+/// As many arrive in the bucket as the budget moves out of it: what is due leaves all the same.
+#[test]
+fn arrivals_do_not_starve_a_cascade() {
+    const BUDGET: usize = 4;
+    let mut twin = Twin::<64, 11>::new(2000);
+    for p in 0..100 {
+        twin.insert(p, 4096 + p as Tick % 4);
+    }
+    let (mut delivered, mut arrived) = (0, 100);
+    for call in 0.. {
+        for _ in 0..BUDGET {
+            if arrived < 2000 && delivered < 100 {
+                twin.insert(arrived, 4096 + 4000);
+                arrived += 1;
+            }
+        }
+        delivered += twin.advance(4100, BUDGET).0;
+        twin.compare();
+        if delivered >= 100 {
+            break;
+        }
+        assert!(call < 200, "{delivered} of 100 delivered, {arrived} have arrived");
+    }
+}
+
+/// Removing the earliest again and again leaves a bound that comes early: entering the bucket then is paid for once, not at each pop.
+#[test]
+fn a_bound_that_has_come_is_settled_once() {
+    const N: usize = 1000;
+    let mut twin = Twin::<64, 11>::new(N);
+    for p in 0..N {
+        twin.insert(p, 100_000 + p as Tick);
+    }
+    let mut moved = 0;
+    while let Some(p) = twin.wheel.head(&twin.nodes) {
+        twin.remove(p);
+        let bound = twin.wheel.next_wake(&twin.nodes).unwrap_or(0);
+        moved += twin.advance(bound, usize::MAX).1;
+    }
+    assert!(moved < 4 * N, "{moved} moves");
+    twin.compare();
+}
+
+/// A shell that empties the wheel node by node does not look for the head each time.
+#[test]
+fn any_node_is_found_at_once() {
+    let mut twin = Twin::<64, 11>::new(100);
+    for p in 0..100 {
+        twin.insert(p, (1 << 30) + 100 - p as Tick);
+    }
+    assert_eq!(twin.wheel.any(&twin.nodes), Some(0), "the first of the bucket, not the earliest");
+}
+
 /// The earliest of a bucket leaves it, and then the bucket is emptied: the alarm changes although the timer that went was not the minimum.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
@@ -402,6 +455,15 @@ fn wrong_places_are_named() {
     let empty = Place::new(3, 1);
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(empty)), Err(Violation::Bucket));
     let lowest = Place::new(0, 5);
+    let mut half = Twin::<64, 11>::new(10);
+    for p in 0..10 {
+        half.insert(p, 67 + p as Tick);
+    }
+    let _ = half.advance(67, 3);
+    for base in [0, 63, 68, 69, 127, 128] {
+        half.wheel.cascade.as_mut().unwrap().base = base;
+        assert!(half.wheel.check(&half.nodes, 10).is_err(), "base {base}");
+    }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
 }
 
