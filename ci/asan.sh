@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The core library's tests under AddressSanitizer (use after free, overrun), on stock stable Rust; where valgrind is installed,
+# The libraries' tests under AddressSanitizer (use after free, overrun), on stock stable Rust; where valgrind is installed,
 # the hook tests run under it as well (uninitialised reads).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ esac
 target="${CARGO_TARGET_DIR:-target}"
 # Its own directory: everything is built anew with the sanitizer. Leaks are not looked for: forgotten queues are tested.
 ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR="$target/asan" \
-    cargo test -q -p tickwright-core --target "$host" --lib --tests -- "$@"
+    cargo test -q -p tickwright-core -p tickwright --target "$host" --lib --tests -- "$@"
 if command -v valgrind >/dev/null; then
     binary="$(cargo test -q -p tickwright-core --test hook --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)"

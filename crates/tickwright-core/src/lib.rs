@@ -41,8 +41,3 @@ pub use storage::{
     Family,
     hook::{HookQueue, Timer, TimerRef},
 };
-
-/// The examples of the README are tests.
-#[cfg(all(doctest, feature = "alloc"))]
-#[doc = include_str!("../../../README.md")]
-pub struct Readme;

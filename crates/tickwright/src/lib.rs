@@ -1,0 +1,13 @@
+//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate re-exports.
+//!
+//! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
+
+pub mod shard;
+
+#[doc(no_inline)]
+pub use tickwright_core::*;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

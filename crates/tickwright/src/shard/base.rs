@@ -1,0 +1,356 @@
+//! A shard: its lock, its clock, its two wheels, and the storage through which the wheels reach the timers.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use tickwright_core::storage::{Discipline, Nodes, Popped};
+use tickwright_core::{Tick, Violation};
+
+use super::specimen::{self, Posting};
+use super::statistics::{Statistics, Stripes};
+use super::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock};
+use super::timer::{Link, Node, RecordOf, SharedTimer};
+use super::variant::{How, Variant, Wheel};
+use super::word::{self, PARKED, Word};
+
+/// The shards that timers move between.
+pub(super) struct Set<V: Variant> {
+    pub(super) bases: Box<[Base<V>]>,
+    pub(super) stripes: Stripes,
+}
+
+/// One shard. Two cache lines of its own at least, so that the published clock of one is not slowed by the lock of another.
+#[repr(align(128))]
+pub(super) struct Base<V: Variant> {
+    /// What the last advance said, for unlocked readers. It may be stale: only lateness rests on it.
+    pub(super) clock: AtomicU64,
+    pub(super) state: Mutex<Shard<V>>,
+    /// A callback has ended.
+    pub(super) ended: Condvar,
+}
+
+/// What the lock protects.
+pub(super) struct Shard<V: Variant> {
+    pub(super) now: Tick,
+    /// Timers that wake a driver, and those that do not.
+    wheels: Box<[V::Wheel<Link<V>>; 2]>,
+    len: [usize; 2],
+    records: Records<V>,
+    /// A pass is under way. There is one at a time, so that one callback of this shard runs at a time.
+    pub(super) expiring: bool,
+    /// Whose callback runs, and where.
+    running: Option<(Link<V>, ThreadId)>,
+    /// How many wait for a callback to end.
+    pub(super) waiting: usize,
+    /// The owner has dropped the shards.
+    pub(super) closed: bool,
+    pub(super) statistics: Statistics,
+}
+
+/// The way to the records of the nodes in this shard's wheels. There is one, behind the shard's lock.
+struct Records<V: Variant>(PhantomData<fn() -> V>);
+
+impl<V: Variant> Records<V> {
+    #[inline]
+    fn node(&self, p: Link<V>) -> &Node<V> {
+        // SAFETY: 1. a wheel is asked only about links that were filed in it and not taken out since (promise 1 of `Discipline`, and
+        // `Shard` for what it passes in); 2. for such a link the shard holds a counted reference (`Link::retain`), so the node lives.
+        unsafe { p.pointer().as_ref() }
+    }
+}
+
+impl<V: Variant> Nodes<Link<V>, RecordOf<V>> for Records<V> {
+    #[inline]
+    fn record(&self, p: Link<V>) -> &RecordOf<V> {
+        // SAFETY: 1. the node is in a wheel of this shard, and in no other shard's (invariant 1); 2. the shard is locked, and `self`
+        // is borrowed from it, so nobody writes the record.
+        unsafe { &*self.node(p).record.read() }
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Link<V>) -> &mut RecordOf<V> {
+        // SAFETY: 1. as in `record`; 2. `self` is borrowed mutably for as long as the result, so no other reference to a record
+        // of this shard is alive.
+        unsafe { &mut *self.node(p).record.write() }
+    }
+}
+
+// SAFETY: 1. apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and so are links;
+// 2. everything else in it is `Send` by itself.
+unsafe impl<V: Variant> Send for Shard<V> {}
+
+/// A timer that a shard has taken out of its wheel to fire.
+pub(super) struct Taken<V: Variant> {
+    pub(super) timer: SharedTimer<V>,
+    pub(super) deadline: Tick,
+    pub(super) expiry: Tick,
+}
+
+impl<V: Variant> Shard<V> {
+    fn new(now: Tick) -> Self {
+        Self {
+            now,
+            wheels: Box::new([<V::Wheel<Link<V>> as Discipline<Link<V>>>::NEW; 2]),
+            len: [0; 2],
+            records: Records(PhantomData),
+            expiring: false,
+            running: None,
+            waiting: 0,
+            closed: false,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Files a timer that is in no wheel, and whose count this shard holds, and says what its word must be.
+    pub(super) fn file(&mut self, node: &Node<V>, p: Link<V>, deadline: Tick) -> Word {
+        let (which, now) = (usize::from(node.deferrable), self.now);
+        let wheel = &mut self.wheels[which];
+        self.len[which] += 1;
+        // What is armed for the past while a pass is under way leaves at the next tick: else the pass might never end.
+        let _ = if self.expiring {
+            wheel.insert_behind(&mut self.records, p, deadline, now)
+        } else {
+            wheel.insert(&mut self.records, p, deadline, now)
+        };
+        let level = match wheel.level(&self.records, p) {
+            Some(level) => level,
+            // Due at once. At level 0 the word admits no other deadline than this one.
+            None if deadline <= now => 0,
+            None => PARKED,
+        };
+        node.posted.post(deadline, specimen::index::<V>(deadline, now));
+        Word::pending(deadline, level)
+    }
+
+    /// Takes a timer that is pending here out of its wheel. This shard goes on holding its count.
+    pub(super) fn unfile(&mut self, node: &Node<V>, p: Link<V>) {
+        let which = usize::from(node.deferrable);
+        self.len[which] -= 1;
+        let _ = self.wheels[which].remove(&mut self.records, p);
+    }
+
+    /// Takes a timer that is pending here out, and the count too.
+    pub(super) fn unlink(&mut self, node: &Arc<Node<V>>) -> SharedTimer<V> {
+        self.take_out(Link::of(node))
+    }
+
+    /// Moves one timer that is pending here to another shard, its deadline kept; says whether there was one.
+    pub(super) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
+        let Some(p) = self.any() else { return false };
+        let node = self.records.node(p);
+        // Parked, the word is nobody's but ours. An exchange: a re-arm without the lock comes before it and counts, or after it and waits.
+        let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
+        let deadline = match word.whole() {
+            Some((deadline, _)) => node.posted.deadline().unwrap_or(deadline),
+            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
+        };
+        let timer = self.take_out(p);
+        timer.node.shard.store(number, Ordering::Relaxed);
+        let next = target.file(&timer.node, Link::retain(&timer.node), deadline);
+        timer.node.word.swap(next.0, Ordering::Relaxed);
+        true
+    }
+
+    /// Makes one pending timer idle. For a shard that is closed.
+    pub(super) fn empty_one(&mut self) -> Option<SharedTimer<V>> {
+        let p = self.any()?;
+        let timer = self.take_out(p);
+        // Acquire: what those wrote who re-armed it comes before its drop.
+        timer.node.word.swap(Word::IDLE.0, Ordering::Acquire);
+        timer.node.ghost.withdrawn(true, false);
+        Some(timer)
+    }
+
+    /// A pending timer, if there is one.
+    fn any(&self) -> Option<Link<V>> {
+        self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
+    }
+
+    /// Unlinks a timer that is pending here.
+    fn take_out(&mut self, p: Link<V>) -> SharedTimer<V> {
+        let which = usize::from(self.records.node(p).deferrable);
+        self.len[which] -= 1;
+        let _ = self.wheels[which].remove(&mut self.records, p);
+        Self::release(p)
+    }
+
+    /// The counted reference that this shard held for a timer that has left its wheels.
+    pub(super) fn release(p: Link<V>) -> SharedTimer<V> {
+        // SAFETY: 1. the count was put aside by `Link::retain` when the node was linked, from a counted reference of this very type;
+        // 2. it is given back once, since the node is in no wheel any more.
+        SharedTimer { node: unsafe { Arc::from_raw(p.pointer().as_ptr()) } }
+    }
+
+    /// The deadline of a timer that is pending here.
+    pub(super) fn deadline(&self, node: &Arc<Node<V>>) -> Tick {
+        let word = Word(node.word.load(Ordering::Relaxed));
+        let p = Link::of(node);
+        match word.whole() {
+            Some((deadline, _)) => node.posted.deadline().unwrap_or(deadline),
+            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
+        }
+    }
+
+    /// Whether a timer that is pending here is due, and only not yet taken.
+    pub(super) fn is_due(&self, node: &Arc<Node<V>>) -> bool {
+        let wheel = &self.wheels[usize::from(node.deferrable)];
+        wheel.expiry(&self.records, Link::of(node)) <= self.now
+    }
+
+    /// The thread that runs this timer's callback.
+    pub(super) fn runs(&self, node: &Arc<Node<V>>) -> Option<ThreadId> {
+        self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
+    }
+
+    /// Unlinks the first due timer: those that wake a driver first, as in Linux.
+    fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<V>>> {
+        (0..2).find_map(|which| {
+            let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
+            self.len[which] -= 1;
+            Some(popped)
+        })
+    }
+
+    /// Takes the first due timer out, if the budget allows: from here on it fires.
+    pub(super) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<V>> {
+        let popped = self.pop(budget)?;
+        let timer = Self::release(popped.handle);
+        // Acquire: what was written before any re-arm that counted is seen by the callback. An exchange: its old value is the
+        // last deadline, and who re-arms from now on sees that it fires.
+        let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
+        let deadline = match word.whole() {
+            Some((deadline, _)) => timer.node.posted.deadline().unwrap_or(deadline),
+            None => popped.deadline,
+        };
+        timer.node.ghost.fired(deadline, self.now);
+        self.running = Some((popped.handle, thread));
+        Some(Taken { timer, deadline, expiry: popped.expiry })
+    }
+
+    /// The callback of the timer has ended, or was unwound. Who re-armed or shut it down meanwhile has written the word.
+    pub(super) fn finish(&mut self, base: &Base<V>, node: &Node<V>) {
+        self.running = None;
+        node.ghost.ended();
+        let _ =
+            node.word.compare_exchange(Word::FIRING.0, Word::IDLE.0, Ordering::Relaxed, Ordering::Relaxed);
+        if self.waiting > 0 {
+            base.ended.notify_all();
+        }
+    }
+
+    /// How many timers are pending, deferrable ones too.
+    pub(super) fn len(&self) -> usize {
+        self.len[0] + self.len[1]
+    }
+
+    /// The next tick to wake for: deferrable timers do not count.
+    pub(super) fn next_wake(&self) -> Option<Tick> {
+        self.wheels[0].next_wake(&self.records)
+    }
+
+    /// The exact expiry of the first timer that is not deferrable.
+    pub(super) fn next_expiry(&self) -> Option<Tick> {
+        self.wheels[0].next_expiry(&self.records)
+    }
+
+    /// Whether nothing is due, deferrable or not.
+    pub(super) fn is_done(&self) -> bool {
+        self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > self.now))
+    }
+
+    /// Every pending timer.
+    pub(super) fn for_each(&self, mut visit: impl FnMut(Link<V>, &Node<V>)) {
+        for wheel in self.wheels.iter() {
+            wheel.for_each(&self.records, |p| visit(p, self.records.node(p)));
+        }
+    }
+
+    /// Verifies the wheels, and each timer's word against them.
+    pub(super) fn check(&self, shard: usize) -> Result<(), Violation> {
+        for (wheel, &len) in self.wheels.iter().zip(&self.len) {
+            wheel.check(&self.records, len)?;
+        }
+        let (mut found, mut result) = (0, Ok(()));
+        self.for_each(|p, node| {
+            found += 1;
+            let wheel = &self.wheels[usize::from(node.deferrable)];
+            let word = Word(node.word.load(Ordering::Relaxed));
+            if node.shard.load(Ordering::Relaxed) as usize != shard {
+                result = Err(Violation::Owner);
+            } else if word.state() != word::State::Pending {
+                result = Err(Violation::Position);
+            } else if let (Some((deadline, level)), Some(filed)) =
+                (word.whole(), wheel.level(&self.records, p))
+                && V::HOW != How::IndexUnderLock
+            {
+                let noted = wheel.deadline(&self.records, p);
+                // Noted later than asked for: it was in the past when it was armed.
+                let same = V::Wheel::<Link<V>>::same_bucket(deadline, noted, level);
+                if filed != level || !same && deadline > noted {
+                    result = Err(Violation::Bucket);
+                }
+            }
+        });
+        if found == self.len() { result } else { Err(Violation::Count) }
+    }
+}
+
+/// The lock of the shard that a timer belongs to, and of the one that it shall go to, if that is another.
+pub(super) struct Held<'a, V: Variant> {
+    pub(super) base: &'a Base<V>,
+    pub(super) home: MutexGuard<'a, Shard<V>>,
+    pub(super) away: Option<(u32, MutexGuard<'a, Shard<V>>)>,
+}
+
+impl<V: Variant> Set<V> {
+    pub(super) fn new(shards: u32, now: Tick) -> Self {
+        let bases = (0..shards).map(|_| Base {
+            clock: AtomicU64::new(now),
+            state: Mutex::new(Shard::new(now)),
+            ended: Condvar::new(),
+        });
+        Self { bases: bases.collect(), stripes: Stripes::new() }
+    }
+
+    /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
+    ///
+    /// A timer leaves a shard only under that shard's lock, so that its number, read again under the lock, is not stale.
+    pub(super) fn lock_timer(&self, node: &Node<V>, target: Option<u32>) -> Held<'_, V> {
+        loop {
+            let shard = node.shard.load(Ordering::Relaxed);
+            let base = &self.bases[shard as usize];
+            let (home, away) = match target {
+                Some(target) if target != shard => {
+                    let other = &self.bases[target as usize].state;
+                    let (home, other) = lock_both(&base.state, other, shard < target);
+                    (home, Some((target, other)))
+                }
+                _ => (lock(&base.state), None),
+            };
+            if node.shard.load(Ordering::Relaxed) == shard {
+                return Held { base, home, away };
+            }
+        }
+    }
+}
+
+/// Both locks, the first first or the second first.
+pub(super) fn lock_both<'a, T>(
+    one: &'a Mutex<T>,
+    two: &'a Mutex<T>,
+    in_order: bool,
+) -> (MutexGuard<'a, T>, MutexGuard<'a, T>) {
+    if in_order {
+        let one = lock(one);
+        (one, lock(two))
+    } else {
+        let two = lock(two);
+        (lock(one), two)
+    }
+}
+
+impl<V: Variant> fmt::Debug for Set<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Set").field("shards", &self.bases.len()).finish_non_exhaustive()
+    }
+}

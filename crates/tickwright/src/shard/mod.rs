@@ -1,0 +1,369 @@
+//! Timers that threads share: one lock, one clock and one pair of wheels per shard, and a re-arm that takes no lock.
+//!
+//! Most timers are time-outs. They are re-armed again and again, a little later each time, and hardly ever fire. In a
+//! [coarse wheel](tickwright_core::family::coarse_wheel) the new deadline mostly falls into the bucket where the timer stands already. Linux tried in 2016 to find
+//! that out without the lock, by the bucket's index and an unlocked write of the deadline, and took it back after three months: the
+//! timer could fire in between. Here all that such a re-arm reads and writes of a timer is **one word**, so that one compare-exchange
+//! decides.
+//!
+//! ```text
+//!   SharedTimer ──> node { word, shard, record, callback }     word: deadline 58 | level 4 | state 2
+//!   (counted)         ^
+//!                     │ a count while it is pending            under the lock: clock, two wheels (standard, deferrable),
+//!   Shards ──> set ──> shard { published clock, lock, event }                  whose callback runs, whether a pass is under way
+//! ```
+//!
+//! The wheels are core's, over handles that point at nodes; a wheel's record in a node is touched under the shard's lock alone.
+//!
+//! # States
+//!
+//! ```text
+//!                      arm                       due: taken
+//!        ┌──────────┐ ─────────> ┌─────────────┐ ──────────> ┌────────┐
+//!        │   idle   │ <───────── │   pending   │ <────────── │ firing │      shutdown, from anywhere: ──> dead
+//!        └──────────┘   cancel   └─────────────┘     arm     └────────┘
+//!              ^                   │   ^    1: re-arm in its bucket,│
+//!              │                   └───┘       without the lock     │
+//!              └────────────────────────────────────────────────────┘ the callback ends
+//! ```
+//!
+//! *Running* is no state of the word: a timer that its callback re-arms is pending and runs. The shard says whose callback runs.
+//!
+//! B is the end of the bucket that a timer stands in, X(E, n) the end of the granule of deadline E at level n. Whenever a shard's lock is free:
+//!
+//! 1. the word says pending if and only if the node is in exactly one wheel of exactly one shard, the one that `shard` names;
+//! 2. pending at level n: B > E and B = X(E, n); or E had passed when it was armed: then n is 0, and B is the clock of then or one more;
+//! 3. *parked* (in place of a level): the true deadline is in the wheel's record, since it is beyond the last level or does not
+//!    fit 58 bits. A parked timer that the wheel files anew stays parked in its word until somebody re-arms it: the wheel need not know words,
+//!    and all it costs is the lock for the first re-arm;
+//! 4. firing: its callback runs; while it runs `shard` does not change; dead is for ever;
+//! 5. there is one pass per shard at a time.
+//!
+//! # Transitions
+//!
+//! | | transition | under the lock | on the word | takes effect |
+//! |---|---|---|---|---|
+//! | 1 | re-arm in place: pending at n, E' in the granule of E, and level(E' - clock) >= n; or E' = E | no | compare-exchange of all of it, also if E' = E: success Release | the exchange |
+//! | 2 | (re-)arm otherwise | yes | swap | the swap; refused: the load under the lock |
+//! | 3 | reduce to earlier | yes | compare-exchange from the deadline that was compared, to parked; then swap | the first; not earlier: the load |
+//! | 4 | take a due timer | yes, through the swap | swap to firing, Acquire: the old value is the last deadline | the swap |
+//! | 5 | the callback ends, or panics | yes | firing to idle, and nothing else | the exchange |
+//! | 6 | cancel, shutdown | yes | swap, Acquire | the swap; not pending: the load under the lock |
+//! | 7 | arm on another shard | both, in order of their numbers | swap | the swap |
+//! | 8 | drain | both | park (`fetch_or`): the old value is the last deadline; then swap | nothing happens to the timer |
+//!
+//! Every write is an exchange, and all but the first are made under the lock: those are Relaxed, since threads that meet at a lock need no
+//! more. The unlocked path waits for nobody and reads nothing but the word, and a stale clock: after two lost exchanges it
+//! takes the lock. The lock of a timer's shard is found by reading `shard`, locking, and reading it again: it changes only under
+//! the lock of the shard that is left.
+//!
+//! # Why it holds
+//!
+//! *Never early.* When it is filed, B > E, or E has passed. (1) leaves the granule as it is, so X(E', n) = B, and E' < B. The take comes
+//! after the clock has reached B and reads the last deadline, because it is an exchange. So clock >= B > E'.
+//!
+//! *Never a rotation early or late.* Whole granules are compared, never the index of a bucket modulo 64: that of a timer which is due
+//! and waits to be taken already means the bucket one rotation on. (Linux compares indices to this day, under the lock; `specimen`
+//! shows what follows.)
+//!
+//! *At most an eighth late.* B - E' is at most the granule of level n, and a re-arm stays at n only if one filed anew would not get a finer level,
+//! judged by the published clock. A stale clock costs precision, not safety. The deadline that the timer has already changes
+//! nothing, so lateness then counts from the re-arm before.
+//!
+//! *Never lost.* A successful exchange of (1) saw pending. Either the lock was free: then the node is filed (invariant 1), and a later take reads
+//! our value. Or somebody under the lock has not written the word yet: then ours is before that in the word's order, and the
+//! swap's old value, or a failing exchange, shows it: (4) fires ours, (6) cancels ours, (2) replaces ours, (3) and (8) go on from ours.
+//!
+//! *Due, and not yet taken.* A pass takes one timer at a time, so the others stay pending while a callback runs, and whoever cancels or
+//! re-arms one finds it so. (1) is right there too: B <= clock, E' < B, it fires in this pass. What is re-armed for the past leaves at the next
+//! tick: a callback that always does so does not keep a pass from ending.
+//!
+//! *ABA.* (1) is right by the word's value alone. Whatever happened between its load and its exchange: if the word is (E, n, pending)
+//! again, then B = X(E, n) again, on whatever shard, in whatever rotation; where it is not (E has passed), n is 0 and only
+//! E' = E is admitted.
+//!
+//! *Memory.* What ABA does not excuse is a node that is another timer by now. So handles are counted: who re-arms holds one, and
+//! a shard holds one for each node in its wheels, and one while the callback runs.
+//!
+//! *What is seen.* All writes of the word before a take are exchanges, so they are one release sequence: the take's Acquire sees what
+//! was written before every re-arm that counted, also through the relaxed swaps in between. Hence: a re-arm that says "was pending" publishes the
+//! caller's earlier writes to the callback, or to who cancels it. That is why an equal deadline is exchanged too: a load that
+//! finds it equal orders nothing.
+//!
+//! *No deadlock.* One lock at a time, or two in the order of their numbers; who waits for a callback holds none. Users can still
+//! build one: see below.
+//!
+//! # Costs
+//!
+//! | operation | locks | exchanges of the word | in the wheel |
+//! |---|---|---|---|
+//! | re-arm in place | none | 1 | nothing |
+//! | arm, re-arm elsewhere | 1, with another shard 2 | 1 | remove, insert: O(levels) |
+//! | cancel, shutdown | 1 | 1 | remove: O(1) |
+//! | advance, k fired | k + 1 | 2 k | O(levels + k); what is far is moved at times |
+//!
+//! A timer is one allocation of 88 bytes and its callback (64-bit). A shard takes 41 KB for its two wheels, a [`Shards`] 8 KB for its
+//! counters. The memory of the wheels goes with the last of `Shards` and its timers.
+//!
+//! # What is not promised
+//!
+//! - Order among timers of one bucket, and between standard and deferrable ones, is the wheel's; a re-arm in place keeps its place.
+//! - A match leaves the timer on the shard where it is. Nobody is told when an arm makes [`Shards::next_wake`] earlier: who arms for a
+//!   driver that sleeps wakes it. A re-arm in place never changes it.
+//! - [`SharedTimer::cancel`] says nothing of a callback that runs. Two callbacks that wait for each other's timers wait for ever.
+//! - A callback that owns a handle to its own timer keeps it alive for ever: use [`Firing::timer`].
+//! - Clocks should start near 0: from 2^58 - 1 on (nine years of nanoseconds) everything is right, and takes the lock.
+//! - A target needs 64-bit atomics.
+//!
+//! # How it is checked
+//!
+//! `ci/loom.sh` compiles this very module with loom's atomics, locks and cells and drives it through all schedules of two threads, and those of three with at
+//! most three preemptions; each linearization point moves a shadow of the timer on and compares. `tests/shard_table.rs` holds every operation in
+//! every state, `tests/shard.rs` every level boundary, `tests/shard_stress.rs` the books of real threads. That the models can fail was tried: each
+//! of these changes, made by hand, fails at least one. (Some break memory, and the run ends by a signal.)
+//!
+//! | change | a test that fails |
+//! |---|---|
+//! | the exchange of (1) Relaxed; the take Relaxed | `an_equal_deadline_against_expiry` |
+//! | the exchange of (1) as load and store | `drain_against_fast`, and 21 more |
+//! | an equal deadline answered by a load | `an_equal_deadline_against_expiry` |
+//! | indices modulo 64 compared | `a_deadline_64_buckets_later_against_expiry` |
+//! | the state of the word not looked at in (1) | `deadline_0_of_an_idle_timer_is_not_taken_for_its_own` |
+//! | parked words admitted in (1) | `a_parked_timer_against_the_owner` |
+//! | (2) as a store | `a_slow_re_arm_passes_on_what_a_fast_one_published` |
+//! | (3) as a swap | `reduce_under_the_lock_does_not_undo_an_earlier_deadline` |
+//! | (4) as load and store | `a_fast_re_arm_against_cancel_and_expiry` |
+//! | (5) always to idle | `a_deadline_64_buckets_later_against_expiry` |
+//! | (6) Relaxed | `a_cancel_takes_over_what_was_published` |
+//! | (6) as a store | `a_fast_re_arm_against_cancel` |
+//! | (8) by a load | `drain_against_fast` |
+//! | `shard` not read again under the lock; or written before it | `migrate_against_cancel` |
+//! | two locks in any order | `two_timers_cross` |
+//! | a running timer may change its shard | `a_running_timer_stays_where_it_runs` |
+//! | two passes of a shard at once | `two_would_be_owners_of_one_shard` |
+//! | a dead timer may be armed | `a_fast_re_arm_against_shutdown_and_expiry` |
+//! | cancel answers "not pending" without the lock | `a_fast_re_arm_against_cancel_and_expiry` |
+//! | `cancel_sync` waits while the word says firing; or does not look again | `cancel_sync_against_a_callback_that_re_arms_itself` |
+//! | `shutdown_sync` does not wait; or nobody is told that a callback has ended | `shutdown_sync_against_a_callback_that_re_arms_itself` |
+//! | dropped shards are not closed | `the_end_of_the_shards_against_re_arm_and_cancel` |
+//! | a re-arm stays though a finer level is due | `a_timer_that_would_get_a_finer_level_is_requeued` |
+//! | deadlines of 2^58 admitted in (1) | `deadlines_that_the_word_does_not_hold` |
+//! | armed for the past, it leaves in the same pass | `what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_pass` |
+
+mod base;
+mod cancel;
+mod expire;
+mod ghost;
+mod rearm;
+pub mod specimen;
+mod statistics;
+mod sync;
+mod timer;
+mod variant;
+mod word;
+
+use core::fmt;
+
+use tickwright_core::{Advance, Tick, Violation};
+
+pub use cancel::{Cancelled, WouldDeadlock};
+pub use expire::AdvanceError;
+pub use rearm::ArmError;
+pub use statistics::Statistics;
+pub use timer::{Callback, Firing, SharedTimer};
+pub use variant::{AlwaysRequeue, LockFree, UnderLock, Variant};
+
+use base::{Set, lock_both};
+use sync::{Arc, Ordering, lock};
+
+/// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`; any thread may advance any shard.
+///
+/// Dropping it makes every pending timer idle and lets go of it. Timers that others still hold then refuse to be armed.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tickwright::shard::{ArmError, Firing, Shards};
+///
+/// let shards: Shards = Shards::new(2);
+/// let fired = Arc::new(AtomicU32::new(0));
+/// let seen = Arc::clone(&fired);
+/// let idle = shards.timer(0, move |firing: &Firing<'_>| {
+///     assert!(firing.now() >= firing.deadline());
+///     seen.fetch_add(1, Ordering::Relaxed);
+/// })?;
+///
+/// assert_eq!(idle.modify(1000), Ok(false), "it was not pending, and now is");
+/// assert_eq!(idle.modify(1001), Ok(true), "the same bucket: no lock was taken");
+/// assert_eq!((shards.statistics().matched, shards.statistics().locks), (1, 1));
+///
+/// let pass = shards.advance(0, 1100, usize::MAX)?;
+/// assert_eq!((pass.delivered, fired.load(Ordering::Relaxed)), (1, 1));
+/// idle.shutdown();
+/// assert_eq!(idle.modify(2000), Err(ArmError::ShutDown));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Shards<V: Variant = LockFree> {
+    set: Arc<Set<V>>,
+}
+
+impl<V: Variant> Shards<V> {
+    /// So many shards, their clocks at 0. None makes one; there are at most 2^32 - 1.
+    #[must_use]
+    pub fn new(shards: usize) -> Self {
+        Self::starting_at(shards, 0)
+    }
+
+    /// The same with their clocks at `now`. Deadlines from 2^58 - 1 on are always re-armed under the lock: start near 0.
+    #[must_use]
+    pub fn starting_at(shards: usize, now: Tick) -> Self {
+        let shards = u32::try_from(shards).unwrap_or(u32::MAX).max(1);
+        Self { set: Arc::new(Set::new(shards, now)) }
+    }
+
+    /// How many shards there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.set.bases.len()
+    }
+
+    /// Never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// A timer that belongs to a shard and is not pending. One allocation, which holds the callback too.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn timer(&self, shard: usize, callback: impl Callback<V>) -> Result<SharedTimer<V>, ArmError> {
+        self.make(shard, false, callback)
+    }
+
+    /// A timer that can wait: [`next_wake`](Self::next_wake) and [`next_expiry`](Self::next_expiry) leave it out, so that
+    /// nobody wakes for it. It fires when the shard is advanced for another reason.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn deferrable_timer(
+        &self,
+        shard: usize,
+        callback: impl Callback<V>,
+    ) -> Result<SharedTimer<V>, ArmError> {
+        self.make(shard, true, callback)
+    }
+
+    fn make(
+        &self,
+        shard: usize,
+        deferrable: bool,
+        callback: impl Callback<V>,
+    ) -> Result<SharedTimer<V>, ArmError> {
+        match u32::try_from(shard) {
+            Ok(number) if shard < self.len() => Ok(SharedTimer::new(&self.set, number, deferrable, callback)),
+            _ => Err(ArmError::NoSuchShard),
+        }
+    }
+
+    /// Moves the clock of a shard to `now` (never back) and runs the callbacks of what is due, on this thread, with no lock held; at
+    /// most `budget` timers are fired, or moved inside the wheels. What a callback arms for the past leaves at the next tick.
+    ///
+    /// A panic of a callback passes through; the shard stays whole, and the next advance fires the rest.
+    ///
+    /// # Errors
+    /// [`AdvanceError::Busy`] while another pass over this shard is under way; its clock has then not moved.
+    /// [`AdvanceError::NoSuchShard`].
+    pub fn advance(&self, shard: usize, now: Tick, budget: usize) -> Result<Advance, AdvanceError> {
+        let base = self.set.bases.get(shard).ok_or(AdvanceError::NoSuchShard)?;
+        expire::advance(base, shard, now, budget)
+    }
+
+    /// The clock of a shard, as it was a moment ago; none if there is no such shard.
+    #[must_use]
+    pub fn now(&self, shard: usize) -> Option<Tick> {
+        Some(self.set.bases.get(shard)?.clock.load(Ordering::Relaxed))
+    }
+
+    /// The tick to advance a shard at: a lower bound of [`next_expiry`](Self::next_expiry), O(levels). It comes from the ends of buckets and
+    /// never from deadlines, so that a re-arm in place does not change it. None if nothing that may wake is pending.
+    #[must_use]
+    pub fn next_wake(&self, shard: usize) -> Option<Tick> {
+        lock(&self.set.bases.get(shard)?.state).next_wake()
+    }
+
+    /// The end of the bucket of the first timer of a shard; deferrable ones do not count.
+    #[must_use]
+    pub fn next_expiry(&self, shard: usize) -> Option<Tick> {
+        lock(&self.set.bases.get(shard)?.state).next_expiry()
+    }
+
+    /// How many timers are pending on a shard, deferrable ones too.
+    #[must_use]
+    pub fn pending(&self, shard: usize) -> Option<usize> {
+        Some(lock(&self.set.bases.get(shard)?.state).len())
+    }
+
+    /// Moves every pending timer of one shard to another, deadlines kept; says how many. For a shard that shall not be advanced
+    /// any more. Idle timers stay, and so do those that are armed there from now on.
+    ///
+    /// # Errors
+    /// [`AdvanceError::Busy`] while a pass over `from` is under way; [`AdvanceError::NoSuchShard`].
+    pub fn drain(&self, from: usize, to: usize) -> Result<usize, AdvanceError> {
+        let (Some(source), Some(target)) = (self.set.bases.get(from), self.set.bases.get(to)) else {
+            return Err(AdvanceError::NoSuchShard);
+        };
+        let number = u32::try_from(to).map_err(|_| AdvanceError::NoSuchShard)?;
+        if from == to {
+            return Ok(0);
+        }
+        let (mut source, mut target) = lock_both(&source.state, &target.state, from < to);
+        if source.expiring {
+            return Err(AdvanceError::Busy);
+        }
+        let mut moved = 0;
+        while source.hand_one_over(&mut target, number) {
+            moved += 1;
+        }
+        Ok(moved)
+    }
+
+    /// What the arming calls have done so far, on all shards.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let mut sum = self.set.stripes.sum();
+        for base in &self.set.bases {
+            sum += lock(&base.state).statistics;
+        }
+        sum
+    }
+
+    /// Verifies every invariant of every shard, one shard after the other, in O(timers). May be called while others use them.
+    ///
+    /// # Errors
+    /// The first violation found: a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.set.bases.iter().enumerate().try_for_each(|(shard, base)| lock(&base.state).check(shard))
+    }
+}
+
+impl<V: Variant> Drop for Shards<V> {
+    fn drop(&mut self) {
+        for base in &self.set.bases {
+            lock(&base.state).closed = true;
+            loop {
+                // Named, so that the lock is released before the timer: its drop may run the caller's code.
+                let timer = lock(&base.state).empty_one();
+                if timer.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl<V: Variant> fmt::Debug for Shards<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shards").field("variant", &V::NAME).field("len", &self.len()).finish_non_exhaustive()
+    }
+}

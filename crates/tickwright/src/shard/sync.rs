@@ -1,0 +1,84 @@
+//! Everything of the shard that threads meet at: atomics, locks, events, cells, the name of a thread. Under `cfg(loom)` these are
+//! loom's, so that the models drive the shipped functions and none of their copies.
+//!
+//! `Arc` stays the standard one: its counting is not ours to verify, and loom's holds no trait objects. So do the counters
+//! of [`statistics`](super::statistics), which no step of the protocol reads.
+
+#[cfg(not(loom))]
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(not(loom))]
+pub(crate) use std::{
+    sync::{Condvar, Mutex, MutexGuard},
+    thread::ThreadId,
+};
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicU32, AtomicU64},
+    },
+    thread::ThreadId,
+};
+
+pub(crate) use core::sync::atomic::Ordering;
+pub(crate) use std::sync::Arc;
+use std::sync::PoisonError;
+
+/// The calling thread.
+pub(crate) fn this_thread() -> ThreadId {
+    #[cfg(not(loom))]
+    use std::thread;
+
+    #[cfg(loom)]
+    use loom::thread;
+
+    thread::current().id()
+}
+
+/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the event, with the lock released meanwhile.
+pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    event.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A cell that tells the model when it is read and written.
+#[derive(Debug)]
+pub(crate) struct Cell<T>(
+    #[cfg(not(loom))] core::cell::UnsafeCell<T>,
+    #[cfg(loom)] loom::cell::UnsafeCell<T>,
+);
+
+impl<T> Cell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        #[cfg(not(loom))]
+        use core::cell::UnsafeCell;
+
+        #[cfg(loom)]
+        use loom::cell::UnsafeCell;
+
+        Self(UnsafeCell::new(value))
+    }
+
+    /// Where to read.
+    #[inline]
+    pub(crate) fn read(&self) -> *const T {
+        #[cfg(not(loom))]
+        return self.0.get();
+        #[cfg(loom)]
+        return self.0.with(|value| value);
+    }
+
+    /// Where to write.
+    #[inline]
+    pub(crate) fn write(&self) -> *mut T {
+        #[cfg(not(loom))]
+        return self.0.get();
+        #[cfg(loom)]
+        return self.0.with_mut(|value| value);
+    }
+}

@@ -1,0 +1,133 @@
+//! What the models share: a scene with two shards, timers that log, and the questions at the end.
+#![allow(dead_code, reason = "no model needs all of it")]
+
+use std::sync::{Arc, Mutex};
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use tickwright::shard::{Firing, LockFree, Shards, SharedTimer, Variant};
+
+/// The shipped protocol over three levels: they start at delays of 0, 63 and 504, and end at 4032.
+pub(crate) type Ours = LockFree<64, 3, 3>;
+
+/// Explores every schedule of `scene`, or those with at most `bound` preemptions, and says how many they were.
+pub(crate) fn explore(bound: Option<usize>, scene: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bound;
+    let count = Arc::new(core::sync::atomic::AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let begun = std::time::Instant::now();
+    builder.check(move || {
+        counted.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+        scene();
+    });
+    println!("{:?} schedules in {:.1} s", count, begun.elapsed().as_secs_f32());
+}
+
+/// Runs each on a thread of its own, the last one here.
+macro_rules! together {
+    ($first:expr, $($more:expr),+) => {{
+        let first = loom::thread::spawn($first);
+        $crate::loom_common::together!(@ $($more),+);
+        first.join().unwrap()
+    }};
+    (@ $last:expr) => { ($last)() };
+    (@ $next:expr, $($more:expr),+) => {{
+        let next = loom::thread::spawn($next);
+        $crate::loom_common::together!(@ $($more),+);
+        next.join().unwrap();
+    }};
+}
+
+pub(crate) use together;
+
+/// One firing: the deadline, the bucket's end, the payload that the callback saw.
+pub(crate) type Entry = (u64, u64, u64);
+
+/// A timer whose callback logs, and the payload that re-armers write.
+pub(crate) struct Logged<V: Variant = Ours> {
+    pub(crate) timer: SharedTimer<V>,
+    pub(crate) payload: Arc<AtomicU64>,
+    log: Arc<Mutex<Vec<Entry>>>,
+}
+
+impl<V: Variant> Clone for Logged<V> {
+    fn clone(&self) -> Self {
+        Self { timer: self.timer.clone(), payload: Arc::clone(&self.payload), log: Arc::clone(&self.log) }
+    }
+}
+
+impl<V: Variant> Logged<V> {
+    pub(crate) fn new(shards: &Shards<V>, shard: usize) -> Self {
+        Self::doing(shards, shard, |_, _| {})
+    }
+
+    /// One that also does something, told how many times it fired before.
+    pub(crate) fn doing(
+        shards: &Shards<V>,
+        shard: usize,
+        act: impl Fn(&Firing<'_, V>, usize) + Send + Sync + 'static,
+    ) -> Self {
+        let payload = Arc::new(AtomicU64::new(0));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
+        let callback = move |firing: &Firing<'_, V>| {
+            // Relaxed: that it is seen is the timer's doing.
+            let entry = (firing.deadline(), firing.expiry(), seen.load(Ordering::Relaxed));
+            let before = {
+                let mut log = written.lock().unwrap();
+                log.push(entry);
+                log.len() - 1
+            };
+            act(firing, before);
+        };
+        let timer = shards.timer(shard, callback).unwrap();
+        Self { timer, payload, log }
+    }
+
+    pub(crate) fn armed(shards: &Shards<V>, shard: usize, deadline: u64) -> Self {
+        let logged = Self::new(shards, shard);
+        logged.timer.add(deadline).unwrap();
+        logged
+    }
+
+    /// Writes the payload, re-arms, and says whether it was pending.
+    pub(crate) fn publish(&self, payload: u64, deadline: u64) -> bool {
+        self.payload.store(payload, Ordering::Relaxed);
+        self.timer.modify(deadline).unwrap()
+    }
+
+    /// What it should be pending for.
+    pub(crate) fn shadow(&self) -> Option<u64> {
+        self.timer.verdict().unwrap_or_else(|complaint| panic!("{complaint}"))
+    }
+
+    pub(crate) fn log(&self) -> Vec<Entry> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+/// Advances as one of several would-be owners: who is refused leaves the work to the other.
+pub(crate) fn advance<V: Variant>(shards: &Shards<V>, shard: usize, now: u64) {
+    let _ = shards.advance(shard, now, usize::MAX);
+}
+
+/// All threads are done: words, wheels and shadows agree; then everything that is pending fires, and nothing else.
+pub(crate) fn settle<V: Variant>(shards: &Shards<V>, timers: &[&Logged<V>]) {
+    assert_eq!(shards.check(), Ok(()));
+    for logged in timers {
+        assert_eq!(logged.timer.deadline(), logged.shadow(), "word and shadow");
+    }
+    let before: Vec<_> = timers.iter().map(|logged| (logged.log().len(), logged.shadow())).collect();
+    for shard in 0..shards.len() {
+        let now = shards.now(shard).unwrap().max(100_000);
+        let _ = shards.advance(shard, now, usize::MAX).unwrap();
+    }
+    for (logged, (fired, pending)) in timers.iter().zip(before) {
+        if pending.is_some() {
+            assert!(logged.log().len() > fired, "LOST: pending, and never fired");
+        } else {
+            assert_eq!(logged.log().len(), fired, "fired without being armed");
+        }
+    }
+    assert_eq!(shards.check(), Ok(()));
+}

@@ -1,0 +1,581 @@
+//! One thread, exact answers: buckets and their edges, clocks, statistics, passes, ends.
+#![cfg(not(loom))]
+
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::catch_unwind;
+use std::sync::{Arc, Mutex};
+
+use tickwright::shard::specimen::{AsPosted, IndexUnderLock};
+use tickwright::shard::{
+    AdvanceError, AlwaysRequeue, ArmError, Callback, Firing, LockFree, Shards, SharedTimer, Statistics,
+    UnderLock, Variant,
+};
+
+const ALL: usize = usize::MAX;
+
+/// Ticks at which a delay enters the next level, and the granules there, as Linux has them; not taken from the code under test.
+const STARTS: [u64; 9] = [0, 63, 504, 4032, 32256, 258_048, 2_064_384, 16_515_072, 132_120_576];
+const CUTOFF: u64 = 1_056_964_608;
+
+fn granule(delay: u64) -> u64 {
+    8u64.pow(STARTS.iter().rposition(|&start| delay >= start).unwrap() as u32)
+}
+
+/// Where a bucket of `granule` ends that holds `deadline`.
+fn end(deadline: u64, granule: u64) -> u64 {
+    (deadline / granule + 1).saturating_mul(granule)
+}
+
+type Log = Arc<Mutex<Vec<(u64, u64)>>>;
+
+/// A timer that logs deadline and expiry.
+fn logging<V: Variant>(shards: &Shards<V>, log: &Log) -> SharedTimer<V> {
+    let log = log.clone();
+    let fire = move |firing: &Firing<'_, V>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
+    shards.timer(0, fire).unwrap()
+}
+
+fn fired(log: &Log) -> Vec<(u64, u64)> {
+    core::mem::take(&mut *log.lock().unwrap())
+}
+
+fn statistics(counts: [u64; 5], locks: u64) -> Statistics {
+    let mut statistics = Statistics::default();
+    let [matched, requeued, started, refused, no_op] = counts;
+    (statistics.matched, statistics.requeued, statistics.started) = (matched, requeued, started);
+    (statistics.refused, statistics.no_op, statistics.locks) = (refused, no_op, locks);
+    statistics
+}
+
+/// Clocks on and around all powers of two.
+fn clocks() -> impl Iterator<Item = u64> {
+    (0..40).flat_map(|k| [0, 1, 7].map(|d| (1u64 << k).saturating_sub(d)))
+}
+
+#[test]
+fn every_level_boundary_from_every_clock() {
+    for clock in clocks() {
+        for start in STARTS.into_iter().chain([CUTOFF]) {
+            for delay in [start.saturating_sub(1), start, start + 1] {
+                let shards: Shards = Shards::starting_at(1, clock);
+                let log = Log::default();
+                let timer = logging(&shards, &log);
+                let deadline = clock + delay;
+                timer.add(deadline).unwrap();
+                let expected = match delay {
+                    0 => clock,
+                    // Filed at the last level when its bucket there comes into reach.
+                    _ if delay >= CUTOFF => end(deadline, granule(CUTOFF - 1)),
+                    _ => end(deadline, granule(delay)),
+                };
+                assert_eq!(shards.next_expiry(0), Some(expected), "{clock} + {delay}");
+                if expected > clock {
+                    let _ = shards.advance(0, expected - 1, ALL).unwrap();
+                    assert_eq!(fired(&log), [], "{clock} + {delay}: early");
+                }
+                assert_eq!(shards.check(), Ok(()));
+                let _ = shards.advance(0, expected, ALL).unwrap();
+                assert_eq!(fired(&log), [(deadline, expected)], "{clock} + {delay}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_granule_edge_of_a_re_arm() {
+    for clock in clocks() {
+        for (level, start) in (0..).zip(STARTS).skip(1) {
+            let shards: Shards = Shards::starting_at(1, clock);
+            let log = Log::default();
+            let timer = logging(&shards, &log);
+            let width = 8u64.pow(level);
+            // In the middle of a granule that begins well inside the level.
+            let first = (clock + start + width) / width * width;
+            timer.add(first + width / 2).unwrap();
+            for deadline in [first, first + width - 1] {
+                let before = shards.statistics();
+                assert_eq!(timer.modify(deadline), Ok(true));
+                let after = shards.statistics();
+                assert_eq!((after.matched - before.matched, after.locks), (1, before.locks), "no lock");
+                assert_eq!(timer.deadline(), Some(deadline));
+                assert_eq!(shards.next_expiry(0), Some(first + width));
+            }
+            for deadline in [first + width, first - 1] {
+                let before = shards.statistics();
+                assert_eq!(timer.modify(deadline), Ok(true));
+                let after = shards.statistics();
+                assert_eq!((after.requeued - before.requeued, after.locks), (1, before.locks + 1));
+                timer.modify(first).unwrap();
+            }
+            // The same place in the wheel, one rotation on: another bucket.
+            timer.modify(first + 64 * width).unwrap();
+            let _ = shards.advance(0, first + width, ALL).unwrap();
+            assert_eq!(fired(&log), [], "a rotation early");
+            assert_eq!(shards.check(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_timer_that_would_get_a_finer_level_is_requeued() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    // Level 3, granules of 512: its bucket ends at 4608.
+    timer.add(4100).unwrap();
+    let _ = shards.advance(0, 4099, ALL).unwrap();
+    assert_eq!(timer.modify(4101), Ok(true));
+    assert_eq!(shards.statistics(), statistics([0, 1, 1, 0, 0], 2));
+    let _ = shards.advance(0, 4102, ALL).unwrap();
+    assert_eq!(fired(&log), [(4101, 4102)], "within a tick, not 507 later");
+    // The deadline that it has is no reason: nothing was asked for.
+    timer.add(9000).unwrap();
+    let _ = shards.advance(0, 8999, ALL).unwrap();
+    let before = shards.statistics();
+    assert_eq!(timer.modify(9000), Ok(true));
+    assert_eq!(shards.statistics().matched, before.matched + 1);
+}
+
+#[test]
+fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    let (mut clock, mut random) = (0, 88_172_645_463_325_252_u64);
+    for _ in 0..20_000 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let delay = 1 + (random >> 20) % (1 << (random % 24));
+        // The deadline that it has changes nothing: lateness then counts from the re-arm before.
+        let same = timer.deadline() == Some(clock + delay);
+        timer.modify(clock + delay).unwrap();
+        let expiry = shards.next_expiry(0).unwrap();
+        let late = expiry - (clock + delay);
+        assert!(same || late <= granule(delay), "delay {delay}: {late} late");
+        clock += (random >> 50) % 64;
+        let _ = shards.advance(0, clock, ALL).unwrap();
+    }
+    assert!(shards.statistics().matched > 0);
+}
+
+#[test]
+fn deadlines_that_the_word_does_not_hold() {
+    let limit = (1u64 << 58) - 1;
+    for clock in [0, limit - 1000, limit - 1, limit, u64::MAX - 1000, u64::MAX] {
+        for deadline in [limit - 1, limit, limit + 1, 2 * limit, u64::MAX - 1, u64::MAX] {
+            let shards: Shards = Shards::starting_at(1, clock);
+            let log = Log::default();
+            let timer = logging(&shards, &log);
+            // Of a deadline that neither the word holds nor the wheel, having passed, it is known that it has passed.
+            let known = |deadline: u64| if deadline < limit { deadline } else { deadline.max(clock) };
+            timer.add(deadline).unwrap();
+            assert_eq!(timer.deadline(), Some(known(deadline)));
+            // 2^58 later means the same bits.
+            for other in [deadline, deadline.wrapping_add(1 << 58), deadline ^ 1, deadline] {
+                assert_eq!(timer.modify(other), Ok(true));
+                assert_eq!(timer.deadline(), Some(known(other)));
+                assert_eq!(shards.check(), Ok(()));
+            }
+            if clock < deadline && deadline < u64::MAX {
+                let _ = shards.advance(0, deadline - 1, ALL).unwrap();
+                assert_eq!(fired(&log), [], "{deadline} from {clock}: early");
+            }
+            assert!(shards.advance(0, u64::MAX, ALL).unwrap().complete);
+            let fired = fired(&log);
+            assert_eq!((fired.len(), fired[0].0), (1, known(deadline)), "from {clock}");
+        }
+    }
+}
+
+#[test]
+fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
+    let shards: Shards<LockFree<64, 3, 3>> = Shards::new(1);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    timer.add(10_000).unwrap();
+    for clock in (0..10_000).step_by(97) {
+        let _ = shards.advance(0, clock, ALL).unwrap();
+        assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
+        // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a level.
+        assert_eq!(timer.modify(10_000), Ok(true));
+    }
+    let _ = shards.advance(0, 10_100, ALL).unwrap();
+    assert_eq!(fired(&log).len(), 1);
+}
+
+#[test]
+fn reduce_only_makes_earlier() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    assert_eq!(timer.reduce(500), Ok(false), "an idle timer is started");
+    assert_eq!(timer.reduce(501), Ok(true));
+    assert_eq!(timer.reduce(u64::MAX), Ok(true));
+    assert_eq!(timer.deadline(), Some(500));
+    assert_eq!(timer.reduce(499), Ok(true));
+    assert_eq!(timer.deadline(), Some(499));
+    assert_eq!(shards.statistics(), statistics([1, 0, 1, 0, 2], 1));
+    assert_eq!(timer.reduce(5), Ok(true));
+    assert_eq!(shards.statistics(), statistics([1, 1, 1, 0, 2], 2));
+    // Beyond the last level, where the word does not say the deadline.
+    timer.modify(u64::MAX - 1).unwrap();
+    assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(true), Some(u64::MAX - 1)));
+    assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(true), Some(1 << 60)));
+    assert_eq!((timer.reduce(7), timer.deadline()), (Ok(true), Some(7)));
+    // Due and not yet taken: it keeps its turn.
+    let _ = shards.advance(0, 50, 0).unwrap();
+    assert_eq!((timer.reduce(3), timer.deadline()), (Ok(true), Some(3)));
+    assert_eq!(shards.check(), Ok(()));
+    let _ = shards.advance(0, 50, ALL).unwrap();
+    assert_eq!(fired(&log), [(3, 8)]);
+}
+
+/// What the same eight calls count in each variant.
+fn counted<V: Variant>() -> Statistics {
+    let shards: Shards<V> = Shards::new(1);
+    let timer = shards.timer(0, |_: &Firing<'_, V>| {}).unwrap();
+    timer.modify_pending(70).unwrap();
+    timer.modify(70).unwrap();
+    timer.modify(70).unwrap();
+    timer.modify(71).unwrap();
+    timer.modify(300).unwrap();
+    timer.add(300).unwrap_err();
+    timer.modify_pending(301).unwrap();
+    timer.shutdown();
+    timer.modify(400).unwrap_err();
+    assert_eq!(shards.statistics().calls(), 8);
+    shards.statistics()
+}
+
+#[test]
+fn statistics_tell_the_variants_apart() {
+    assert_eq!(counted::<AlwaysRequeue>(), statistics([1, 3, 1, 2, 1], 7));
+    assert_eq!(counted::<UnderLock>(), statistics([3, 1, 1, 2, 1], 7));
+    assert_eq!(counted::<LockFree>(), statistics([3, 1, 1, 2, 1], 5));
+    assert_eq!(counted::<AsPosted>(), statistics([3, 1, 1, 2, 1], 5));
+    assert_eq!(counted::<IndexUnderLock>(), statistics([3, 1, 1, 2, 1], 7));
+}
+
+#[test]
+fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_pass() {
+    for again in [0, 50, 100] {
+        let shards: Shards = Shards::starting_at(1, 100);
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = count.clone();
+        let timer = shards.timer(0, move |firing: &Firing<'_>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            firing.timer().modify(again).unwrap();
+        });
+        timer.unwrap().add(3).unwrap();
+        for pass in 0..5 {
+            // A budget, so that a pass without an end is a failure and no wait.
+            let passed = shards.advance(0, 100 + pass, 10).unwrap();
+            assert!(passed.complete);
+            assert_eq!((passed.delivered, count.load(Ordering::Relaxed) as u64), (1, pass + 1));
+            assert_eq!(shards.next_wake(0), Some(100 + pass + 1));
+        }
+    }
+    // The end of time has no next tick. The pass ends all the same.
+    let shards: Shards = Shards::new(1);
+    let timer = shards.timer(0, |firing: &Firing<'_>| {
+        firing.timer().modify(u64::MAX).unwrap();
+    });
+    timer.unwrap().add(u64::MAX).unwrap();
+    assert_eq!(shards.advance(0, u64::MAX, 1_000).unwrap().delivered, 1);
+}
+
+#[test]
+fn a_budget_leaves_the_rest_due() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let timers: Vec<_> = (0..5).map(|_| logging(&shards, &log)).collect();
+    for (at, timer) in (10..).zip(&timers) {
+        timer.add(at).unwrap();
+    }
+    let pass = shards.advance(0, 100, 2).unwrap();
+    assert_eq!((pass.delivered, pass.complete), (2, false));
+    assert!(shards.next_wake(0).unwrap() <= 100, "not in the future");
+    assert!(timers[2].cancel());
+    assert_eq!(timers[3].modify(500), Ok(true));
+    let pass = shards.advance(0, 0, ALL).unwrap();
+    assert_eq!((pass.delivered, pass.complete), (1, true), "now does not go back");
+    assert_eq!(fired(&log), [(10, 11), (11, 12), (14, 15)]);
+    assert_eq!(shards.now(0), Some(100));
+}
+
+#[test]
+fn deferrable_timers_wake_nobody() {
+    let shards: Shards = Shards::new(1);
+    let lazy = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
+    lazy.add(10).unwrap();
+    assert!(lazy.is_deferrable());
+    assert_eq!((shards.next_wake(0), shards.next_expiry(0), shards.pending(0)), (None, None, Some(1)));
+    let eager = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    eager.add(200).unwrap();
+    assert_eq!(shards.next_wake(0), Some(208));
+    assert_eq!(lazy.modify(11), Ok(true));
+    assert_eq!(shards.advance(0, 208, ALL).unwrap().delivered, 2, "it leaves when the shard is advanced");
+    lazy.add(1_000).unwrap();
+    assert!(lazy.cancel());
+}
+
+#[test]
+fn shards_have_clocks_of_their_own_and_timers_move_between_them() {
+    let shards: Shards = Shards::new(3);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    let _ = shards.advance(2, 1_000, ALL).unwrap();
+    assert_eq!((shards.now(0), shards.now(2)), (Some(0), Some(1_000)));
+    timer.add_on(2, 1_100).unwrap();
+    assert_eq!((timer.shard(), shards.pending(0), shards.pending(2)), (2, Some(0), Some(1)));
+    assert_eq!(timer.modify(1_099), Ok(true), "a match leaves it where it is");
+    assert_eq!(timer.shard(), 2);
+    assert_eq!(timer.modify_on(1, 1_098), Ok(true));
+    assert_eq!((timer.shard(), timer.deadline(), shards.check()), (1, Some(1_098), Ok(())));
+    assert_eq!(shards.drain(1, 0), Ok(1));
+    assert_eq!((timer.shard(), timer.deadline(), shards.check()), (0, Some(1_098), Ok(())));
+    assert_eq!(shards.drain(0, 0), Ok(0));
+    let _ = shards.advance(0, 2_000, ALL).unwrap();
+    assert_eq!(fired(&log).len(), 1);
+
+    assert_eq!(timer.add_on(3, 1), Err(ArmError::NoSuchShard));
+    assert_eq!(timer.modify_on(usize::MAX, 1), Err(ArmError::NoSuchShard));
+    assert!(shards.timer(3, |_: &Firing<'_>| {}).is_err());
+    assert_eq!(shards.advance(3, 0, ALL), Err(AdvanceError::NoSuchShard));
+    assert_eq!(shards.drain(0, 3), Err(AdvanceError::NoSuchShard));
+    assert_eq!((shards.now(3), shards.next_wake(3), shards.pending(3)), (None, None, None));
+    assert_eq!(Shards::<LockFree>::new(0).len(), 1);
+}
+
+#[test]
+fn drain_keeps_what_is_due_far_and_lazy() {
+    let shards: Shards = Shards::new(2);
+    let log = Log::default();
+    let deadlines = [5, 70, 500, 1 << 40, u64::MAX];
+    let timers: Vec<_> = deadlines.iter().map(|_| logging(&shards, &log)).collect();
+    for (timer, deadline) in timers.iter().zip(deadlines) {
+        timer.add(deadline).unwrap();
+    }
+    let lazy = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
+    lazy.add(70).unwrap();
+    let _ = shards.advance(0, 60, 0).unwrap();
+    assert_eq!(shards.drain(0, 1), Ok(6));
+    assert_eq!((shards.pending(0), shards.pending(1), shards.check()), (Some(0), Some(6), Ok(())));
+    for (timer, deadline) in timers.iter().zip(deadlines) {
+        assert_eq!((timer.shard(), timer.deadline()), (1, Some(deadline)));
+    }
+    assert_eq!(shards.advance(1, u64::MAX, ALL).unwrap().delivered, 6);
+    let order: Vec<_> = fired(&log).into_iter().map(|(deadline, _)| deadline).collect();
+    assert_eq!(order, deadlines);
+}
+
+#[test]
+fn a_pass_is_alone_on_its_shard() {
+    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let inner = Arc::downgrade(&shards);
+    let timer = shards.timer(0, move |_: &Firing<'_>| {
+        let shards = inner.upgrade().unwrap();
+        assert_eq!(shards.advance(0, 1_000, ALL), Err(AdvanceError::Busy));
+        assert_eq!(shards.drain(0, 1), Err(AdvanceError::Busy));
+        assert_eq!(shards.now(0), Some(20), "refused, so the clock has not moved");
+        assert_eq!(shards.advance(1, 1_000, ALL).unwrap().delivered, 0);
+        let _ = shards.statistics();
+        assert_eq!(shards.check(), Ok(()));
+    });
+    timer.unwrap().add(10).unwrap();
+    assert_eq!(shards.advance(0, 20, ALL).unwrap().delivered, 1);
+}
+
+/// Counts how many payloads are left.
+struct Payload(Arc<AtomicUsize>);
+
+impl Payload {
+    fn new(alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(alive.clone())
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<V: Variant> Callback<V> for Payload {
+    fn fire(&self, _: &Firing<'_, V>) {
+        assert!(self.0.load(Ordering::Relaxed) > 0, "fired after its drop");
+    }
+}
+
+#[test]
+fn a_timer_without_handles_still_fires_and_is_then_dropped() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let shards: Shards = Shards::new(1);
+    let timer = shards.timer(0, Payload::new(&alive)).unwrap();
+    timer.add(10).unwrap();
+    let again = timer.clone();
+    assert!(again == timer && again.belongs_to(&shards));
+    drop((timer, again));
+    assert_eq!(alive.load(Ordering::Relaxed), 1, "the shard holds it");
+    assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 1);
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+    // One that is not pending goes with its last handle.
+    drop(shards.timer(0, Payload::new(&alive)).unwrap());
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn dropped_shards_let_go_of_every_timer_once() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let shards: Shards = Shards::new(2);
+    let mut kept = Vec::new();
+    for number in 0..100u64 {
+        let timer = shards.timer(number as usize % 2, Payload::new(&alive)).unwrap();
+        timer.add(1 << (number % 64)).unwrap();
+        if number % 10 == 0 {
+            kept.push(timer);
+        }
+    }
+    let _ = shards.advance(0, 1_000, 3).unwrap();
+    drop(shards);
+    assert_eq!(alive.load(Ordering::Relaxed), kept.len());
+    for timer in &kept {
+        assert!(!timer.is_pending() && !timer.cancel());
+        assert_eq!(timer.modify(5), Err(ArmError::ShardsGone));
+        assert_eq!(timer.add_on(1, 5), Err(ArmError::ShardsGone));
+        assert_eq!(timer.cancel_sync(), Ok(false));
+    }
+    drop(kept);
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_timer_that_drops_its_own_last_handle() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let payload = Payload::new(&alive);
+    let own: Arc<Mutex<Option<SharedTimer>>> = Arc::default();
+    let held = own.clone();
+    let shards: Shards = Shards::new(1);
+    let timer = shards.timer(0, move |_: &Firing<'_>| {
+        let _ = &payload;
+        drop(held.lock().unwrap().take());
+    });
+    let timer = timer.unwrap();
+    timer.add(10).unwrap();
+    *own.lock().unwrap() = Some(timer);
+    let log = Log::default();
+    let next = logging(&shards, &log);
+    next.add(10).unwrap();
+    assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 2);
+    assert_eq!((alive.load(Ordering::Relaxed), fired(&log).len()), (0, 1));
+}
+
+#[test]
+fn a_panic_in_a_callback_leaves_a_whole_shard() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let rash = shards.timer(0, |firing: &Firing<'_>| {
+        if firing.deadline() == 11 {
+            firing.timer().modify(1_000).unwrap();
+        }
+        panic!("as planned");
+    });
+    let (rash, after) = (rash.unwrap(), logging(&shards, &log));
+    for deadline in [10, 11] {
+        let _ = rash.modify(deadline).unwrap();
+        after.modify(12).unwrap();
+        let passed = catch_unwind(AssertUnwindSafe(|| shards.advance(0, 50, ALL)));
+        assert!(passed.is_err(), "it passes through");
+        assert_eq!(shards.check(), Ok(()));
+        assert!(!rash.is_running());
+        // Re-armed before the panic, it stays so.
+        assert_eq!(rash.is_pending(), deadline == 11);
+        assert_eq!(rash.cancel_sync(), Ok(deadline == 11));
+        assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 1, "the rest of the pass");
+        assert_eq!(fired(&log).len(), 1);
+    }
+}
+
+#[test]
+fn a_payload_whose_drop_panics_loses_no_other_timer() {
+    struct Rash;
+
+    impl Callback for Rash {
+        fn fire(&self, _: &Firing<'_>) {}
+    }
+
+    impl Drop for Rash {
+        fn drop(&mut self) {
+            panic!("as planned");
+        }
+    }
+
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    shards.timer(0, Rash).unwrap().add(10).unwrap();
+    let next = logging(&shards, &log);
+    next.add(11).unwrap();
+    let third = logging(&shards, &log);
+    third.add(12).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| shards.advance(0, 50, ALL))).is_err());
+    assert_eq!(shards.check(), Ok(()));
+    let _ = shards.advance(0, 50, ALL).unwrap();
+    assert_eq!(fired(&log), [(11, 12), (12, 13)]);
+}
+
+#[test]
+fn a_callback_may_do_anything_with_its_timer() {
+    let shards: Shards = Shards::new(1);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let timer = shards.timer(0, move |firing: &Firing<'_>| {
+        let timer = firing.timer();
+        assert!(!timer.is_pending() && timer.is_running() && firing.shard() == 0);
+        match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => timer.add(firing.expiry() + 100).unwrap(),
+            1 => {
+                timer.add(firing.now() + 1).unwrap();
+                assert!(timer.cancel());
+                assert_eq!(timer.modify(firing.now() + 100), Ok(false));
+            }
+            _ => {
+                timer.add(firing.now() + 1).unwrap();
+                assert!(timer.shutdown());
+                assert_eq!(timer.add(firing.now() + 1), Err(ArmError::ShutDown));
+            }
+        }
+    });
+    let timer = timer.unwrap();
+    timer.add(10).unwrap();
+    for now in [11, 120, 300, 1_000_000] {
+        let _ = shards.advance(0, now, ALL).unwrap();
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 3);
+    assert!(timer.is_shut_down());
+}
+
+#[test]
+fn idle_time_is_free() {
+    let shards: Shards = Shards::new(1);
+    let log = Log::default();
+    let timer = logging(&shards, &log);
+    timer.add(1 << 50).unwrap();
+    let mut now = 0;
+    while now < 1 << 51 {
+        now = shards.next_wake(0).unwrap_or(1 << 51);
+        let _ = shards.advance(0, now, ALL).unwrap();
+    }
+    assert_eq!(fired(&log)[0].0, 1 << 50);
+}
+
+#[test]
+fn handles_and_shards_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<Shards>();
+    crosses::<SharedTimer>();
+    crosses::<Shards<UnderLock>>();
+    crosses::<SharedTimer<AsPosted>>();
+}

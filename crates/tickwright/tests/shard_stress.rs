@@ -1,0 +1,254 @@
+//! Many threads, many timers, real atomics. The books must balance, whatever the schedule was: what was started has fired, was
+//! cancelled, or is still pending.
+#![cfg(not(loom))]
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use tickwright::shard::{
+    AdvanceError, AlwaysRequeue, ArmError, Firing, LockFree, Shards, SharedTimer, UnderLock, Variant,
+};
+
+const SHARDS: usize = 2;
+/// Shard 0 has two.
+const OWNERS: usize = 3;
+const TIMERS: usize = 24;
+const WORKERS: u64 = 3;
+const OPERATIONS: u64 = if cfg!(miri) { 200 } else { 60_000 };
+/// Passes over all shards before the workers stop, however few processors there are.
+const PASSES: u64 = OPERATIONS / 10;
+
+/// A small generator: the schedule is what is random here.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+}
+
+/// What is known of a timer.
+#[derive(Default)]
+struct Book {
+    started: AtomicU64,
+    fired: AtomicU64,
+    withdrawn: AtomicU64,
+    running: AtomicBool,
+}
+
+struct Books<V: Variant> {
+    shards: Shards<V>,
+    timers: Vec<(SharedTimer<V>, Arc<Book>)>,
+    calls: AtomicU64,
+    started: AtomicU64,
+    pending: AtomicU64,
+}
+
+fn open<V: Variant>() -> Books<V> {
+    let shards: Shards<V> = Shards::new(SHARDS);
+    let timers = (0..TIMERS).map(|number| {
+        let book = Arc::new(Book::default());
+        let noted = book.clone();
+        let fire = move |firing: &Firing<'_, V>| {
+            assert!(!noted.running.swap(true, Ordering::AcqRel), "two callbacks of one timer at once");
+            assert!(firing.deadline() <= firing.now(), "early");
+            assert!(firing.expiry() <= firing.now());
+            noted.fired.fetch_add(1, Ordering::Relaxed);
+            noted.running.store(false, Ordering::Release);
+        };
+        let timer = if number % 5 == 4 {
+            shards.deferrable_timer(number % SHARDS, fire)
+        } else {
+            shards.timer(number % SHARDS, fire)
+        };
+        (timer.unwrap(), book)
+    });
+    let timers = timers.collect();
+    Books { shards, timers, calls: AtomicU64::new(0), started: AtomicU64::new(0), pending: AtomicU64::new(0) }
+}
+
+impl<V: Variant> Books<V> {
+    /// Delays of all levels, the short ones more often, and some beyond.
+    fn delay(random: &mut Random) -> u64 {
+        let bits = random.below(34);
+        random.below(2 << bits)
+    }
+
+    fn step(&self, random: &mut Random) {
+        let (timer, book) = &self.timers[random.below(TIMERS as u64) as usize];
+        let now = self.shards.now(timer.shard()).unwrap();
+        let deadline = match random.below(4) {
+            // Near where it stands: the re-arms that may stay.
+            0 | 1 => timer.deadline().unwrap_or(now).saturating_add(random.below(9)).saturating_sub(4),
+            2 => now + Self::delay(random),
+            _ => now.saturating_sub(random.below(3)),
+        };
+        let armed = match random.below(12) {
+            0 => timer.add(deadline).map(|()| Some(false)),
+            1 => timer.add_on(random.below(2) as usize, deadline).map(|()| Some(false)),
+            2 => timer.modify_on(random.below(2) as usize, deadline).map(Some),
+            3 => timer.reduce(deadline).map(Some),
+            4 => timer.modify_pending(deadline).map(|pending| pending.then_some(true)),
+            5 => {
+                book.withdrawn.fetch_add(u64::from(timer.cancel()), Ordering::Relaxed);
+                return;
+            }
+            6 => {
+                let pending = timer.cancel_sync().unwrap();
+                book.withdrawn.fetch_add(u64::from(pending), Ordering::Relaxed);
+                return;
+            }
+            7 if random.below(50) == 0 => {
+                let _ = self.shards.drain(0, 1);
+                return;
+            }
+            _ => timer.modify(deadline).map(Some),
+        };
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        match armed {
+            Ok(Some(false)) => {
+                book.started.fetch_add(1, Ordering::Relaxed);
+                self.started.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Some(true)) => {
+                self.pending.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(None) | Err(ArmError::AlreadyPending) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn run(&self) {
+        let begin = &Barrier::new(WORKERS as usize + OWNERS);
+        let (done, passes) = (&AtomicU64::new(0), &AtomicU64::new(0));
+        thread::scope(|scope| {
+            for worker in 0..WORKERS {
+                scope.spawn(move || {
+                    let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ worker);
+                    begin.wait();
+                    let mut steps = 0;
+                    while steps < OPERATIONS || passes.load(Ordering::Relaxed) < PASSES {
+                        self.step(&mut random);
+                        steps += 1;
+                        // Few processors: else a thread would have thousands of steps to itself.
+                        if random.below(8) == 0 {
+                            thread::yield_now();
+                        }
+                    }
+                    done.fetch_add(1, Ordering::Release);
+                });
+            }
+            for owner in 0..OWNERS {
+                scope.spawn(move || {
+                    let shard = owner % SHARDS;
+                    let mut random = Random(0xD1B5_4A32_D192_ED03 ^ owner as u64);
+                    begin.wait();
+                    while done.load(Ordering::Acquire) < WORKERS {
+                        // Some passes find nothing new, some a second, some a month.
+                        let stride = 1 << [0, 3, 6, 12, 22][random.below(5) as usize];
+                        let now = self.shards.now(shard).unwrap() + random.below(stride);
+                        let budget = if random.below(4) == 0 { 1 } else { usize::MAX };
+                        let pass = self.shards.advance(shard, now, budget);
+                        assert!(matches!(pass, Ok(_) | Err(AdvanceError::Busy)));
+                        passes.fetch_add(1, Ordering::Relaxed);
+                        thread::yield_now();
+                        if random.below(64) == 0 {
+                            assert_eq!(self.shards.check(), Ok(()));
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    fn balance(&self) {
+        assert_eq!(self.shards.check(), Ok(()));
+        let mut pending = 0;
+        for (timer, book) in &self.timers {
+            let gone = book.fired.load(Ordering::Relaxed) + book.withdrawn.load(Ordering::Relaxed);
+            let here = u64::from(timer.is_pending());
+            pending += here as usize;
+            assert_eq!(book.started.load(Ordering::Relaxed), gone + here, "lost or doubled: {timer:?}");
+        }
+        let counted: usize = (0..SHARDS).map(|shard| self.shards.pending(shard).unwrap()).sum();
+        assert_eq!(counted, pending);
+
+        let statistics = self.shards.statistics();
+        assert_eq!(statistics.calls(), self.calls.load(Ordering::Relaxed), "{statistics:?}");
+        assert_eq!(statistics.started, self.started.load(Ordering::Relaxed), "{statistics:?}");
+        assert!(statistics.matched + statistics.requeued <= self.pending.load(Ordering::Relaxed));
+        assert_eq!(statistics.recalculated, 0);
+
+        let fired: u64 = self.timers.iter().map(|(_, book)| book.fired.load(Ordering::Relaxed)).sum();
+        assert!(fired > PASSES / 10, "{fired}: the owners did not get far");
+
+        // Everything that is left fires, once.
+        for shard in 0..SHARDS {
+            assert!(self.shards.advance(shard, u64::MAX, usize::MAX).unwrap().complete);
+            assert_eq!((self.shards.pending(shard), self.shards.next_wake(shard)), (Some(0), None));
+        }
+        for (_, book) in &self.timers {
+            let gone = book.fired.load(Ordering::Relaxed) + book.withdrawn.load(Ordering::Relaxed);
+            assert_eq!(book.started.load(Ordering::Relaxed), gone);
+        }
+    }
+}
+
+fn the_books_balance<V: Variant>() -> Books<V> {
+    let books = open::<V>();
+    books.run();
+    books.balance();
+    books
+}
+
+/// More threads than there are stripes to count in, and ended threads whose stripes others take over.
+#[test]
+fn matches_are_counted_exactly() {
+    let shards: Shards = Shards::new(1);
+    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    timer.add(1_000_000).unwrap();
+    let (rounds, threads, each) = (3, 100, if cfg!(miri) { 10 } else { 10_000 });
+    for _ in 0..rounds {
+        let begin = Barrier::new(threads);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    begin.wait();
+                    for _ in 0..each {
+                        assert_eq!(timer.modify(1_000_000), Ok(true));
+                    }
+                });
+            }
+        });
+    }
+    let statistics = shards.statistics();
+    let slow = statistics.requeued;
+    assert_eq!(statistics.matched + slow, rounds * threads as u64 * each);
+    assert_eq!((statistics.started, statistics.lost_races), (1, slow));
+    assert_eq!(statistics.locks, 1 + slow);
+}
+
+#[test]
+fn lock_free() {
+    let books = the_books_balance::<LockFree>();
+    assert!(books.shards.statistics().matched > 0, "the path under test was walked");
+}
+
+#[test]
+fn lock_free_with_few_levels() {
+    the_books_balance::<LockFree<64, 3, 2>>();
+}
+
+#[test]
+fn under_lock() {
+    the_books_balance::<UnderLock>();
+}
+
+#[test]
+fn always_requeue() {
+    the_books_balance::<AlwaysRequeue>();
+}

@@ -1,0 +1,233 @@
+//! Every operation in every state of a timer, in all three variants that may be used: what it answers and what it leaves.
+#![cfg(not(loom))]
+
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tickwright::shard::{
+    AlwaysRequeue, ArmError, Cancelled, Firing, LockFree, Shards, SharedTimer, UnderLock, Variant,
+    WouldDeadlock,
+};
+
+/// Columns are states, as the one thread sees them that calls:
+///
+/// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left behind by a budget;
+/// - `own`: called from its callback; `own-armed`: that has armed it anew for 500; `other`: from another thread meanwhile;
+/// - `dead`; `gone`: its shards were dropped.
+///
+/// Cells are the answer and what the timer is then. Answers: `ok`, `yes` and `no` (it was or was not pending), `removed`, `not`,
+/// `running`, or the error: `pending!`, `shut!`, `gone!`, `deadlock!`. Then: `-` idle, `P` pending, `D` dead.
+const TABLE: &str = "
+               idle     pending    parked     due        own         own-armed   other     dead    gone
+add            ok/P     pending!/P pending!/P pending!/P ok/P        pending!/P  ok/P      shut!/D gone!/-
+add_on         ok/P     pending!/P pending!/P pending!/P ok/P        pending!/P  ok/P      shut!/D gone!/-
+modify         no/P     yes/P      yes/P      yes/P      no/P        yes/P       no/P      shut!/D gone!/-
+modify_on      no/P     yes/P      yes/P      yes/P      no/P        yes/P       no/P      shut!/D gone!/-
+modify_pending no/-     yes/P      yes/P      yes/P      no/-        yes/P       no/-      shut!/D gone!/-
+reduce_earlier no/P     yes/P      yes/P      yes/P      no/P        yes/P       no/P      shut!/D gone!/-
+reduce_later   no/P     yes/P      yes/P      yes/P      no/P        yes/P       no/P      shut!/D gone!/-
+cancel         no/-     yes/-      yes/-      yes/-      no/-        yes/-       no/-      no/D    no/-
+try_cancel     not/-    removed/-  removed/-  removed/-  running/-   running/P   running/- not/D   not/-
+cancel_sync    no/-     yes/-      yes/-      yes/-      deadlock!/- deadlock!/P no/-      no/D    no/-
+shutdown       no/D     yes/D      yes/D      yes/D      no/D        yes/D       no/D      no/D    no/D
+shutdown_sync  no/D     yes/D      yes/D      yes/D      deadlock!/- deadlock!/P no/D      no/D    no/D
+";
+
+/// What an answer is called in the table.
+trait Word {
+    fn word(self) -> &'static str;
+}
+
+impl Word for bool {
+    fn word(self) -> &'static str {
+        if self { "yes" } else { "no" }
+    }
+}
+
+impl Word for () {
+    fn word(self) -> &'static str {
+        "ok"
+    }
+}
+
+impl Word for Cancelled {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::NotPending => "not",
+            Self::Running => "running",
+        }
+    }
+}
+
+impl<T: Word> Word for Result<T, ArmError> {
+    fn word(self) -> &'static str {
+        match self {
+            Ok(answer) => answer.word(),
+            Err(ArmError::AlreadyPending) => "pending!",
+            Err(ArmError::ShutDown) => "shut!",
+            Err(ArmError::ShardsGone) => "gone!",
+            Err(_) => "error",
+        }
+    }
+}
+
+impl<T: Word> Word for Result<T, WouldDeadlock> {
+    fn word(self) -> &'static str {
+        self.map_or("deadlock!", Word::word)
+    }
+}
+
+fn call<V: Variant>(timer: &SharedTimer<V>, operation: &str) -> &'static str {
+    match operation {
+        "add" => timer.add(300).word(),
+        "add_on" => timer.add_on(1, 300).word(),
+        "modify" => timer.modify(300).word(),
+        "modify_on" => timer.modify_on(1, 300).word(),
+        "modify_pending" => timer.modify_pending(300).word(),
+        "reduce_earlier" => timer.reduce(50).word(),
+        "reduce_later" => timer.reduce(u64::MAX).word(),
+        "cancel" => timer.cancel().word(),
+        "try_cancel" => timer.try_cancel().word(),
+        "cancel_sync" => timer.cancel_sync().word(),
+        "shutdown" => timer.shutdown().word(),
+        "shutdown_sync" => timer.shutdown_sync().word(),
+        unknown => panic!("the table has an operation {unknown}"),
+    }
+}
+
+fn left<V: Variant>(timer: &SharedTimer<V>) -> &'static str {
+    match (timer.is_pending(), timer.is_shut_down()) {
+        (false, false) => "-",
+        (true, false) => "P",
+        (false, true) => "D",
+        (true, true) => "both",
+    }
+}
+
+type Answer = Arc<Mutex<String>>;
+
+fn noted_in(answer: &Answer) -> String {
+    answer.lock().unwrap().clone()
+}
+
+/// A timer in the state, and the answer when called there, with what it is at once afterwards.
+fn cell<V: Variant>(state: &str, operation: &'static str) -> String {
+    let shards: Shards<V> = Shards::starting_at(2, 100);
+    let answer = Answer::default();
+    let noted = answer.clone();
+    let own = match state {
+        "own" => Some(false),
+        "own-armed" => Some(true),
+        _ => None,
+    };
+    // For `other`: the callback says that it runs, and waits to be let go.
+    let (runs, running) = channel::<()>();
+    let (go, going) = channel::<()>();
+    let going: Mutex<Option<Receiver<()>>> = Mutex::new((state == "other").then_some(going));
+    let timer = shards
+        .timer(0, move |firing: &Firing<'_, V>| {
+            if let Some(armed) = own {
+                if armed {
+                    firing.timer().add(500).unwrap();
+                }
+                let word = call(firing.timer(), operation);
+                *noted.lock().unwrap() = format!("{word}/{}", left(firing.timer()));
+            }
+            if let Some(going) = going.lock().unwrap().take() {
+                runs.send(()).unwrap();
+                going.recv().unwrap();
+            }
+        })
+        .unwrap();
+    let note = |timer: &SharedTimer<V>| {
+        let word = call(timer, operation);
+        *answer.lock().unwrap() = format!("{word}/{}", left(timer));
+    };
+    match state {
+        "idle" => note(&timer),
+        "pending" => {
+            timer.add(500).unwrap();
+            note(&timer);
+        }
+        "parked" => {
+            timer.add(u64::MAX - 1).unwrap();
+            note(&timer);
+        }
+        "due" => {
+            timer.add(150).unwrap();
+            assert!(!shards.advance(0, 200, 0).unwrap().complete);
+            note(&timer);
+        }
+        "own" | "own-armed" => {
+            timer.add(150).unwrap();
+            assert_eq!(shards.advance(0, 200, 1).unwrap().delivered, 1);
+        }
+        "other" => {
+            timer.add(150).unwrap();
+            thread::scope(|scope| {
+                let owner = scope.spawn(|| shards.advance(0, 200, 1).unwrap().delivered);
+                running.recv().unwrap();
+                if operation.ends_with("_sync") {
+                    // It has to wait for the callback, so that must be let go first or meanwhile.
+                    go.send(()).unwrap();
+                    note(&timer);
+                } else {
+                    note(&timer);
+                    go.send(()).unwrap();
+                }
+                assert_eq!(owner.join().unwrap(), 1);
+            });
+        }
+        "dead" => {
+            timer.shutdown();
+            note(&timer);
+        }
+        "gone" => {
+            timer.add(150).unwrap();
+            drop(shards);
+            note(&timer);
+            return noted_in(&answer);
+        }
+        unknown => panic!("the table has a state {unknown}"),
+    }
+    assert_eq!(shards.check(), Ok(()), "{operation} in {state}");
+    noted_in(&answer)
+}
+
+fn check_table<V: Variant>() {
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let states: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    let mut cells = 0;
+    for line in lines {
+        let (operation, expected) = line.split_once(' ').unwrap();
+        let expected: Vec<_> = expected.split_whitespace().collect();
+        assert_eq!(expected.len(), states.len(), "{operation}");
+        for (state, expected) in states.iter().zip(expected) {
+            assert_eq!(cell::<V>(state, operation), expected, "{}: {operation} in {state}", V::NAME);
+            cells += 1;
+        }
+    }
+    assert_eq!(cells, 12 * 9);
+}
+
+#[test]
+fn the_lock_free_variant_answers_as_the_table_says() {
+    check_table::<LockFree>();
+}
+
+#[test]
+fn the_locked_variants_answer_the_same() {
+    check_table::<UnderLock>();
+    check_table::<AlwaysRequeue>();
+}
+
+#[test]
+fn errors_name_the_remedy() {
+    assert!(ArmError::AlreadyPending.to_string().contains("modify"));
+    assert!(ArmError::ShutDown.to_string().contains("make a new one"));
+    assert!(ArmError::ShardsGone.to_string().contains("dropped"));
+    assert!(ArmError::NoSuchShard.to_string().contains("Shards::len()"));
+    assert!(WouldDeadlock.to_string().contains("use cancel"));
+}
