@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
-use crate::reproduce::xenomai;
+use crate::reproduce::{linux, xenomai};
 use crate::scenario::Scenario;
 use crate::tour;
 
@@ -56,6 +56,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     findings.note("adversary", attacks())?;
     interrupted()?;
     findings.note("experiment xenomai", xenomai::check())?;
+    interrupted()?;
+    findings.note("experiment linux", linux::check())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

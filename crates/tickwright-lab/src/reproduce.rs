@@ -1,5 +1,6 @@
 //! The classic experiments, one module each.
 
+pub(crate) mod linux;
 pub(crate) mod xenomai;
 
 use clap::Subcommand;
@@ -11,6 +12,8 @@ use crate::error::LabError;
 pub(crate) enum Reproduce {
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
+    /// Linux 2016: how many re-arms can stay in their bucket, and without the lock?
+    Linux(linux::LinuxArgs),
 }
 
 impl Reproduce {
@@ -21,6 +24,7 @@ impl Reproduce {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
             Self::Xenomai(args) => args.execute(),
+            Self::Linux(args) => args.execute(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::bench::{report, run};
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::output::{self, Files};
-use crate::reproduce::xenomai;
+use crate::reproduce::{linux, xenomai};
 use crate::scenario::Scenario;
 
 /// A part of the tour.
@@ -29,6 +29,7 @@ pub(crate) struct Part {
 pub(crate) const PLAN: &[Part] = &[
     Part { name: "hold", seconds: 5, command: "bench hold", run: hold },
     Part { name: "xenomai", seconds: 13, command: "reproduce xenomai", run: xenomai::tour },
+    Part { name: "linux", seconds: 6, command: "reproduce linux", run: linux::tour },
 ];
 
 /// The tour answers within this.
@@ -61,6 +62,7 @@ What to run next
   tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
   tickwright bench network              a server's time-outs; also bench expire, reads and adversary
   tickwright bench memory               bytes per timer and of an empty queue
+  tickwright reproduce linux            every delay, step and HZ; real connections
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments
 With `cargo run --release --` in place of `tickwright` in a source tree.

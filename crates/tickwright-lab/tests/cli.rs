@@ -121,6 +121,57 @@ fn the_experiment_writes_its_slices_in_every_mode() {
     fs::remove_file(&csv).unwrap();
 }
 
+fn linux<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["reproduce", "linux", "--only", "network"], more].concat()
+}
+
+/// Where the host has no room for sockets, the networking part is left out with the reason, and the rest runs.
+#[cfg(unix)]
+#[test]
+fn without_sockets_the_rest_of_the_experiment_runs() {
+    let command = format!(
+        "ulimit -n 32; exec '{}' reproduce linux --only simple,network --duration 10ms --connections 40",
+        env!("CARGO_BIN_EXE_tickwright")
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("networking is left out: sockets: "), "{text}");
+    assert!(text.contains("Simple: 1000 timers"), "{text}");
+}
+
+#[test]
+fn the_linux_experiment_refuses_what_it_cannot_do() {
+    refused(&linux(&["--hz", "60"]), 2, &["100, 250, 300, 1000"]);
+    refused(&linux(&["--delay", "150h", "--hz", "1000", "--duration", "0s"]), 2, &["1ms"]);
+    refused(&["reproduce", "linux", "--delay", "168h", "--hz", "1000", "--timers", "0"], 2, &["--timers"]);
+    refused(&linux(&["--step", "-1"]), 2, &["0.001"]);
+    refused(&linux(&["--log", "-"]), 2, &["--log needs a file"]);
+    refused(&["reproduce", "linux", "--only", "cost", "--log", "x"], 2, &["--log is for networking"]);
+    let both = temporary("both");
+    let path = both.to_str().unwrap();
+    refused(&linux(&["--log", path, "--csv", path]), 2, &["name another file"]);
+    let _ = fs::remove_file(both);
+}
+
+/// Every re-arm of the run, with its values.
+#[test]
+fn the_linux_experiment_logs_its_traffic() {
+    let log = temporary("rearms.csv");
+    let path = log.to_str().unwrap();
+    let output =
+        tickwright(&linux(&["--duration", "30ms", "--connections", "3", "--pause", "1", "--log", path]));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = fs::read_to_string(&log).unwrap();
+    let _ = fs::remove_file(log);
+    assert!(
+        text.starts_with("column,at_ns,end,connection,timer,tick,deadline,first_of_call\nbefore,"),
+        "{text:.200}"
+    );
+    assert!(text.contains("\nours,") && text.contains(",server,2,retransmit,"), "{text:.2000}");
+    assert!(stdout(&output).contains("replayed for each"));
+}
+
 #[test]
 fn a_run_prints_tables_without_colours_when_nobody_looks() {
     let output = short(&[]);

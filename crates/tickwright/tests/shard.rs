@@ -230,6 +230,13 @@ fn reduce_only_makes_earlier() {
     assert_eq!(shards.check(), Ok(()));
     let _ = shards.advance(0, 50, ALL).unwrap();
     assert_eq!(fired(&log), [(3, 8)]);
+    // The same at a coarser level, which the wheel has not yet looked at again.
+    timer.add(130).unwrap();
+    let _ = shards.advance(0, 150, 0).unwrap();
+    assert_eq!((timer.reduce(100), timer.reduce(99), timer.deadline()), (Ok(true), Ok(true), Some(99)));
+    assert_eq!(shards.check(), Ok(()));
+    let _ = shards.advance(0, 150, ALL).unwrap();
+    assert_eq!(fired(&log), [(99, 136)]);
 }
 
 /// What the same eight calls count in each variant.

@@ -97,7 +97,44 @@ impl Files {
     /// When the file system refuses after all.
     pub(crate) fn csv<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
         let Some(sink) = &self.csv else { return Ok(()) };
-        sink.write(|out| {
+        sink.rows(rows)
+    }
+}
+
+/// A file of rows beside the results, opened before the run.
+#[derive(Debug)]
+pub(crate) struct RowsFile(Sink);
+
+impl RowsFile {
+    /// Opens the file that `flag` names.
+    ///
+    /// # Errors
+    /// When it cannot be written, is standard output, or is where one of `others` goes.
+    pub(crate) fn open(flag: &str, path: &Path, others: &OutputArgs) -> Result<Self, LabError> {
+        if path == Path::new("-") {
+            return Err(LabError::usage(format!("{flag} needs a file: standard output is for the results")));
+        }
+        if [&others.json, &others.csv].into_iter().flatten().any(|other| place(other) == place(path)) {
+            return Err(LabError::usage(format!(
+                "{flag} and the results cannot both go to '{}': name another file for one; nothing was run",
+                path.display()
+            )));
+        }
+        Sink::open(path).map(Self)
+    }
+
+    /// Writes `rows` as CSV, with a heading.
+    ///
+    /// # Errors
+    /// When the file system refuses after all.
+    pub(crate) fn write<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
+        self.0.rows(rows)
+    }
+}
+
+impl Sink {
+    fn rows<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
+        self.write(|out| {
             let mut writer = csv::Writer::from_writer(out);
             for row in rows {
                 writer.serialize(row).map_err(io::Error::other)?;
@@ -105,9 +142,7 @@ impl Files {
             writer.flush()
         })
     }
-}
 
-impl Sink {
     fn open(path: &Path) -> Result<Self, LabError> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);

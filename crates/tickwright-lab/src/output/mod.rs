@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use crate::error::LabError;
 
-pub(crate) use file::{Files, OutputArgs, SCHEMA};
+pub(crate) use file::{Files, OutputArgs, RowsFile, SCHEMA};
 
 /// What was typed, without where the program lies.
 pub(crate) fn command_line() -> String {

@@ -282,6 +282,8 @@ impl<V: Variant> Shard<V> {
             } else if let (Some((deadline, level)), Some(filed)) =
                 (word.whole(), wheel.level(&self.records, p))
                 && V::HOW != How::IndexUnderLock
+                // Due, and the wheel has not looked at it again: it may have been reduced there.
+                && wheel.expiry(&self.records, p) > self.now
             {
                 let noted = wheel.deadline(&self.records, p);
                 // Noted later than asked for: it was in the past when it was armed.

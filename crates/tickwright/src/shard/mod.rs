@@ -32,7 +32,8 @@
 //! B is the end of the bucket that a timer stands in, X(E, n) the end of the granule of deadline E at level n. Whenever a shard's lock is free:
 //!
 //! 1. the word says pending if and only if the node is in exactly one wheel of exactly one shard, the one that `shard` names;
-//! 2. pending at level n: B > E and B = X(E, n); or E had passed when it was armed: then n is 0, and B is the clock of then or one more;
+//! 2. pending at level n: B > E and B = X(E, n); or E had passed when it was armed, or it was due and not yet taken when it was reduced:
+//!    then n is 0, and B is at most the clock of then, or one more;
 //! 3. *parked* (in place of a level): the true deadline is in the wheel's record, since it is beyond the last level or does not
 //!    fit 58 bits. A parked timer that the wheel files anew stays parked in its word until somebody re-arms it: the wheel need not know words,
 //!    and all it costs is the lock for the first re-arm;
@@ -59,7 +60,7 @@
 //!
 //! # Why it holds
 //!
-//! *Never early.* When it is filed, B > E, or E has passed. (1) leaves the granule as it is, so X(E', n) = B, and E' < B. The take comes
+//! *Never early.* When it is filed, B > E, or E has passed. A reduce leaves it where it is only if it is due. (1) leaves the granule as it is, so X(E', n) = B, and E' < B. The take comes
 //! after the clock has reached B and reads the last deadline, because it is an exchange. So clock >= B > E'.
 //!
 //! *Never a rotation early or late.* Whole granules are compared, never the index of a bucket modulo 64: that of a timer which is due
@@ -79,7 +80,7 @@
 //! tick: a callback that always does so does not keep a pass from ending.
 //!
 //! *ABA.* (1) is right by the word's value alone. Whatever happened between its load and its exchange: if the word is (E, n, pending)
-//! again, then B = X(E, n) again, on whatever shard, in whatever rotation; where it is not (E has passed), n is 0 and only
+//! again, then B = X(E, n) again, on whatever shard, in whatever rotation; where it is not (see 2), n is 0 and only
 //! E' = E is admitted.
 //!
 //! *Memory.* What ABA does not excuse is a node that is another timer by now. So handles are counted: who re-arms holds one, and

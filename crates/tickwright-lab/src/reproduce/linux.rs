@@ -1,0 +1,41 @@
+//! Linux's `mod_timer` experiment of 2016: how often can a re-armed timer stay where it is, and without the lock?
+//!
+//! The patch "timer: Optimization for same expiry time in mod_timer()" (Anna-Maria Gleixner, July 2016) gave two tables of three rates: of
+//! all re-arms of pending timers, how many *match* (the timer stays in its bucket), how many are *requeued*, and for how many the
+//! bucket was computed a second time, because the clock had moved before the lock was taken (*recalc*). Neither
+//! workload was published. Three months later the part without the lock was taken back.
+//!
+//! # What the published rates say
+//!
+//! **Simple test**, 5.5 % match before and 86.6 % after. Before, a re-arm matches when no tick has passed since the last one: the deadline is
+//! then the same. If re-arms of a timer come at random (exponential gaps with a mean of m ticks) and each asks for now + delay, the
+//! share of gaps within one tick is 1 - m (1 - e^(-1/m)); 5.5 % of them is **m = 8.75 ticks**. After, it matches when the deadline
+//! stays in its granule of g ticks: 1 - (m/g)(1 - e^(-g/m)). That is 34.5 % for the 8 ticks of level 1, **86.3 % for the 64 ticks of level 2**, 98.3 % for
+//! the 512 of level 3. So a delay on level 2 (504 to 4031 ticks) re-armed every 8.75 ticks says both published figures to 0.3 points.
+//! The defaults here are a delay of one second at 1000 Hz and that step: the step follows from the published *before*, the delay
+//! from nothing but being a second; *after* is then an outcome.
+//!
+//! **Networking**, 97.8 % match before and 99.7 % after. 97.8 % is what 46 re-arms at a time give, of which 45 ask for what the one before asked
+//! for: a response of 64 KiB in segments of 1448 bytes. Here hundreds of connections over loopback ask for such responses, and each segment re-arms the
+//! timers of its end, in ticks of the kernel's clock. So *before* is built in by the size of the responses (which can be chosen), and the
+//! outcome is what happens between them. The re-arms follow from the traffic: nothing is drawn at random but the pauses of the clients.
+//!
+//! # What is compared
+//!
+//! The sharded wheel re-arms in four ways. *before*: unlink and link anew, unless the deadline is the same. *after*: the patch as
+//! posted. *locked*: the kernel's way since late 2016, compared under the lock. *ours*: one compare-exchange without the lock.
+
+mod cli;
+mod cost;
+mod network;
+mod oracle;
+mod outcome;
+mod published;
+mod report;
+mod simple;
+mod sweep;
+
+pub(crate) use cli::{LinuxArgs, check, tour};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! The simple test: timers of one delay, re-armed at random, in virtual or in real time.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+use tickwright::shard::{Firing, Shards, SharedTimer, Variant};
+
+use super::oracle::{Did, Model};
+use super::outcome::{Column, Counts, Outcome, WithVariant};
+use crate::clock::{Meter, OsClock};
+use crate::error::LabError;
+use crate::interrupt;
+
+/// The workload.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Workload {
+    /// How many timers are re-armed by turns.
+    pub(crate) timers: usize,
+    /// Ticks a second.
+    pub(crate) hz: u64,
+    /// What each re-arm asks for, in ms.
+    pub(crate) delay_ms: u64,
+    /// Mean time between two re-arms of a timer, in ticks at 1000 Hz, that is in ms.
+    pub(crate) step_ms: f64,
+    pub(crate) seed: u64,
+}
+
+/// The mean gap, in ticks, that makes 5.5 % of the re-arms fall into the tick of the one before: see the module above.
+pub(crate) const STEP_MS: f64 = 8.75;
+
+impl Workload {
+    /// The delay in ticks, rounded up as a kernel does; at least one.
+    pub(crate) fn delay(&self) -> u64 {
+        (self.delay_ms * self.hz).div_ceil(1000).max(1)
+    }
+
+    /// The mean gap between re-arms of one timer, in ticks.
+    pub(crate) fn step(&self) -> f64 {
+        self.step_ms * self.hz as f64 / 1000.0
+    }
+
+    /// Shares of matches that the formula gives, in percent: for equal deadlines, and for granules.
+    pub(crate) fn expected(&self) -> (f64, f64) {
+        let within = |ticks: f64| {
+            let m = self.step() / ticks;
+            100.0 * (1.0 - m * (1.0 - (-1.0 / m).exp()))
+        };
+        (within(1.0), within((1u64 << (3 * super::oracle::level(self.delay()))) as f64))
+    }
+}
+
+/// Which timer is re-armed when: a timer's gaps are exponential, so all timers together are re-armed at exponential gaps of a
+/// share of that, each time one of them at random.
+struct Rearms {
+    random: Pcg64Mcg,
+    timers: usize,
+    mean: f64,
+    at: f64,
+}
+
+impl Rearms {
+    fn new(work: &Workload, mean: f64) -> Self {
+        let random = Pcg64Mcg::seed_from_u64(work.seed);
+        Self { random, timers: work.timers, mean: mean / work.timers as f64, at: 0.0 }
+    }
+}
+
+impl Iterator for Rearms {
+    type Item = (f64, usize);
+
+    fn next(&mut self) -> Option<(f64, usize)> {
+        let uniform: f64 = self.random.random();
+        self.at -= (1.0 - uniform).ln() * self.mean;
+        Some((self.at, self.random.random_range(0..self.timers)))
+    }
+}
+
+fn timers<V: Variant>(shards: &Shards<V>, work: &Workload) -> Result<Vec<SharedTimer<V>>, LabError> {
+    (0..work.timers)
+        .map(|_| shards.timer(0, |_: &Firing<'_, V>| {}))
+        .collect::<Result<_, _>>()
+        .map_err(|error| LabError::failed(format!("making timers: {error}")))
+}
+
+/// `rearms` re-arms in virtual time, each compared with the oracle.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Virtual<'a> {
+    pub(crate) work: &'a Workload,
+    pub(crate) column: Column,
+    pub(crate) rearms: u64,
+}
+
+impl WithVariant for Virtual<'_> {
+    type Out = Result<Counts, LabError>;
+
+    fn with<V: Variant>(self) -> Self::Out {
+        let Self { work, column, rearms } = self;
+        let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
+        let shards: Shards<V> = Shards::new(1);
+        let timers = timers(&shards, work)?;
+        let mut models = vec![Model::default(); timers.len()];
+        let mut expected = Counts::default();
+        for (timer, model) in timers.iter().zip(&mut models) {
+            timer.modify(work.delay()).map_err(|error| wrong(error.to_string()))?;
+            model.arm(column.way(), 0, work.delay());
+        }
+        let begun = shards.statistics();
+        let mut now = 0;
+        let rearms = Rearms::new(work, work.step()).take(usize::try_from(rearms).unwrap_or(usize::MAX));
+        for (at, which) in rearms {
+            if at as u64 > now {
+                now = at as u64;
+                let _ = shards.advance(0, now, usize::MAX).map_err(|error| wrong(error.to_string()))?;
+            }
+            let did = models[which].arm(column.way(), now, work.delay());
+            expected.note(did);
+            let pending =
+                timers[which].modify(now + work.delay()).map_err(|error| wrong(error.to_string()))?;
+            if pending == (did == Did::Start) {
+                return Err(wrong(format!(
+                    "timer {which} at {now} was pending: {pending}, expected {did:?}"
+                )));
+            }
+        }
+        let got = Counts::between(&begun, &shards.statistics());
+        expected = Counts {
+            recalculated: got.recalculated,
+            locks: got.locks,
+            lost_races: got.lost_races,
+            ..expected
+        };
+        if got != expected {
+            return Err(wrong(format!("counted {got:?}, expected {expected:?}")));
+        }
+        shards.check().map_err(|violation| wrong(violation.to_string()))?;
+        Ok(got)
+    }
+}
+
+/// Re-arms in real time, while another thread advances the shard at every tick: so that the clock moves under the re-arms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Real<'a> {
+    pub(crate) work: &'a Workload,
+    pub(crate) column: Column,
+    pub(crate) lasts: Duration,
+}
+
+impl WithVariant for Real<'_> {
+    type Out = Result<Outcome, LabError>;
+
+    fn with<V: Variant>(self) -> Self::Out {
+        let Self { work, column, lasts } = self;
+        let shards: Shards<V> = Shards::new(1);
+        let timers = timers(&shards, work)?;
+        for timer in &timers {
+            timer.modify(work.delay()).map_err(|error| LabError::failed(error.to_string()))?;
+        }
+        let begun = shards.statistics();
+        let done = AtomicBool::new(false);
+        let clock = OsClock::start();
+        let mut late = 0;
+        let fired = std::thread::scope(|scope| {
+            let ending = SetOnDrop(&done);
+            let ticking = scope.spawn(|| tick(&[&shards], work.hz, &clock, &done));
+            let tick_ns = 1e9 / work.hz as f64;
+            for (at, which) in Rearms::new(work, work.step() * tick_ns) {
+                while clock.now() < at as u64 {
+                    core::hint::spin_loop();
+                }
+                let now = clock.now();
+                if now >= lasts.as_nanos() as u64 || interrupt::requested() {
+                    break;
+                }
+                late += u64::from((now - at as u64) as f64 > tick_ns);
+                let deadline = ticks(&clock, work.hz) + work.delay();
+                // Only a timer that is shut down refuses, and none is.
+                let _ = timers[which].modify(deadline);
+            }
+            drop(ending);
+            ticking.join().unwrap_or_default()
+        });
+        let counts = Counts::between(&begun, &shards.statistics());
+        shards.check().map_err(|violation| LabError::failed(format!("{}: {violation}", column.title())))?;
+        Ok(Outcome { column, counts, elapsed_ns: clock.now(), fired, late })
+    }
+}
+
+/// Ends what waits for the flag, however the holder ends.
+pub(super) struct SetOnDrop<'a>(pub(super) &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The tick that it is: Linux's jiffies.
+pub(super) fn ticks(clock: &OsClock, hz: u64) -> u64 {
+    (u128::from(clock.now()) * u128::from(hz) / 1_000_000_000) as u64
+}
+
+/// Advances every shard of `wheels` at each tick until `done`; answers how many timers fired.
+pub(super) fn tick<V: Variant>(wheels: &[&Shards<V>], hz: u64, clock: &OsClock, done: &AtomicBool) -> u64 {
+    let mut fired = 0;
+    while !done.load(Ordering::Relaxed) {
+        let now = ticks(clock, hz);
+        for shards in wheels {
+            for shard in 0..shards.len() {
+                // Nobody else advances them.
+                fired += shards.advance(shard, now, usize::MAX).map_or(0, |pass| pass.delivered as u64);
+            }
+        }
+        let next = (u128::from(now + 1) * 1_000_000_000).div_ceil(u128::from(hz)) as u64;
+        std::thread::sleep(Duration::from_nanos(next.saturating_sub(clock.now())));
+    }
+    fired
+}

@@ -1,0 +1,81 @@
+//! The simple test over the whole range of delays, steps and clock rates, in virtual time.
+
+use serde::Serialize;
+
+use super::outcome::Column;
+use super::published::SIMPLE;
+use super::simple::{STEP_MS, Virtual, Workload};
+use crate::error::LabError;
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// Delays, ms: an acknowledgement's, a retransmission's, a second, a keep-alive's.
+pub(crate) const DELAYS_MS: [u64; 9] = [40, 100, 200, 500, 1000, 5000, 30_000, 60_000, 7_200_000];
+
+/// Mean gaps between re-arms of a timer, ms.
+pub(crate) const STEPS_MS: [f64; 9] = [0.1, 0.5, 1.0, 2.0, 4.0, STEP_MS, 16.0, 32.0, 64.0];
+
+/// The clock rates that kernels are built with.
+pub(crate) const HZ: [u64; 4] = [100, 250, 300, 1000];
+
+/// Timers and re-arms of each point.
+const TIMERS: usize = 100;
+const REARMS: u64 = 20_000;
+
+/// One point.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Point {
+    pub(crate) hz: u64,
+    pub(crate) delay_ms: u64,
+    pub(crate) step_ms: f64,
+    /// Level of the wheel that the delay falls on.
+    pub(crate) level: u32,
+    /// Match, percent.
+    pub(crate) before: f64,
+    /// Match, percent, of ours; the patch as posted gives the same where the clock stands still during a call.
+    pub(crate) ours: f64,
+}
+
+impl Point {
+    /// Within a point of both published figures.
+    pub(crate) fn is_published(&self) -> bool {
+        (self.before - SIMPLE.before.matched).abs() <= 1.0 && (self.ours - SIMPLE.after.matched).abs() <= 1.0
+    }
+}
+
+/// Every point; fewer when interrupted.
+///
+/// # Errors
+/// A count that is not the oracle's.
+pub(crate) fn run(seed: u64) -> Result<Vec<Point>, LabError> {
+    let all = HZ.len() * DELAYS_MS.len() * STEPS_MS.len();
+    let progress = Progress::steps(all as u64, "sweep");
+    let mut points = Vec::with_capacity(all);
+    for hz in HZ {
+        for delay_ms in DELAYS_MS {
+            for step_ms in STEPS_MS {
+                if interrupt::requested() {
+                    return Ok(points);
+                }
+                points.push(point(&Workload { timers: TIMERS, hz, delay_ms, step_ms, seed })?);
+                progress.step();
+            }
+        }
+    }
+    Ok(points)
+}
+
+fn point(work: &Workload) -> Result<Point, LabError> {
+    let matched = |column: Column| -> Result<f64, LabError> {
+        let counts = column.run(Virtual { work, column, rearms: REARMS })?;
+        Ok(counts.percent(counts.matched).unwrap_or(0.0))
+    };
+    Ok(Point {
+        hz: work.hz,
+        delay_ms: work.delay_ms,
+        step_ms: work.step_ms,
+        level: super::oracle::level(work.delay()),
+        before: matched(Column::Before)?,
+        ours: matched(Column::Ours)?,
+    })
+}
