@@ -351,9 +351,15 @@ impl<F: Family, T> SlabQueue<F, T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<Key, T>> {
-        let Popped { handle, deadline, expiry } = self.order.pop(&mut self.nodes, self.now, budget)?;
+        // That nothing is due is said often, and is to cost no call.
+        let popped = self.order.pop(&mut self.nodes, self.now, budget)?;
+        self.deliver(popped)
+    }
+
+    #[inline(never)]
+    fn deliver(&mut self, Popped { handle, deadline, expiry }: Popped<Idx>) -> Option<Expired<Key, T>> {
         let (key, value) = self.vacate(handle)?;
         Some(Expired { key, deadline, expiry, value })
     }

@@ -411,10 +411,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
                 self.move_down(nodes, cascade, budget);
                 continue;
             }
-            let Some(at) = self.first() else {
-                self.elapsed = self.elapsed.max(now);
-                break;
-            };
+            let Some(at) = self.first() else { break };
             let Bucket { min, chain } = *self.bucket(at);
             if min > now {
                 self.forward(at, min, now);
@@ -592,18 +589,14 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // What is usual stands apart from the loop, to be inlined.
+        // What is usual stands apart from the loop, to be inlined: nothing is due and the clock need not follow, or the head is at level 0.
         if *budget > 0 && self.cascade.is_none() {
-            let Some(at) = self.first() else {
-                self.elapsed = self.elapsed.max(now);
-                return None;
-            };
+            let at = self.first()?;
             let &Bucket { min, chain } = self.bucket(at);
-            if min > now {
-                self.forward(at, min, now);
+            if min > now && now.wrapping_sub(self.elapsed) < BUCKETS as Tick {
                 return None;
             }
-            if at.level() == 0 {
+            if min <= now && at.level() == 0 {
                 self.elapsed = min;
                 return chain.head;
             }
