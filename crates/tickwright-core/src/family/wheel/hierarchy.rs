@@ -176,8 +176,19 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// Every occupied bucket, the earliest first.
     fn places(&self) -> impl Iterator<Item = Place<BUCKETS>> + '_ {
         self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
-            (0..BUCKETS).map(move |digit| Place::new(level, digit)).filter(move |at| occupied & at.bit() != 0)
+            let mut left = occupied;
+            core::iter::from_fn(move || {
+                let digit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(Place::new(level, digit))
+            })
         })
+    }
+
+    /// The node that leaves first of those in a bucket.
+    fn earliest<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, at: Place<BUCKETS>) -> Option<P> {
+        // Of equals the first that came: `min_by_key` keeps it.
+        self.bucket(at).chain.iter(nodes).min_by_key(|&p| nodes.record(p).expiry)
     }
 
     #[inline]
@@ -543,11 +554,10 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     #[inline]
     fn head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
         let at = self.first()?;
-        let chain = &self.bucket(at).chain;
-        if self.cascade.is_none() && (at.level() == 0 || chain.single().is_some()) {
-            chain.head
-        } else {
-            self.front(nodes).0
+        match self.cascade {
+            None if at.level() == 0 => self.bucket(at).chain.head,
+            None => self.earliest(nodes, at),
+            Some(_) => self.front(nodes).0,
         }
     }
 
