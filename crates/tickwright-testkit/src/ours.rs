@@ -4,9 +4,9 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-use tickwright_core::storage::Ordered;
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
+use tickwright_core::storage::{Discipline, Ordered};
 use tickwright_core::{
     Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
 };
@@ -135,6 +135,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
     const OFFERS: Offers = Offers::ALL;
     const EXACT: bool = SlabQueue::<F, u32>::ORDER.is_exact();
     const LATENESS: Option<fn(u64) -> u64> = lateness(SlabQueue::<F, u32>::ORDER);
+    const MOVES: bool = <F::Of<Idx> as Discipline<Idx>>::MOVES;
 
     fn arena(_: usize) {}
 
@@ -224,6 +225,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = HookQueue::<'static, F, Cell<u32>>::ORDER.is_exact();
     const LATENESS: Option<fn(u64) -> u64> = lateness(HookQueue::<'static, F, Cell<u32>>::ORDER);
+    const MOVES: bool = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::MOVES;
 
     fn arena(inserts: usize) -> Self::Arena {
         (0..inserts).map(|_| Timer::new(Cell::new(u32::MAX))).collect()

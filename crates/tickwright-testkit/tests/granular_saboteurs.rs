@@ -83,6 +83,7 @@ impl Make for Sabotage {
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = false;
     const LATENESS: Option<fn(u64) -> u64> = Some(Standard::lateness);
+    const MOVES: bool = true;
 
     fn name() -> String {
         format!("{:?}", FAULT.get())

@@ -466,6 +466,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         }
     };
     const ORDER: Order = Order::Granular { lateness: Geometry::<BUCKETS, SHIFT, DEPTH>::lateness };
+    const MOVES: bool = true;
 
     #[inline]
     fn insert<N: Nodes<P, Self::Record>>(

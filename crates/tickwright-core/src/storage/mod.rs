@@ -128,6 +128,10 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// What it promises about order and lateness.
     const ORDER: Order;
 
+    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the budget. Where they do not, an advance
+    /// answers `moved: 0`.
+    const MOVES: bool = false;
+
     /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.
     ///
     /// # Errors

@@ -294,6 +294,9 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
             if answer.delivered != *delivered {
                 return Some(format!("{delivered} delivered, it says {}", answer.delivered));
             }
+            if answer.moved > 0 && !scene.transcript.moves {
+                return Some(format!("{} moved, but it has nothing to move", answer.moved));
+            }
             let due = scene.overdue().is_some();
             // Too careful it may be only where it could do no more.
             let used_up = answer.delivered.saturating_add(answer.moved) >= budget;

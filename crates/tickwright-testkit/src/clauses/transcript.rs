@@ -83,6 +83,8 @@ pub(crate) struct Transcript {
     pub end: End,
     /// The bound of a granular queue.
     pub lateness: Option<fn(u64) -> u64>,
+    /// Whether the queue may move timers inside.
+    pub moves: bool,
     /// By value: the entry with which it left for good.
     left: Vec<Option<usize>>,
 }
@@ -129,7 +131,7 @@ pub(crate) fn transcribe<M: Make>(title: &str, script: &[Op], manner: Manner) ->
             *last = Some(at);
         }
     }
-    Transcript { title: title.into(), entries, end, lateness: M::LATENESS, left }
+    Transcript { title: title.into(), entries, end, lateness: M::LATENESS, moves: M::MOVES, left }
 }
 
 /// A queue, its keys, and the ledger that names its timers.

@@ -516,6 +516,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         }
     };
     const ORDER: Order = Order::Exact;
+    const MOVES: bool = true;
 
     #[inline]
     fn insert<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
