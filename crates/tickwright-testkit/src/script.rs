@@ -183,6 +183,46 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     }
 }
 
+/// A script of bursts of timers: each is taken out by many advances under small budgets, and between those others arrive, are moved and
+/// leave. So a structure is asked for everything while it has moved a part of a burst. The same for a seed.
+#[must_use]
+pub fn gust(seed: u64) -> Vec<Op> {
+    const BURSTS: usize = 5;
+    const BURST: usize = 20;
+    let mut bytes = noise(seed, 4096).into_iter();
+    let mut byte = || bytes.next().unwrap_or(0);
+    let mut ops = Vec::new();
+    for _ in 0..BURSTS {
+        // In one bucket or in many, near or far.
+        let (far, apart) = (1 << (byte() % 30), 1 << (byte() % 16));
+        let within = |byte: u8| u64::from(byte % 64) * apart;
+        ops.extend((0..BURST).map(|_| Op::Insert(When::After(far + within(byte())))));
+        // What a structure knows of the earliest may be of one that is gone.
+        ops.extend((0..byte() % 3).map(|_| Op::Remove(Whom::Live(0))));
+        let mut when = When::After(far + within(byte()));
+        for _ in 0..BURST {
+            ops.push(Op::Advance(when, [1, 1, 2, 5][usize::from(byte() % 4)]));
+            for _ in 0..byte() % 3 {
+                let whom = Whom::Live(byte());
+                ops.push(match byte() % 12 {
+                    0..3 => Op::Insert(When::After(0)),
+                    3 => Op::Insert(When::Before(byte().into())),
+                    4 => Op::Insert(When::After(1)),
+                    5 | 6 => Op::Insert(When::After(within(byte()))),
+                    7 => Op::Insert(When::Like(byte() % 16)),
+                    8 => Op::Reschedule(whom, When::After(within(byte() / 2))),
+                    9 => Op::Remove(whom),
+                    10 => Op::Pop(When::After(0)),
+                    _ => Op::Rearm(When::After(0), within(byte())),
+                });
+            }
+            // Mostly the same `now`: what is due by it is not done with.
+            when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
+        }
+    }
+    ops
+}
+
 /// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's SplitMix64, OOPSLA 2014).
 #[must_use]
 pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use tickwright_testkit::machine::Event;
 use tickwright_testkit::oracle::Oracle;
 use tickwright_testkit::registry::{foreign, ours};
-use tickwright_testkit::script::{Op, decode, encode, noise};
+use tickwright_testkit::script::{Op, decode, encode, gust, noise};
 
 fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
@@ -51,8 +51,20 @@ fn both_storages_of_a_family_agree() {
     for pair in ours.chunks(2) {
         let [slab, hook] = pair else { panic!("a family has two storages") };
         assert_eq!(slab.name.strip_suffix("/slab"), hook.name.strip_suffix("/hook"));
-        for script in scripts() {
+        for script in scripts().chain((0..40).map(gust)) {
             assert_eq!((slab.run)(&script), (hook.run)(&script), "{} and {}", slab.name, hook.name);
+        }
+    }
+}
+
+/// Arrivals between advances that a budget has stopped.
+#[test]
+fn every_structure_agrees_with_the_oracle_in_gusts() {
+    for kind in ours() {
+        for seed in 0..200 {
+            if let Err(mismatch) = (kind.run)(&gust(seed)) {
+                panic!("{}: {mismatch}, gust {seed}", kind.name);
+            }
         }
     }
 }

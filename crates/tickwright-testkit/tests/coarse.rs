@@ -4,7 +4,7 @@ use tickwright_core::CoarseWheel;
 use tickwright_testkit::clauses::{Tools, Verdict};
 use tickwright_testkit::ours::{Hook, Slab};
 use tickwright_testkit::registry::Kind;
-use tickwright_testkit::script::{Op, When, Whom, decode, noise};
+use tickwright_testkit::script::{Op, When, Whom, decode, gust, noise};
 
 const ALL: usize = usize::MAX;
 
@@ -36,8 +36,7 @@ fn every_clause_is_kept() {
 #[test]
 fn both_storages_give_one_event_log() {
     for [slab, hook] in pairs() {
-        for seed in 0..60 {
-            let script = decode(&noise(seed, 4 * 250));
+        for script in (0..60).flat_map(|seed| [decode(&noise(seed, 4 * 250)), gust(seed)]) {
             let log = (slab.run)(&script).unwrap_or_else(|mismatch| panic!("{}: {mismatch}", slab.name));
             assert_eq!((hook.run)(&script), Ok(log), "{}", hook.name);
         }

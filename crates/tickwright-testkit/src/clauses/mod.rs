@@ -148,7 +148,7 @@ fn first(scope: Scope, witness: impl Fn(&str, &[Op]) -> Option<String>) -> Verdi
     };
     let random = || match scope {
         Scope::Edges => scripts::sweeps(),
-        _ => [scripts::breezes(), scripts::sweeps(), scripts::storms()].concat(),
+        _ => [scripts::breezes(), scripts::gusts(), scripts::sweeps(), scripts::storms()].concat(),
     };
     let all: [&dyn Fn() -> Vec<scripts::Named>; 2] = [&plain, &random];
     let found = all.iter().flat_map(|scripts| scripts()).find_map(|(title, script)| witness(&title, &script));

@@ -1,6 +1,6 @@
 //! The scripts by which clauses are judged, the plainest first: the first witness is then the shortest.
 
-use crate::script::{Op, SPANS, When, Whom, decode, noise};
+use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 
 /// A script with a name that a witness starts with.
 pub(crate) type Named = (String, Vec<Op>);
@@ -211,6 +211,11 @@ pub(crate) fn breezes() -> Vec<Named> {
     let named =
         |seed| (format!("breeze {seed}"), decode(&noise(seed, 4 * 160)).into_iter().map(tame).collect());
     (1..=16).map(named).collect()
+}
+
+/// Bursts that leave under small budgets, with arrivals meanwhile.
+pub(crate) fn gusts() -> Vec<Named> {
+    (201..=212).map(|seed| (format!("gust {seed}"), gust(seed))).collect()
 }
 
 /// Random scripts over all of time.
