@@ -41,6 +41,12 @@ enum Fault {
     IgnoresTheBudget,
     SaysComplete,
     NeverComplete,
+    /// It delivers nothing under a finite budget, and says that it used all of it.
+    StandsStillUnderABudget,
+    /// It delivers half as much as it says that it used.
+    CountsMovesThatAreNone,
+    /// What arrives takes as much of the next budget.
+    StarvesUnderInserts,
     BatchIsLostInAPanic,
     SecondIsTheLast,
     SecondIsTheHead,
@@ -53,7 +59,7 @@ enum Fault {
 }
 
 /// Each fault and the clause that must find it.
-const FAULTS: [(Fault, &str); 38] = {
+const FAULTS: [(Fault, &str); 41] = {
     use Fault::*;
     [
         (EarlyByOne, "never_early"),
@@ -85,6 +91,9 @@ const FAULTS: [(Fault, &str); 38] = {
         (IgnoresTheBudget, "budget_bounds_an_advance"),
         (SaysComplete, "budget_bounds_an_advance"),
         (NeverComplete, "budget_bounds_an_advance"),
+        (StandsStillUnderABudget, "budget_bounds_an_advance"),
+        (CountsMovesThatAreNone, "budget_bounds_an_advance"),
+        (StarvesUnderInserts, "budget_bounds_an_advance"),
         (BatchIsLostInAPanic, "user_code_runs_on_a_whole_queue"),
         (SecondIsTheLast, "second_is_the_next_after_the_head"),
         (SecondIsTheHead, "second_is_the_next_after_the_head"),
@@ -108,13 +117,33 @@ struct Saboteur {
     inner: SlabSubject<SortedList, NoWalk>,
     told: u64,
     delivered: usize,
+    /// What was inserted since the last advance.
+    arrived: usize,
 }
 
 type Key = <SlabSubject<SortedList, NoWalk> as Subject>::Key;
 
-struct Sabotage;
+/// Makes them, and says whether they may move timers inside (which none of them does).
+struct Sabotage<const MOVES: bool = false>;
 
 impl Saboteur {
+    fn new(inner: SlabSubject<SortedList, NoWalk>) -> Self {
+        Self { fault: FAULT.get(), inner, told: 0, delivered: 0, arrived: 0 }
+    }
+
+    /// How much of a budget it says that it has used for moves.
+    fn idle(&mut self, now: u64, budget: usize) -> usize {
+        let arrived = core::mem::take(&mut self.arrived);
+        let due = self.inner.next_wake().is_some_and(|wake| wake <= now.max(self.inner.now()));
+        match self.fault {
+            _ if budget == usize::MAX || !due => 0,
+            Fault::StandsStillUnderABudget => budget,
+            Fault::CountsMovesThatAreNone => budget / 2,
+            Fault::StarvesUnderInserts => arrived.min(budget),
+            _ => 0,
+        }
+    }
+
     /// What the inner queue is told instead of `now`.
     fn twist(&mut self, now: u64) -> u64 {
         let before = self.told;
@@ -134,7 +163,7 @@ impl Saboteur {
     }
 }
 
-impl Make for Sabotage {
+impl<const MOVES: bool> Make for Sabotage<MOVES> {
     type Arena = ();
     type Subject<'a> = Saboteur;
 
@@ -144,21 +173,17 @@ impl Make for Sabotage {
 
     const OFFERS: Offers = Offers::ALL;
     const EXACT: bool = true;
+    const MOVES: bool = MOVES;
 
     fn arena(_: usize) {}
 
     fn make((): &(), capacity: usize) -> Saboteur {
-        Saboteur { fault: FAULT.get(), inner: Slab::<SortedList>::make(&(), capacity), told: 0, delivered: 0 }
+        Saboteur::new(Slab::<SortedList>::make(&(), capacity))
     }
 
     fn make_bounded((): &(), capacity: usize) -> Saboteur {
         let extra = usize::from(FAULT.get() == Fault::FullTakesOneMore);
-        Saboteur {
-            fault: FAULT.get(),
-            inner: Slab::<SortedList>::make_bounded(&(), capacity + extra),
-            told: 0,
-            delivered: 0,
-        }
+        Saboteur::new(Slab::<SortedList>::make_bounded(&(), capacity + extra))
     }
 }
 
@@ -191,6 +216,7 @@ impl Subject for Saboteur {
         if self.fault == Fault::LosesEverySeventh && value % 7 == 6 {
             let _ = self.inner.remove(key);
         }
+        self.arrived += 1;
         Ok((key, head && self.fault != Fault::InsertDoesNotReport))
     }
 
@@ -213,7 +239,8 @@ impl Subject for Saboteur {
 
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
         let now = self.twist(now);
-        let budget = if self.fault == Fault::IgnoresTheBudget { usize::MAX } else { budget };
+        let moved = self.idle(now, budget);
+        let budget = if self.fault == Fault::IgnoresTheBudget { usize::MAX } else { budget - moved };
         let mut batch = Vec::new();
         let mut answer = match self.fault {
             Fault::DeliversTwice | Fault::BatchIsLostInAPanic | Fault::LastInFirstOutAmongEquals => {
@@ -222,6 +249,7 @@ impl Subject for Saboteur {
             _ => self.inner.advance(now, budget, sink),
         };
         self.delivered += answer.delivered;
+        answer.moved += moved;
         match self.fault {
             Fault::DeliversTwice => batch.extend(batch.first().copied()),
             Fault::LastInFirstOutAmongEquals => {
@@ -335,6 +363,22 @@ fn every_saboteur_is_found_by_its_clause() {
         let clause = all.iter().find(|clause| clause.name == name).expect("a clause of that name");
         let verdict = (clause.verdict)(&Tools::default());
         assert!(verdict.is_broken(), "{fault:?} is not found by {name}: {verdict}");
+    }
+}
+
+/// Where moves are possible, a budget that goes to them has to come to something. (Half of it may go to them for ever.)
+#[test]
+fn moves_without_progress_are_found() {
+    let verdict = || clauses::budget_bounds_an_advance::<Sabotage<true>>(&Tools::default());
+    assert_eq!(verdict(), Verdict::Kept);
+    for (fault, arrivals) in
+        [(Fault::StandsStillUnderABudget, "arrivals None"), (Fault::StarvesUnderInserts, "arrivals Past")]
+    {
+        FAULT.set(fault);
+        match verdict() {
+            Verdict::Broken(witness) => assert!(witness.contains(arrivals), "{fault:?}: {witness}"),
+            verdict => panic!("{fault:?} is not found: {verdict}"),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! `directed`. Each function is generic over [`Make`], so that it says the same of our queues and of foreign ones.
 
 mod directed;
+mod progress;
 mod quiet;
 mod readings;
 mod scripts;
@@ -198,8 +199,6 @@ readings! {
     stale_keys_stay_stale, DeadKeys, end panicked_over_a_dead_key, if stale_keys;
     /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each structure.)
     check_verifies_every_invariant, All, if check;
-    /// At most `budget` timers, the rest in order and announced.
-    budget_bounds_an_advance, All, if budget;
     /// The head is taken, its key stays valid, and it goes behind its equals.
     pop_and_reinsert_is_pop_then_insert, All, if rearm;
     /// `len()` after every operation.
@@ -218,6 +217,18 @@ pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
         judge(&transcript, readings::now_is_monotone)
             .or_else(|| readings::clamping_matters(&transcript, &transcribe::<M>(title, script, clamped)))
     })
+}
+
+/// At most `budget` timers, the rest in order and announced; and what is due leaves after a bounded number of calls.
+#[must_use]
+pub fn budget_bounds_an_advance<M: Make>(_: &Tools) -> Verdict {
+    if !M::OFFERS.budget {
+        return Verdict::NotOffered;
+    }
+    match read::<M>(Scope::All, readings::budget_bounds_an_advance, nothing) {
+        Verdict::Kept => Verdict::from_witness(progress::stalls::<M>(directed::reach::<M>())),
+        broken => broken,
+    }
 }
 
 /// `second()` is the next in order, and what `peek()` says once the head is removed.
