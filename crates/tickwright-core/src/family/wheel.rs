@@ -28,14 +28,14 @@
 //! A bucket above level 0 is *entered* when its `min` has come: all lower levels are empty then. `elapsed`
 //! becomes that `min`, and the bucket's nodes are filed anew from the head, each behind what is there: so
 //! equals stay in the order of their arrival. An insert that comes while a budget has stopped this half-way lands behind the rest, and
-//! moves one node of it on. A node that is alone in its bucket leaves from there.
+//! moves up to `LEVELS` nodes of it on. A node that is alone in its bucket leaves from there.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
-//! | insert | O(1) | O(1) | the bucket, its tail, the node |
+//! | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
 //! | remove | O(1) | O(1) | the node, its neighbours, the bucket |
-//! | reschedule | O(1) | O(1) | as remove + insert |
+//! | reschedule | as insert | O(1) | as remove + insert |
 //! | peek, second | O(k), k in the first bucket; while a cascade is half done, in that and all below | O(1) when timers are near | one per node looked at |
 //! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
 //! | next_wake | O(1) | O(1) | 2 |

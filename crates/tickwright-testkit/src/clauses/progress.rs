@@ -17,12 +17,21 @@ struct Spread {
     now: u64,
 }
 
-const SPREADS: [Spread; 4] = [
+const LAST: u64 = (1 << 34) - 1;
+
+const SPREADS: [Spread; 5] = [
     Spread { name: "at one tick", deadline: |_| 5000, now: 5000 },
     // One bucket of a wheel with 64 on each level.
     Spread { name: "in one long bucket", deadline: |nth| (1 << 24) + nth * 51_000, now: 2 << 24 },
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
+    // Each of the single ones keeps the others from falling by more than a level at a time. Arrivals that doubled what is left to move at
+    // each level would pass at few levels.
+    Spread {
+        name: "at one tick and one at each power of two before it",
+        deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
+        now: LAST,
+    },
 ];
 
 /// What is inserted between two advances: as many timers as the budget lets out.

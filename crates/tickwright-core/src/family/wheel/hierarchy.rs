@@ -267,9 +267,11 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return lower.is_some() && lower == self.first();
         };
         // `base` has come, so this is not earlier, and its bucket is not below `from`. In `from` itself it stands behind all that is
-        // still to be moved, and moves one of them on: else arrivals could keep up with every budget, and nothing would ever leave.
+        // still to be moved, and moves some of them on: with none, arrivals could keep up with every budget and nothing would ever leave;
+        // with one each, as many as are moved could join at each level, so twice as many at the next. With `LEVELS`, those that join
+        // while no more arrive than a budget moves make the last cascade (1 + 1/LEVELS)^LEVELS times as long at the most, less than e.
         if nodes.record(p).place == cascade.from {
-            self.move_down(nodes, cascade, &mut 1);
+            self.move_down(nodes, cascade, &mut { LEVELS });
         }
         self.cascade.is_none()
     }
