@@ -36,7 +36,8 @@
 //!     broken; it is itself tested by breaking links on purpose.
 //! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was pending.
 //! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers; what is
-//!     left over keeps its order, and `next_wake()` is then not in the future.
+//!     left over keeps its order, and `next_wake()` is then not in the future. Repeated with one `now`, advances
+//!     deliver what was due in a number of calls linear in the pending timers, whatever arrives between them.
 //! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the first or
 //!     after the last link write. A panic in one of them leaves a queue that passes `check()`.
 //! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
