@@ -11,7 +11,8 @@
 //! 4. A node in a bucket of level n has its expiry X(deadline, n) later than `clk`, and within one turn of the level; a node in the due list
 //!    has its expiry at or before `clk` ([`Violation::Bucket`]). So a level and a deadline say where a node is.
 //! 5. Expiries never decrease along the due list ([`Violation::Order`]).
-//! 6. A far node waits in far bucket k, the highest bit in which `clk` and its last granule (its deadline rounded *down* at the top level)
+//! 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
+//! 7. A far node waits in far bucket k, the highest bit in which `clk` and its last granule (its deadline rounded *down* at the top level)
 //!    differ; or, while `clk` stands at the end of that bucket, until it is re-filed ([`Violation::Bucket`]).
 //!
 //! # Layout
@@ -30,7 +31,7 @@
 //! `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers that follow `clk >> SHIFT n`: no two of them share an index, and the bucket's end
 //! follows from `clk` and the index.
 //!
-//! *Why a far node is never late.* With k as in invariant 6 its last granule L has bit k and `clk` has not, and above it they
+//! *Why a far node is never late.* With k as in invariant 7 its last granule L has bit k and `clk` has not, and above it they
 //! are equal. Its bucket ends where bit k of `clk` turns, at L with all bits below k cleared: not after L, hence before the expiry, which is
 //! after L. There it goes into the top level, or differs from `clk` in a lower bit only: a timer is re-filed less than 64 times however far it
 //! is. Nodes with the same expiry have the same L, so they are in the same far bucket, in the order of their arrival.
@@ -44,7 +45,7 @@
 //!
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
-//! | insert | O(L (B + 1)) + far buckets that end meanwhile are re-filed, whatever their size | O(1), O(L) into an empty bucket | 2 written |
+//! | insert | O(L (B + 1)) once a bucket ends + far buckets that end meanwhile are re-filed, whatever their size | O(1), O(L) into an empty bucket | 2 written |
 //! | remove | O(1), O(L) when its bucket becomes empty | O(1) | 3 |
 //! | reschedule within the bucket | O(1), writes the deadline alone | O(1) | 1 |
 //! | reschedule elsewhere | as remove + insert | O(1) | as remove + insert |
@@ -56,7 +57,7 @@
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). The queue itself takes 5 KiB (slab) or 10 KiB (hook). It never allocates.
 //!
 //! # Choose when
-//! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by an eighth of the delay is early enough;
+//! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of the delay is early enough;
 //! - the worst case of insert, remove and pop must not depend on how many are pending.
 //!
 //! # Avoid when
@@ -147,6 +148,8 @@ pub struct Coarse<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>
     /// The time so far: buckets that end at or before it have been moved to `due`. It stands still at the end of a far bucket
     /// until that is re-filed; that bucket's bit is then set in `clk` and in `far_occupied`, and no other's is.
     clk: Tick,
+    /// No bucket ends before this, so that telling the time up to here is moving `clk`. It may be too early.
+    quiet_until: Tick,
     due: Chain<P>,
     occupied: [u64; DEPTH],
     far_occupied: u64,
@@ -299,6 +302,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             }
         };
         let opened = bucket.is_empty();
+        self.quiet_until = self.quiet_until.min(end.unwrap_or(Tick::MAX));
         let links = bucket.push_back(nodes, p);
         *nodes.record_mut(p) = CoarseRecord { deadline, links, level, index };
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
@@ -362,7 +366,10 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             let far =
                 self.first_far().map(|power| (power, self.far_end(power))).filter(|&(_, end)| end <= now);
             self.collect(nodes, far.map_or(now, |(_, end)| end));
-            let Some((power, _)) = far else { return moved };
+            let Some((power, _)) = far else {
+                self.quiet_until = self.first_end().unwrap_or(Tick::MAX);
+                return moved;
+            };
             if enough && !self.due.is_empty() {
                 return moved;
             }
@@ -380,6 +387,10 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// Brings `clk` to `now`, whatever that takes. Whether far timers were re-filed.
     #[inline]
     fn tell<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, now: Tick) -> bool {
+        if now < self.quiet_until {
+            self.clk = self.clk.max(now);
+            return false;
+        }
         let mut unlimited = usize::MAX;
         (now > self.clk || self.far_occupied & self.clk != 0)
             && self.catch_up(nodes, now, &mut unlimited, false)
@@ -458,6 +469,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         let () = Geometry::<BUCKETS, SHIFT, DEPTH>::VALID;
         Self {
             clk: 0,
+            quiet_until: 0,
             due: Chain::EMPTY,
             occupied: [0; DEPTH],
             far_occupied: 0,
@@ -575,6 +587,10 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     #[inline]
     fn due<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget > 0 && self.due.is_empty() {
+            if now < self.quiet_until {
+                self.clk = self.clk.max(now);
+                return None;
+            }
             let _ = self.catch_up(nodes, now, budget, true);
         }
         // Re-filing may have used it up.
@@ -610,6 +626,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         self.check_due(nodes, &mut left)?;
         self.check_levels(nodes, &mut left)?;
         self.check_far(nodes, &mut left)?;
+        if self.first_end().is_some_and(|end| end < self.quiet_until) {
+            return Err(Violation::Minimum);
+        }
         if left == 0 { Ok(()) } else { Err(Violation::Count) }
     }
 }

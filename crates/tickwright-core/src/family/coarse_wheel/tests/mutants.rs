@@ -195,6 +195,14 @@ fn a_wrong_bucket_is_named() {
     );
 }
 
+#[test]
+fn a_quiet_that_lasts_too_long_is_named() {
+    named(Violation::Minimum, &[("beyond the first end", |bench| bench.wheel.quiet_until = Tick::MAX)]);
+    let mut bench = full();
+    bench.wheel.quiet_until = 0;
+    assert_eq!(verdict(&bench), Ok(()), "too early is only slow");
+}
+
 /// While a far bucket is re-filed the clock stands at its end, and nowhere else.
 #[test]
 fn a_wrong_clock_while_re_filing_is_named() {
