@@ -586,3 +586,56 @@ fn handles_and_shards_cross_threads() {
     crosses::<Shards<UnderLock>>();
     crosses::<SharedTimer<AsPosted>>();
 }
+
+/// What a payload does when it is dropped.
+struct Fragile {
+    alive: Arc<AtomicUsize>,
+    panics: bool,
+}
+
+impl Callback for Fragile {
+    fn fire(&self, _: &Firing<'_>) {}
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::Relaxed);
+        assert!(!self.panics, "a payload's drop");
+    }
+}
+
+#[test]
+fn a_payload_whose_drop_panics_while_the_shards_are_dropped_takes_nobody_with_it() {
+    let alive = Arc::new(AtomicUsize::new(5));
+    let payload = |panics| Fragile { alive: Arc::clone(&alive), panics };
+    let shards: Shards = Shards::new(2);
+    for (at, panics) in [true, false, false, false].into_iter().enumerate() {
+        shards.timer(at / 2, payload(panics)).unwrap().add(1000 + at as u64).unwrap();
+    }
+    let held = shards.timer(1, payload(false)).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(shards))).is_err());
+    assert_eq!(alive.load(Ordering::Relaxed), 1, "only the one that is held");
+    assert_eq!(held.modify(5000), Err(ArmError::ShardsGone));
+}
+
+#[test]
+fn a_busy_timer_and_a_small_budget_do_not_starve_deferrable_ones() {
+    for end in [1000, u64::MAX] {
+        let shards: Shards = Shards::new(1);
+        let fired = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&fired);
+        let busy = shards.timer(0, |firing: &Firing<'_>| firing.timer().add(0).unwrap()).unwrap();
+        let patient = shards
+            .deferrable_timer(0, move |_: &Firing<'_>| {
+                seen.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
+        busy.add(5).unwrap();
+        patient.add(5).unwrap();
+        for now in 10..14 {
+            let budget = if end == u64::MAX { usize::MAX } else { 1 };
+            let _ = shards.advance(0, now.max(if end == u64::MAX { end } else { 0 }), budget).unwrap();
+        }
+        assert_eq!(fired.load(Ordering::Relaxed), 1, "up to {end}");
+    }
+}

@@ -202,13 +202,19 @@ impl<V: Variant> Shard<V> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
-    /// Unlinks the first due timer: those that wake a driver first, as in Linux.
+    /// Unlinks the first due timer of both wheels; of two that are due at one tick the one that wakes a driver. So neither kind keeps
+    /// the other from leaving, however small the budget.
     fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<V>>> {
-        (0..2).find_map(|which| {
-            let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
-            self.len[which] -= 1;
-            Some(popped)
-        })
+        let Self { wheels, records, now, .. } = self;
+        let mut due = |which: usize| {
+            let p = wheels[which].due(records, *now, budget)?;
+            Some((wheels[which].expiry(records, p), which))
+        };
+        // The tuple's order: the earlier, then the standard one.
+        let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
+        let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
+        self.len[which] -= 1;
+        Some(popped)
     }
 
     /// Takes the first due timer out, if the budget allows: from here on it fires.

@@ -67,7 +67,7 @@
 //! and waits to be taken already means the bucket one rotation on. (Linux compares indices to this day, under the lock; `specimen`
 //! shows what follows.)
 //!
-//! *At most an eighth late.* B - E' is at most the granule of level n, and a re-arm stays at n only if one filed anew would not get a finer level,
+//! *At most 8/63 late.* B - E' is at most the granule of level n, and a re-arm stays at n only if one filed anew would not get a finer level,
 //! judged by the published clock. A stale clock costs precision, not safety. The deadline that the timer has already changes
 //! nothing, so lateness then counts from the re-arm before.
 //!
@@ -112,7 +112,10 @@
 //! - A match leaves the timer on the shard where it is. Nobody is told when an arm makes [`Shards::next_wake`] earlier: who arms for a
 //!   driver that sleeps wakes it. A re-arm in place never changes it.
 //! - [`SharedTimer::cancel`] says nothing of a callback that runs. Two callbacks that wait for each other's timers wait for ever.
-//! - A callback that owns a handle to its own timer keeps it alive for ever: use [`Firing::timer`].
+//! - A callback that owns a handle to its own timer keeps it alive for ever: use [`Firing::timer`]. One that owns the shards (an `Arc` of
+//!   them) keeps those alive while it is pending: a `Weak` does not.
+//! - While the payload of a timer that fired for the last time is dropped, the shard still calls it running: from that drop, `cancel_sync` of the
+//!   timer that fires next answers `WouldDeadlock`, and other threads' wait.
 //! - Clocks should start near 0: from 2^58 - 1 on (nine years of nanoseconds) everything is right, and takes the lock.
 //! - A target needs 64-bit atomics.
 //!
@@ -209,7 +212,8 @@ pub struct Shards<V: Variant = LockFree> {
 }
 
 impl<V: Variant> Shards<V> {
-    /// So many shards, their clocks at 0. None makes one; there are at most 2^32 - 1.
+    /// So many shards, their clocks at 0. None makes one; there are at most 2^32 - 1. Each takes 41 KB, so that too many for the memory
+    /// end the process, as every allocation does.
     #[must_use]
     pub fn new(shards: usize) -> Self {
         Self::starting_at(shards, 0)
@@ -306,7 +310,7 @@ impl<V: Variant> Shards<V> {
     }
 
     /// Moves every pending timer of one shard to another, deadlines kept; says how many. For a shard that shall not be advanced
-    /// any more. Idle timers stay, and so do those that are armed there from now on.
+    /// any more. Idle timers stay, and so do those that are armed there from now on. O(timers), with both locks held.
     ///
     /// # Errors
     /// [`AdvanceError::Busy`] while a pass over `from` is under way; [`AdvanceError::NoSuchShard`].
@@ -350,16 +354,31 @@ impl<V: Variant> Shards<V> {
 
 impl<V: Variant> Drop for Shards<V> {
     fn drop(&mut self) {
-        for base in &self.set.bases {
-            lock(&base.state).closed = true;
-            loop {
-                // Named, so that the lock is released before the timer: its drop may run the caller's code.
-                let timer = lock(&base.state).empty_one();
-                if timer.is_none() {
-                    break;
+        /// Lets go of timer after timer; when a callback's own drop panics, its drop goes on with the rest while unwinding.
+        struct Emptying<'a, V: Variant>(&'a Set<V>);
+        impl<V: Variant> Emptying<'_, V> {
+            fn run(&self) {
+                for base in &self.0.bases {
+                    loop {
+                        // Named, so that the lock is released before the timer: its drop may run the caller's code.
+                        let timer = lock(&base.state).empty_one();
+                        if timer.is_none() {
+                            break;
+                        }
+                    }
                 }
             }
         }
+        impl<V: Variant> Drop for Emptying<'_, V> {
+            fn drop(&mut self) {
+                self.run();
+            }
+        }
+        // All of them first: what is let go of below may arm others.
+        for base in &self.set.bases {
+            lock(&base.state).closed = true;
+        }
+        Emptying(&self.set).run();
     }
 }
 

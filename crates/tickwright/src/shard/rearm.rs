@@ -79,7 +79,8 @@ enum Outcome {
 impl<V: Variant> SharedTimer<V> {
     /// Arms a timer that is not pending, on the shard that it belongs to.
     ///
-    /// A deadline at or before the shard's clock leaves at the next advance; from inside a pass of this shard, at the next tick.
+    /// A deadline at or before the shard's clock leaves at the next advance; while a pass over this shard is under way, at the next tick
+    /// (at `u64::MAX`, which has none, in the next pass).
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`]; nothing has changed then.

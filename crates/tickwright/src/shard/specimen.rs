@@ -1,7 +1,7 @@
 //! Two ways to re-arm that are wrong, kept to be measured and to show how they fail. **Do not use them for timers that matter.**
 //!
 //! They break no memory; they break promises. A timer may fire before its deadline, and a re-arm may be reported that never
-//! takes effect. The models in `tests/loom_specimen.rs` find both within a few schedules.
+//! takes effect. The models in `tests/loom_variants.rs` find both within a few schedules.
 
 use core::fmt::Debug;
 

@@ -22,7 +22,7 @@ pub struct Statistics {
     /// Bucket indices computed a second time, because the clock had moved: by the patch as posted. The others compute
     /// nothing before they have what they need, so that it is 0 there.
     pub recalculated: u64,
-    /// Locks of shards taken by arming calls.
+    /// Locks of shards taken by arming calls; one that was taken in vain, because the timer had just moved away, is not counted.
     pub locks: u64,
     /// Unlocked re-arms that lost their compare-exchange and took the lock.
     pub lost_races: u64,

@@ -119,6 +119,7 @@ pub(super) struct Link<V: Variant>(NonNull<Node<V>>);
 impl<V: Variant> Link<V> {
     /// The name of a node, without a count of its own.
     pub(super) fn of(node: &Arc<Node<V>>) -> Self {
+        // From the counted reference itself and not from a borrow of the node: the count lies before the node, and `from_raw` reaches for it.
         // SAFETY: 1. a counted reference is never null.
         Self(unsafe { NonNull::new_unchecked(Arc::as_ptr(node).cast_mut()) })
     }
@@ -201,7 +202,8 @@ impl<V: Variant> SharedTimer<V> {
     }
 
     /// The deadline that it was pending for a moment ago. Takes the shard's lock only for a deadline beyond the last level. One from
-    /// 2^58 - 1 on that had passed when it was armed reads as the shard's clock at that time.
+    /// 2^58 - 1 on that had passed when it was armed reads as the shard's clock at that time, and one to which a timer was reduced that
+    /// was due already, as the one before.
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();

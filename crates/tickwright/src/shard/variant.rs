@@ -93,7 +93,7 @@ pub(super) use variants;
 
 variants! {
     /// Every re-arm unlinks and links anew under the lock, unless the deadline is the one that it has: Linux before the
-    /// patch of 2016.
+    /// patch of 2016. (A timer beyond the last level is requeued in any case, here and in the others.)
     AlwaysRequeue, "requeue", ();
 
     /// A re-arm into the bucket where the timer stands leaves it there; found out under the lock, by the bucket's expiry.
