@@ -20,6 +20,11 @@
 //! timers of its end, in ticks of the kernel's clock. So *before* is built in by the size of the responses (which can be chosen), and the
 //! outcome is what happens between them. The re-arms follow from the traffic: nothing is drawn at random but the pauses of the clients.
 //!
+//! The published change has a likely reading: a timer of level 1 (8 ticks a granule) that is re-armed about 45 times in each tick, without a pause. Before, the
+//! first re-arm of a tick does not match: 1 - 1/45 = 97.8 %. After, the first of a granule: 1 - 1/(8 * 45) = 99.7 %. Level 1 is where
+//! the least retransmission time-out lies at 1000 Hz. With few busy connections (`--connections 20 --pause 0`) the line of the retransmission timer comes near
+//! to that; with hundreds, each is busy in few ticks only, so that more than a granule passes between its exchanges.
+//!
 //! # What is compared
 //!
 //! The sharded wheel re-arms in four ways. *before*: unlink and link anew, unless the deadline is the same. *after*: the patch as
