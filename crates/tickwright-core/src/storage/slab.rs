@@ -358,7 +358,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.deliver(popped)
     }
 
-    #[inline(never)]
+    #[inline]
     fn deliver(&mut self, Popped { handle, deadline, expiry }: Popped<Idx>) -> Option<Expired<Key, T>> {
         let (key, value) = self.vacate(handle)?;
         Some(Expired { key, deadline, expiry, value })
