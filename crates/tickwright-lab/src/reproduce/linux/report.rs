@@ -309,8 +309,7 @@ impl Network {
             "Networking: {connections} connections over loopback, responses of {response} bytes in segments of 1448, \
              pauses of {pause_ms} ms, HZ={hz}\n{}\n{}\nExchanges a second: {}.\n\n\
              The traffic of the last run, replayed for each\n{}\n{conclusion}\n\
-             Equal deadlines come from segments that are moved at once, so that they follow from the size of the responses; \
-             between two exchanges more than a tick (level 0) and often more than eight (level 1) pass, and only the idle timer stays.",
+             Equal deadlines come from segments that are moved at once: the match before the patch follows from the size of the responses.",
             rates(&self.published, &outcomes),
             table::show(&kinds),
             exchanges.join(", "),
