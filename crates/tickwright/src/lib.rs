@@ -2,6 +2,8 @@
 //!
 //! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
 
+pub mod clock;
+pub mod driver;
 pub mod shard;
 
 #[doc(no_inline)]
