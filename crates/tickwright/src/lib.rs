@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod driver;
 pub mod shard;
+mod sync;
 
 #[doc(no_inline)]
 pub use tickwright_core::*;

@@ -8,10 +8,10 @@ use tickwright_core::{Tick, Violation};
 
 use super::specimen::{self, Posting};
 use super::statistics::{Statistics, Stripes};
-use super::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock};
 use super::timer::{Link, Node, RecordOf, SharedTimer};
 use super::variant::{How, Variant, Wheel};
 use super::word::{self, PARKED, Word};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock};
 
 /// The shards that timers move between.
 pub(super) struct Set<V: Variant> {

@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::base::Held;
-use super::sync::{Ordering, this_thread, wait};
 use super::timer::SharedTimer;
 use super::variant::Variant;
 use super::word::{State, Word};
+use crate::sync::{Ordering, this_thread, wait};
 
 /// What [`SharedTimer::try_cancel`] met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,9 +5,9 @@ use core::fmt;
 use tickwright_core::{Advance, Tick};
 
 use super::base::{Base, Taken};
-use super::sync::{Ordering, lock, this_thread};
 use super::timer::{Firing, SharedTimer};
 use super::variant::Variant;
+use crate::sync::{Ordering, lock, this_thread};
 
 /// Why a shard was not advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

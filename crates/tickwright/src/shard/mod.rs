@@ -161,7 +161,6 @@ mod ghost;
 mod rearm;
 pub mod specimen;
 mod statistics;
-mod sync;
 mod timer;
 mod variant;
 mod word;
@@ -177,8 +176,8 @@ pub use statistics::Statistics;
 pub use timer::{Callback, Firing, SharedTimer};
 pub use variant::{AlwaysRequeue, LockFree, UnderLock, Variant};
 
+use crate::sync::{Arc, Ordering, lock};
 use base::{Set, lock_both};
-use sync::{Arc, Ordering, lock};
 
 /// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`; any thread may advance any shard.
 ///

@@ -6,10 +6,10 @@ use tickwright_core::Tick;
 
 use super::base::Held;
 use super::specimen::{self, Posting};
-use super::sync::Ordering;
 use super::timer::{Link, SharedTimer};
 use super::variant::{How, Variant, Wheel};
 use super::word::{DEADLINES, PARKED, State, Word};
+use crate::sync::Ordering;
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

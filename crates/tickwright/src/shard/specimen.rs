@@ -8,9 +8,9 @@ use core::fmt::Debug;
 use tickwright_core::Tick;
 use tickwright_core::storage::Handle;
 
-use super::sync::{AtomicU32, AtomicU64, Ordering};
 use super::timer::Link;
 use super::variant::{How, Variant, Wheel, variants};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use tickwright_core::family::coarse_wheel::Coarse;
 
 variants! {

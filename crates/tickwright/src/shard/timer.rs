@@ -9,10 +9,10 @@ use tickwright_core::storage::{Discipline, Handle};
 use super::base::Set;
 use super::ghost::Ghost;
 use super::specimen::Posting;
-use super::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 use super::variant::Variant;
 use super::word::{State, Word};
 use super::{LockFree, Shards};
+use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 /// What a timer does when it fires. Closures over [`Firing`] are callbacks; data that they capture lives inside the timer, in the one
 /// allocation that it has. Implement it for a type of your own to have a name for it.

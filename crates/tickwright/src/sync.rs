@@ -1,8 +1,8 @@
-//! Everything of the shard that threads meet at: atomics, locks, events, cells, the name of a thread. Under `cfg(loom)` these are
+//! Everything that threads meet at: atomics, locks, events, cells, the name of a thread. Under `cfg(loom)` these are
 //! loom's, so that the models drive the shipped functions and none of their copies.
 //!
 //! `Arc` stays the standard one: its counting is not ours to verify, and loom's holds no trait objects. So do the counters
-//! of [`statistics`](super::statistics), which no step of the protocol reads.
+//! of [`statistics`](crate::shard), which no step of the protocol reads.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
