@@ -3,6 +3,35 @@
 //! A clock has a **steady** timeline of nanoseconds that never steps and never runs back; timers stand on it. A clock that people
 //! set (the wall clock) is a steady one plus an offset that may change: timers asked for by the wall are filed anew when it does, all
 //! others are not touched.
+//!
+//! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a test moves by command.
+//!
+//! # What happens to timers when time does something odd
+//!
+//! *Relative*: due so long after it was armed. *Periodic*: on a grid of the steady timeline. *Wall*: due when the wall shows a date;
+//! only [`SystemClock::RealTime`] has those.
+//!
+//! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
+//! |---|---|---|---|
+//! | the wall is set back 1 h | nothing | nothing | relative, periodic: nothing. Wall: each fires 1 h later, when the wall shows its date again; what has fired does not fire again |
+//! | the wall is set forward 1 d | nothing | nothing | relative, periodic: nothing. Wall: what was due within the day fires now, once, in order of its date |
+//! | suspended for 8 h | all stand still, and are 8 h late by the world's time; no overruns | what came due fires at the resume; periodic ones count the periods slept through as overruns, and their policy says what of them is made up for | relative, periodic: as monotonic. Wall: what came due fires at the resume |
+//! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
+//! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
+//!
+//! At "the resume" and "now" mean: when the driver looks. A step and a suspend are told to nobody who sleeps by a steady clock, so a
+//! parked thread looks at least every [`longest_sleep`](Clock::longest_sleep), one second; a [timerfd](crate::driver) is told by the kernel.
+//! Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of these.
+
+mod system;
+mod ticks;
+mod virtual_host;
+
+use std::sync::Weak;
+
+pub use system::SystemClock;
+pub use ticks::Ticks;
+pub use virtual_host::{VirtualClock, VirtualHost};
 
 /// A source of time, in nanoseconds.
 ///
@@ -21,6 +50,18 @@ pub trait Clock: Send + Sync {
     fn longest_sleep(&self) -> Option<u64> {
         None
     }
+
+    /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the watcher, and tells it after each move;
+    /// who sleeps by it is woken so, and by no time-out. Clocks that go on by themselves say `false`, and tell nobody.
+    fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
+        false
+    }
+}
+
+/// Who wants to know that a clock was moved: a sleeper.
+pub trait Watcher: Send + Sync {
+    /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread that moved it.
+    fn clock_moved(&self);
 }
 
 impl<K: Clock + ?Sized> Clock for &K {
@@ -35,6 +76,10 @@ impl<K: Clock + ?Sized> Clock for &K {
     fn longest_sleep(&self) -> Option<u64> {
         (**self).longest_sleep()
     }
+
+    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+        (**self).watch(watcher)
+    }
 }
 
 impl<K: Clock + ?Sized> Clock for std::sync::Arc<K> {
@@ -48,5 +93,9 @@ impl<K: Clock + ?Sized> Clock for std::sync::Arc<K> {
 
     fn longest_sleep(&self) -> Option<u64> {
         (**self).longest_sleep()
+    }
+
+    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+        (**self).watch(watcher)
     }
 }

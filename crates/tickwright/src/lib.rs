@@ -1,5 +1,6 @@
 //! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate re-exports.
 //!
+//! [`clock`]: what time it is, by the machine or by command. [`driver`]: who wakes a service when its next timer is due.
 //! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
 
 pub mod clock;

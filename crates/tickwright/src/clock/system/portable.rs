@@ -1,0 +1,23 @@
+//! Anywhere: what the standard library has.
+
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime};
+
+pub(super) fn monotonic() -> u64 {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+
+    // The first look may come second to another thread's: nothing then, not less.
+    let since = Instant::now().saturating_duration_since(*ORIGIN.get_or_init(Instant::now));
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn boot_time() -> u64 {
+    monotonic()
+}
+
+pub(super) fn wall() -> i64 {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |span| -span),
+    }
+}

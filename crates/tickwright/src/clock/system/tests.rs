@@ -1,0 +1,115 @@
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use super::{SystemClock, offset, portable};
+use crate::clock::Clock;
+
+const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
+
+/// Two clocks that go on by `pace` at each look, and their true offset.
+struct Machine {
+    steady: AtomicU64,
+    pace: u64,
+    offset: AtomicI64,
+}
+
+impl Machine {
+    fn now(&self) -> u64 {
+        self.steady.fetch_add(self.pace, Ordering::Relaxed)
+    }
+
+    fn wall(&self) -> i64 {
+        self.now().cast_signed() + self.offset.load(Ordering::Relaxed)
+    }
+
+    fn look(&self, known: &AtomicI64) -> i64 {
+        offset(known, || self.now(), || self.wall())
+    }
+}
+
+#[test]
+fn an_offset_stays_until_the_wall_is_set() {
+    for pace in [0, 1, 20, 1_000_000] {
+        let machine = Machine { steady: AtomicU64::new(7), pace, offset: AtomicI64::new(1_000_000_000) };
+        let known = AtomicI64::new(i64::MIN);
+        for step in [0, -3_600_000_000_000, 86_400_000_000_000, 1] {
+            let truth = machine.offset.fetch_add(step, Ordering::Relaxed) + step;
+            let first = machine.look(&known);
+            assert!(first.abs_diff(truth) <= pace, "pace {pace}, step {step}: {first} for {truth}");
+            assert!((0..100).all(|_| machine.look(&known) == first), "pace {pace}, step {step}");
+        }
+    }
+}
+
+/// Looks of uneven length: the estimate never moves away from the truth, so it settles.
+#[test]
+fn an_offset_only_comes_nearer() {
+    let mut error = u64::MAX;
+    let known = AtomicI64::new(i64::MIN);
+    for round in 0..1000_u64 {
+        // Two gaps: before the wall is read, and after.
+        let (a, b) = (round * 7919 % 61, round * 104_729 % 53);
+        let times = [1000 * round, 1000 * round + a + b];
+        let at = AtomicU64::new(0);
+        let steady = || times[at.fetch_add(1, Ordering::Relaxed) as usize % 2];
+        let found = offset(&known, steady, || (1000 * round + a).cast_signed() + 5_000_000);
+        let now = found.abs_diff(5_000_000);
+        assert!(now <= error, "round {round}: {now} after {error}");
+        error = now;
+    }
+    assert!(error <= 2, "{error}");
+}
+
+#[test]
+fn no_value_of_a_clock_panics() {
+    for steady in [0, 1, u64::MAX] {
+        for wall in [i64::MIN, -1, 0, i64::MAX] {
+            let _ = offset(&AtomicI64::new(i64::MIN), || steady, || wall);
+            // A steady clock that is not.
+            let at = AtomicU64::new(steady);
+            let back = || at.fetch_sub(1, Ordering::Relaxed);
+            let _ = offset(&AtomicI64::new(i64::MAX), back, || wall);
+        }
+    }
+}
+
+#[test]
+fn clocks_do_not_run_back() {
+    for clock in ALL {
+        let mut last = 0;
+        for _ in 0..1000 {
+            let now = clock.now();
+            assert!(now >= last, "{clock:?}: {now} after {last}");
+            last = now;
+        }
+    }
+}
+
+#[test]
+fn only_real_time_knows_the_date() {
+    assert_eq!(SystemClock::Monotonic.wall_offset(), None);
+    assert_eq!(SystemClock::BootTime.wall_offset(), None);
+    let clock = SystemClock::RealTime;
+    let date = i128::from(clock.now()) + i128::from(clock.wall_offset().unwrap());
+    assert!(date > 1_700_000_000_000_000_000, "{date} ns since 1970");
+}
+
+#[test]
+fn sleepers_look_up_where_a_clock_may_jump() {
+    let longest = ALL.map(|clock| clock.longest_sleep());
+    assert_eq!(longest, [None, Some(1_000_000_000), Some(1_000_000_000)]);
+}
+
+/// The fallback of other systems is compiled into the tests of all.
+#[test]
+fn the_portable_clocks_go_on() {
+    let (one, two) = (portable::monotonic(), portable::boot_time());
+    assert!(two >= one);
+    assert!(portable::wall() > 1_700_000_000_000_000_000);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn boot_time_is_never_behind_monotonic_time() {
+    let monotonic = SystemClock::Monotonic.now();
+    assert!(SystemClock::BootTime.now() >= monotonic);
+}

@@ -1,0 +1,22 @@
+use super::Ticks;
+
+#[test]
+fn never_early_and_due_when_the_tick_begins() {
+    for length in [0, 1, 2, 3, 1000, 1_000_000, u64::MAX / 2, u64::MAX] {
+        let ticks = Ticks::of(length);
+        let length = ticks.nanoseconds();
+        let around = [0, 1, 7, u64::MAX / length].map(|tick| tick.saturating_mul(length));
+        for at in around.iter().flat_map(|&edge| [edge.saturating_sub(1), edge, edge.saturating_add(1)]) {
+            let deadline = ticks.deadline(at);
+            let begins = u128::from(deadline) * u128::from(length);
+            assert!(begins >= u128::from(at), "{at} by {length}: early");
+            assert!(begins - u128::from(at) < u128::from(length), "{at} by {length}: a tick late");
+            let Ok(begins) = u64::try_from(begins) else { continue };
+            assert_eq!(ticks.start(deadline), begins);
+            assert_eq!(ticks.now(begins), deadline);
+            if begins > 0 {
+                assert!(ticks.now(begins - 1) < deadline);
+            }
+        }
+    }
+}

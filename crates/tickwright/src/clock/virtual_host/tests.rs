@@ -1,0 +1,110 @@
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use super::VirtualHost;
+use crate::clock::{Clock, SystemClock, Watcher};
+
+/// What the three clocks and the wall show.
+fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {
+    let real = host.real_time();
+    let wall = i128::from(real.now()) + i128::from(real.wall_offset().unwrap());
+    (host.monotonic().now(), host.boot_time().now(), real.now(), wall)
+}
+
+#[test]
+fn each_event_moves_what_it_should() {
+    let host = VirtualHost::starting_at(10, 1000);
+    assert_eq!(seen(&host), (10, 10, 10, 1010));
+    host.advance(5);
+    assert_eq!(seen(&host), (15, 15, 15, 1015));
+    host.suspend(100);
+    assert_eq!(seen(&host), (15, 115, 15, 1115));
+    host.step_wall(-500);
+    assert_eq!(seen(&host), (15, 115, 15, 615));
+    host.step_wall(2000);
+    assert_eq!(seen(&host), (15, 115, 15, 2615));
+    host.advance(1);
+    assert_eq!(seen(&host), (16, 116, 16, 2616));
+}
+
+#[test]
+fn no_time_wraps() {
+    let host = VirtualHost::starting_at(u64::MAX - 1, i64::MAX - 1);
+    host.suspend(u64::MAX);
+    assert_eq!(
+        seen(&host),
+        (u64::MAX - 1, u64::MAX, u64::MAX - 1, i128::from(u64::MAX - 1) + i128::from(i64::MAX))
+    );
+    host.advance(2);
+    host.advance(u64::MAX);
+    host.suspend(1);
+    assert_eq!((host.monotonic().now(), host.boot_time().now()), (u64::MAX, u64::MAX));
+    host.step_wall(i64::MIN);
+    host.step_wall(i64::MIN);
+    assert_eq!(host.real_time().wall_offset(), Some(i64::MIN));
+}
+
+#[test]
+fn only_real_time_knows_the_date_and_nobody_has_to_look() {
+    let host = VirtualHost::new();
+    for kind in [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime] {
+        let clock = host.clock(kind);
+        assert_eq!(clock.wall_offset().is_some(), kind == SystemClock::RealTime);
+        assert_eq!(clock.longest_sleep(), None);
+    }
+}
+
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Watcher for Counting {
+    fn clock_moved(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
+    let host = VirtualHost::new();
+    let (one, two) = (Arc::new(Counting::default()), Arc::new(Counting::default()));
+    let weak = |watcher: &Arc<Counting>| Arc::downgrade(&(Arc::clone(watcher) as Arc<dyn Watcher>));
+    // Through a reference and a counted pointer: both pass it on.
+    let by_reference: &dyn Clock = &&host.monotonic();
+    assert!(by_reference.watch(&weak(&one)));
+    assert!(Arc::new(host.real_time()).watch(&weak(&two)));
+    host.advance(1);
+    host.suspend(1);
+    host.step_wall(1);
+    drop(two);
+    host.advance(1);
+    assert_eq!(one.0.load(Ordering::Relaxed), 4);
+    assert!(host.boot_time().watch(&weak(&one)));
+    assert_eq!(crate::sync::lock(&host.times.watchers).len(), 2, "the one that is gone was forgotten");
+
+    let nobody: Weak<dyn Watcher> = weak(&one);
+    assert!(!SystemClock::Monotonic.watch(&nobody));
+}
+
+#[test]
+fn moves_from_many_threads_add_up_and_no_clock_runs_back() {
+    let host = VirtualHost::new();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..1000 {
+                    host.advance(1);
+                    host.suspend(2);
+                    host.step_wall(-2);
+                }
+            });
+        }
+        let mut last = (0, 0);
+        for _ in 0..1000 {
+            let now = (host.monotonic().now(), host.boot_time().now());
+            assert!(now.0 >= last.0 && now.1 >= last.1);
+            last = now;
+        }
+    });
+    assert_eq!(seen(&host), (3000, 9000, 3000, 3000));
+}
