@@ -1,0 +1,459 @@
+//! A callback scheduler: delays in, callbacks out, ids to cancel by. To be shared between threads.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright::clock::VirtualHost;
+//! use tickwright::scheduler::{Boxed, Next, Scheduler};
+//! use tickwright::service::Settings;
+//!
+//! let host = VirtualHost::new();
+//! let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+//! let mut left = 3;
+//! let id = scheduler.add(Duration::from_secs(2), Boxed::new(move |_| {
+//!     left -= 1;
+//!     if left > 0 { Next::Again } else { Next::Done }
+//! }))?;
+//! assert_eq!(scheduler.wait(), Some(Duration::from_secs(2)));
+//! host.advance(2_000_000_000);
+//! assert_eq!(scheduler.run_queue(), Ok(1));
+//! assert_eq!(scheduler.remaining(id), Some(Duration::from_secs(2)), "again");
+//! # Ok::<(), tickwright::service::Refused<Boxed>>(())
+//! ```
+//!
+//! # Who runs the callbacks
+//!
+//! Whoever calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for [`wait`](Scheduler::wait), or a thread of its own
+//! (see [`driver`](crate::driver)). Callbacks run without the lock, and one at a time: who calls `run_queue` while another thread does is told
+//! [`Busy`](RunError::Busy), and from inside a callback [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it
+//! began and armed before; equal due times run in the order in which they were armed.
+//!
+//! # Four ways to cancel
+//!
+//! | the timer is | [`try_cancel`](Scheduler::try_cancel) | [`cancel`](Scheduler::cancel) (async) | [`cancel_sync`](Scheduler::cancel_sync) | [`shutdown_timer`](Scheduler::shutdown_timer) / [`_sync`](Scheduler::shutdown_timer_sync) |
+//! |---|---|---|---|---|
+//! | pending | `Removed`: the caller gets the callback | `Removed` | `Removed` | `Removed` |
+//! | pending and kept | `Disarmed`: idle now | `Disarmed` | `Disarmed` | `Removed` |
+//! | idle (kept) | `Idle` | `Idle` | `Idle` | `Removed` |
+//! | running, asked from its callback | `Running { here: true }`: nothing is changed | `Running { here: true }`: will not run again | error `WouldDeadlock`: nothing is changed | as async; `_sync`: the error |
+//! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
+//! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
+//!
+//! - A callback that is handed back is dropped by the caller; that of a timer that ran is dropped by the thread that ran it, without the lock, before a
+//!   waiting cancel returns. In every case once.
+//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let: one of several who cancel
+//!   the same run is told so, the first. Who counts references takes the timer's back then; else the callback has done that when it answered "done".
+//! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers that wait for each other wait for ever, and so
+//!   does one who holds a lock that the callback wants.
+//! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a callback of its own it is refused.
+//!
+//! # A panic in a callback
+//!
+//! The timer is gone (a kept one is idle), whoever waits for it goes on, all others are as they were, and the panic goes on to who called `run_queue`.
+//! If the drop of the callback panics while that unwinds, the process ends, as everywhere in Rust.
+
+mod callback;
+mod report;
+mod run;
+
+use core::fmt;
+use core::time::Duration;
+
+use tickwright_core::Violation;
+
+pub use crate::service::{Next, TimerId};
+pub use callback::{Boxed, Callback, Firing, Plain};
+pub use report::{Dump, Report};
+pub use run::RunError;
+
+use crate::driver::Alarm;
+use crate::service::{Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, Timing};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, this_thread, wait};
+use run::Running;
+
+/// What a cancel found. The table is in the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled<C> {
+    /// It is gone, and here is its callback.
+    Removed(C),
+    /// It was pending; it is kept, and idle.
+    Disarmed,
+    /// It is kept, and was idle already.
+    Idle,
+    /// Its callback runs.
+    Running {
+        /// On the calling thread: the caller is that callback.
+        here: bool,
+    },
+    /// Its callback ran on another thread, and has ended.
+    Finished {
+        /// It had asked to run again, and is not let; the caller is the one who is told.
+        suppressed: bool,
+    },
+    /// The id names no timer.
+    NotFound,
+}
+
+/// To wait would be to wait for oneself: a callback asked for its own end, or for that of its scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WouldDeadlock;
+
+impl fmt::Display for WouldDeadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
+        )
+    }
+}
+
+impl core::error::Error for WouldDeadlock {}
+
+/// Timers that call back. See the [module](self).
+pub struct Scheduler<C: Callback> {
+    core: Mutex<Core<C>>,
+    /// A callback has ended, or a pass.
+    ended: Condvar,
+}
+
+/// What the lock guards.
+struct Core<C> {
+    service: Service<C>,
+    running: Option<Running>,
+    /// Runs begun.
+    runs: u64,
+    /// Whose pass is under way.
+    pass: Option<crate::sync::ThreadId>,
+    /// How many threads wait for `ended`.
+    waiting: usize,
+    /// Runs whose first canceller waits to hear whether it suppressed anything.
+    outcomes: Vec<(u64, bool)>,
+    shut: bool,
+}
+
+impl<C: Callback> Scheduler<C> {
+    /// An empty scheduler.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let core = Core {
+            service: Service::new(settings),
+            running: None,
+            runs: 0,
+            pass: None,
+            waiting: 0,
+            outcomes: Vec::new(),
+            shut: false,
+        };
+        Self { core: Mutex::new(core), ended: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core<C>> {
+        lock(&self.core)
+    }
+
+    /// Runs `callback` after `delay`: [`add_timer`](Self::add_timer) without a name and token.
+    ///
+    /// # Errors
+    /// As `add_timer`.
+    #[track_caller]
+    pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
+        self.add_timer(Timing::after(delay), &Site::here(""), 0, callback)
+    }
+
+    /// Runs `callback` by `timing`. `token` is the user's, to [cancel by](Self::cancel_matching); `origin` is shown in
+    /// [`dump`](Self::dump) and counted by.
+    ///
+    /// # Errors
+    /// [`Refused`] with the callback: no memory, a wall time on a clock without one, or the scheduler is shut down.
+    pub fn add_timer(
+        &self,
+        timing: Timing,
+        origin: &impl Origin,
+        token: usize,
+        callback: C,
+    ) -> Result<TimerId, Refused<C>> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refused { reason: Refusal::Shutdown, payload: callback });
+        }
+        core.service.add(timing, origin, token, callback)
+    }
+
+    /// Makes a timer that is [started](Self::start) later, any number of times, until it is [shut down](Self::shutdown_timer).
+    ///
+    /// # Errors
+    /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
+    pub fn keep(&self, origin: &impl Origin, token: usize, callback: C) -> Result<TimerId, Refused<C>> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refused { reason: Refusal::Shutdown, payload: callback });
+        }
+        core.service.keep(origin, token, callback)
+    }
+
+    /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs is armed when its
+    /// callback has ended, whatever that answers.
+    ///
+    /// # Errors
+    /// [`Refusal`]; the timer is then as it was.
+    pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refusal::Shutdown);
+        }
+        core.service.start(id, timing)
+    }
+
+    /// Adds a timer and [cancels](Self::cancel) another in one step: nobody sees both or neither.
+    ///
+    /// # Errors
+    /// As [`add_timer`](Self::add_timer); the other timer is then as it was.
+    pub fn replace(
+        &self,
+        old: TimerId,
+        timing: Timing,
+        origin: &impl Origin,
+        token: usize,
+        callback: C,
+    ) -> Result<(TimerId, Cancelled<C>), Refused<C>> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refused { reason: Refusal::Shutdown, payload: callback });
+        }
+        let id = core.service.add(timing, origin, token, callback)?;
+        let removal = core.service.cancel(old);
+        Ok((id, core.cancelled(removal)))
+    }
+
+    /// Cancels a timer that does not run.
+    pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        match &core.running {
+            Some(running) if running.id == id && core.service.find(id).is_some() => {
+                Cancelled::Running { here: running.thread == this_thread() }
+            }
+            _ => {
+                let removal = core.service.cancel(id);
+                core.cancelled(removal)
+            }
+        }
+    }
+
+    /// Cancels a timer, and never waits: one that runs will not run again.
+    pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        let removal = core.service.cancel(id);
+        core.cancelled(removal)
+    }
+
+    /// Cancels a timer, and when this returns its callback does not run: if it ran on another thread, it was waited for.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.
+    pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
+        self.stop(id, Service::cancel)
+    }
+
+    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept: nothing can arm it again.
+    pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        let removal = core.service.shutdown(id);
+        core.cancelled(removal)
+    }
+
+    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync) does.
+    ///
+    /// # Errors
+    /// As `cancel_sync`.
+    pub fn shutdown_timer_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
+        self.stop(id, Service::shutdown)
+    }
+
+    fn stop(
+        &self,
+        id: TimerId,
+        stop: fn(&mut Service<C>, TimerId) -> Removal<C>,
+    ) -> Result<Cancelled<C>, WouldDeadlock> {
+        let mut core = self.lock();
+        let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
+            let removal = stop(&mut core.service, id);
+            return Ok(core.cancelled(removal));
+        };
+        let here = thread == this_thread();
+        if core.service.find(id).is_none() {
+            // It has ended, and its callback is being dropped: here, by the caller of this.
+            if here {
+                return Ok(Cancelled::NotFound);
+            }
+        } else if here {
+            return Err(WouldDeadlock);
+        }
+        let first = matches!(stop(&mut core.service, id), Removal::Running { first: true });
+        if let Some(running) = core.running.as_mut().filter(|_| first) {
+            running.awaited = true;
+        }
+        core.waiting += 1;
+        while core.running.is_some_and(|running| running.serial == serial) {
+            core = wait(&self.ended, core);
+        }
+        core.waiting -= 1;
+        let outcome = core.outcomes.iter().position(|(of, _)| first && *of == serial);
+        let suppressed = outcome.is_some_and(|at| core.outcomes.swap_remove(at).1);
+        Ok(Cancelled::Finished { suppressed })
+    }
+
+    /// Cancels every timer with this token, kept ones too, and hands their callbacks out. One that runs will not run again; whether
+    /// one does is the second answer. O(timers).
+    pub fn cancel_matching(&self, token: usize) -> (Vec<(TimerId, C)>, bool) {
+        let mut core = self.lock();
+        let matching = core.service.iter().filter(|timer| timer.token == token);
+        let ids: Vec<TimerId> = matching.map(|timer| timer.id).collect();
+        let (mut removed, mut running) = (Vec::with_capacity(ids.len()), false);
+        for id in ids {
+            match core.service.shutdown(id) {
+                Removal::Removed(callback) => removed.push((id, callback)),
+                Removal::Running { .. } => running = true,
+                Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
+            }
+        }
+        (removed, running)
+    }
+
+    /// Ends the scheduler: drops all callbacks, waits for the one that runs on another thread, and refuses whatever is armed afterwards. A second
+    /// time it does nothing.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
+    pub fn shutdown(&self) -> Result<(), WouldDeadlock> {
+        let mut core = self.lock();
+        if core.pass == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        core.shut = true;
+        let callbacks = core.service.clear();
+        core.waiting += 1;
+        while core.pass.is_some() {
+            core = wait(&self.ended, core);
+        }
+        core.waiting -= 1;
+        drop(core);
+        drop(callbacks);
+        Ok(())
+    }
+
+    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due, `None` if nothing is pending.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        self.lock().service.remaining()
+    }
+
+    /// The same as a time-out for `poll`: in ms, rounded up, -1 for none, at most [`i32::MAX`].
+    #[must_use]
+    pub fn timeout_ms(&self) -> i32 {
+        self.wait().map_or(-1, |left| {
+            let ms = left.as_nanos().div_ceil(1_000_000);
+            i32::try_from(ms).unwrap_or(i32::MAX)
+        })
+    }
+
+    /// When a timer is due, in ns of the clock's steady timeline; `None` unless it is pending.
+    #[must_use]
+    pub fn when(&self, id: TimerId) -> Option<u64> {
+        let info = self.find(id)?;
+        (info.state == crate::service::State::Pending).then_some(info.due)
+    }
+
+    /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
+    #[must_use]
+    pub fn remaining(&self, id: TimerId) -> Option<Duration> {
+        let due = self.when(id)?;
+        Some(Duration::from_nanos(due.saturating_sub(self.now())))
+    }
+
+    /// What is known of a timer; its token among that.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        self.lock().service.find(id)
+    }
+
+    /// The clock's time, in ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.lock().service.now()
+    }
+
+    /// The `int` id of a timer, where those are issued.
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        self.lock().service.int_id(id)
+    }
+
+    /// The timer of an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.lock().service.from_int(int)
+    }
+
+    /// Makes room for so many more timers.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
+        self.lock().service.reserve(additional)
+    }
+
+    /// Tells `alarm` from now on when the queue is to be run.
+    pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
+        self.lock().service.set_alarm(alarm);
+    }
+
+    /// Every timer there is, with its origin. O(timers log timers).
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        let (now, timers) = {
+            let core = self.lock();
+            (core.service.now(), core.service.iter().collect())
+        };
+        Dump::new(now, timers)
+    }
+
+    /// What was counted: timers, runs, lateness, and by origin.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let core = self.lock();
+        Report { statistics: core.service.statistics(), sites: core.service.sites() }
+    }
+
+    /// Bytes on the heap, without what callbacks own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.lock().service.heap_bytes()
+    }
+
+    /// Verifies all invariants. O(timers).
+    ///
+    /// # Errors
+    /// The first violation found: a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.lock().service.check()
+    }
+}
+
+impl<C> Core<C> {
+    fn cancelled(&self, removal: Removal<C>) -> Cancelled<C> {
+        match removal {
+            Removal::Removed(callback) => Cancelled::Removed(callback),
+            Removal::Disarmed => Cancelled::Disarmed,
+            Removal::Idle => Cancelled::Idle,
+            Removal::Running { .. } => {
+                let me = this_thread();
+                Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
+            }
+            Removal::NotFound => Cancelled::NotFound,
+        }
+    }
+}
+
+impl<C: Callback> fmt::Debug for Scheduler<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lock().service.fmt(f)
+    }
+}

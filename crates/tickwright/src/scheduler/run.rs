@@ -1,0 +1,167 @@
+//! Running what is due.
+
+use core::fmt;
+use core::mem::needs_drop;
+
+use super::{Callback, Core, Firing, Next, Scheduler, TimerId};
+use crate::service::Due;
+use crate::sync::{MutexGuard, ThreadId, this_thread};
+
+/// The callback that runs.
+#[derive(Clone, Copy)]
+pub(super) struct Running {
+    pub(super) id: TimerId,
+    pub(super) thread: ThreadId,
+    /// Which run of all it is.
+    pub(super) serial: u64,
+    /// Somebody waits to hear whether it was kept from running again.
+    pub(super) awaited: bool,
+}
+
+/// Why the queue was not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunError {
+    /// Another thread runs it.
+    Busy,
+    /// The caller is one of its callbacks.
+    WithinCallback,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Busy => "another thread runs the queue",
+            Self::WithinCallback => "a callback cannot run the queue that runs it",
+        })
+    }
+}
+
+impl core::error::Error for RunError {}
+
+impl<C: Callback> Scheduler<C> {
+    /// Runs every callback that is due now and was armed before, and answers how many.
+    ///
+    /// # Errors
+    /// [`RunError`]; nothing was run then.
+    ///
+    /// # Panics
+    /// Only if a callback does: the panic goes through, and the scheduler is whole.
+    pub fn run_queue(&self) -> Result<usize, RunError> {
+        self.run_queue_within(usize::MAX)
+    }
+
+    /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order, and
+    /// [`wait`](Self::wait) is zero.
+    ///
+    /// # Errors
+    /// As `run_queue`.
+    ///
+    /// # Panics
+    /// As `run_queue`.
+    pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
+        let me = this_thread();
+        let mut core = self.lock();
+        match core.pass {
+            Some(thread) if thread == me => return Err(RunError::WithinCallback),
+            Some(_) => return Err(RunError::Busy),
+            None => {}
+        }
+        if core.shut {
+            return Ok(0);
+        }
+        core.pass = Some(me);
+        core.service.begin_pass();
+        let mut ran = 0;
+        while ran < budget {
+            let Some(due) = core.service.take() else { break };
+            core = self.fire(core, me, due);
+            ran += 1;
+        }
+        self.end_pass(&mut core);
+        Ok(ran)
+    }
+
+    fn end_pass(&self, core: &mut Core<C>) {
+        core.pass = None;
+        core.service.end_pass();
+        if core.waiting > 0 {
+            self.ended.notify_all();
+        }
+    }
+
+    fn fire<'s>(
+        &'s self,
+        mut core: MutexGuard<'s, Core<C>>,
+        me: ThreadId,
+        due: Due<C>,
+    ) -> MutexGuard<'s, Core<C>> {
+        let Due { id, payload, token, due, now, overruns } = due;
+        core.runs += 1;
+        core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false });
+        drop(core);
+        let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false, over: false };
+        let firing = Firing { scheduler: self, id, token, due, now, overruns };
+        let next = run.callback.as_mut().map_or(Next::Done, |callback| callback.call(&firing));
+        run.end(next)
+    }
+}
+
+/// A run under way. If the callback or its drop panics, this ends the run, and the pass with it.
+struct Run<'s, C: Callback> {
+    scheduler: &'s Scheduler<C>,
+    id: TimerId,
+    callback: Option<C>,
+    suppressed: bool,
+    over: bool,
+}
+
+impl<'s, C: Callback> Run<'s, C> {
+    fn end(mut self, next: Next) -> MutexGuard<'s, Core<C>> {
+        let scheduler = self.scheduler;
+        let mut core = self.finish(next, false);
+        core.settle(self.suppressed);
+        self.over = true;
+        if core.waiting > 0 {
+            scheduler.ended.notify_all();
+        }
+        core
+    }
+
+    /// Says how it ended, and drops the callback if the timer is gone: without the lock, and before anybody hears of the end.
+    fn finish(&mut self, next: Next, panicked: bool) -> MutexGuard<'s, Core<C>> {
+        let scheduler = self.scheduler;
+        let mut core = scheduler.lock();
+        let Some(callback) = self.callback.take() else { return core };
+        if panicked {
+            core.service.note_panic(self.id);
+        }
+        let finished = core.service.finish(self.id, callback, next);
+        self.suppressed = finished.suppressed;
+        if needs_drop::<C>() && finished.payload.is_some() {
+            drop(core);
+            drop(finished.payload);
+            core = scheduler.lock();
+        }
+        core
+    }
+}
+
+impl<C: Callback> Drop for Run<'_, C> {
+    fn drop(&mut self) {
+        if !self.over {
+            let scheduler = self.scheduler;
+            let mut core = self.finish(Next::Done, true);
+            core.settle(self.suppressed);
+            scheduler.end_pass(&mut core);
+        }
+    }
+}
+
+impl<C> Core<C> {
+    /// No callback runs any more.
+    fn settle(&mut self, suppressed: bool) {
+        if let Some(Running { serial, awaited: true, .. }) = self.running.take() {
+            self.outcomes.push((serial, suppressed));
+        }
+    }
+}

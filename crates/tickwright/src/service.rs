@@ -1,0 +1,942 @@
+//! A timer service: a clock over a queue, and the life of each timer. One thread's; [`Scheduler`](crate::scheduler::Scheduler) is the one to share.
+//!
+//! A [`Service`] holds payloads of any type and says when one is due: [`take`](Service::take) hands the payload out and marks
+//! its timer as running, [`finish`](Service::finish) says what becomes of it. What runs in between is the caller's affair.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright::clock::VirtualHost;
+//! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
+//!
+//! let host = VirtualHost::new();
+//! let mut service = Service::new(Settings::new().clock(host.monotonic()));
+//! let beat = Timing::after(Duration::from_millis(10)).every(Duration::from_millis(10)).missed(Missed::Skip);
+//! service.add(beat, &Site::here("beat"), 0, "payload")?;
+//! assert_eq!(service.remaining(), Some(Duration::from_millis(10)));
+//!
+//! host.advance(47_000_000);
+//! service.begin_pass();
+//! let due = service.take().expect("it is late");
+//! assert_eq!((due.payload, due.due, due.overruns), ("payload", 40_000_000, 3));
+//! service.finish(due.id, due.payload, Next::Again);
+//! assert_eq!(service.remaining(), Some(Duration::from_millis(3)), "on the grid");
+//! # Ok::<(), tickwright::service::Refused<&str>>(())
+//! ```
+//!
+//! # Time
+//!
+//! Deadlines are rounded up to ticks and the clock down, so nothing is early. A tick is 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
+//!
+//! What a change of the clock means to a timer depends on what it was armed by:
+//!
+//! | | `After`, `At` on monotonic | `After`, `At` on boot time | `Wall` |
+//! |---|---|---|---|
+//! | the wall is set back 1 h | nothing | nothing | an hour later; one on a grid that has begun comes within a period |
+//! | the wall is set forward 1 d | nothing | nothing | due if it was to come in that day; a periodic one runs once, and the rest are overruns |
+//! | the machine sleeps 1 h | an hour later by the wall | due at once if it was to come in that hour | due at once if it was to come in that hour |
+//! | the virtual machine is paused | as the host's kernel tells its clocks: nothing, or a sleep | the same | the same |
+//!
+//! # Passes
+//!
+//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing that is due later is taken, and nothing that is
+//! armed after it began. So a timer that is always armed for now cannot keep a pass from ending; it is the first of the next one.
+//!
+//! # Costs
+//!
+//! `add`, `start`, `cancel`, `take`: one operation of the queue, one read of the clock, and O(1) to look an id up; nothing is allocated after
+//! [`Settings::capacity`]. A step of the wall files all wall timers anew: O(timers).
+
+mod int;
+mod lateness;
+mod site;
+mod structure;
+mod table;
+mod timing;
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+
+use tickwright_core::{HeadChange, Reject, Tick, Violation};
+
+pub use lateness::Lateness;
+pub use site::{Origin, Site, SiteCounts};
+pub use structure::{Structure, UnknownStructure};
+pub use table::{State, TimerId};
+pub use timing::{Missed, Timing, When};
+
+use crate::clock::{Clock, SystemClock, Ticks};
+use crate::driver::Alarm;
+use int::IntIds;
+use site::Sites;
+use structure::Queue;
+use table::{Entry, Table};
+pub(crate) use timing::nanos;
+use timing::roundest;
+
+/// By how much the wall clock may move against the steady one before all wall timers are filed anew: 1 ms. Up to that they may be late, and
+/// never early.
+const STEP: u64 = 1_000_000;
+
+/// What a service is made of.
+#[derive(Clone)]
+#[must_use = "settings do nothing by themselves"]
+pub struct Settings {
+    structure: Structure,
+    tick: Option<Ticks>,
+    clock: Arc<dyn Clock>,
+    int_ids: bool,
+    capacity: usize,
+}
+
+impl Settings {
+    /// The default structure ([`Structure::default`]) on the monotonic clock.
+    pub fn new() -> Self {
+        Self {
+            structure: Structure::default(),
+            tick: None,
+            clock: Arc::new(SystemClock::Monotonic),
+            int_ids: false,
+            capacity: 0,
+        }
+    }
+
+    /// The structure that holds what is pending.
+    pub fn structure(mut self, structure: Structure) -> Self {
+        self.structure = structure;
+        self
+    }
+
+    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the order in which they were armed.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = Some(Ticks::of(nanos(tick)));
+        self
+    }
+
+    /// The clock.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`]).
+    pub fn int_ids(mut self) -> Self {
+        self.int_ids = true;
+        self
+    }
+
+    /// Makes room for so many timers in advance; up to that many, nothing is allocated.
+    pub fn capacity(mut self, capacity: usize) -> Self {
+        self.capacity = capacity;
+        self
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("structure", &self.structure)
+            .field("tick", &self.tick)
+            .field("int_ids", &self.int_ids)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a timer was not armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no memory for it.
+    Full,
+    /// The clock has no wall time, so nothing can be armed by it.
+    NoWall,
+    /// The id names no timer: it is done, cancelled or shut down, or never was.
+    NotFound,
+    /// The scheduler is shut down.
+    Shutdown,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "there is no memory for another timer",
+            Self::NoWall => {
+                "the clock has no wall time: make the service with the real-time clock, or arm by a delay"
+            }
+            Self::NotFound => "the id names no timer (any more)",
+            Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
+        })
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+/// A refused payload, which comes back unharmed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Refused<P> {
+    /// Why.
+    pub reason: Refusal,
+    /// What was to be added.
+    pub payload: P,
+}
+
+impl<P> fmt::Debug for Refused<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<P> fmt::Display for Refused<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<P> core::error::Error for Refused<P> {}
+
+/// What becomes of a timer after it has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It is done: gone, or idle if it is kept.
+    Done,
+    /// Again after its period, or, if it has none, after the delay that it was armed with; counted from when it was due.
+    Again,
+    /// Again so much after it was due. The period stays what it is.
+    After(Duration),
+}
+
+/// A timer whose time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "it runs until `finish` says what becomes of it"]
+pub struct Due<P> {
+    /// Its id.
+    pub id: TimerId,
+    /// What was given with it.
+    pub payload: P,
+    /// The user's token.
+    pub token: usize,
+    /// When it was due, in ns of the steady timeline.
+    pub due: u64,
+    /// The time, in ns.
+    pub now: u64,
+    /// How many of its periods have passed beside the one that it is run for.
+    pub overruns: u64,
+}
+
+/// What [`Service::finish`] made of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished<P> {
+    /// The payload, if the timer is gone.
+    pub payload: Option<P>,
+    /// It was to run again and does not, because it was cancelled meanwhile.
+    pub suppressed: bool,
+}
+
+/// What [`Service::cancel`] and [`Service::shutdown`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal<P> {
+    /// It was pending or idle and is gone: here is its payload.
+    Removed(P),
+    /// It was pending; it is kept, and idle.
+    Disarmed,
+    /// It is kept, and was idle already.
+    Idle,
+    /// It runs, and will not be armed again by what its callback answers.
+    Running {
+        /// It was not cancelled before in this run.
+        first: bool,
+    },
+    /// The id names no timer.
+    NotFound,
+}
+
+/// What is known of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Its id.
+    pub id: TimerId,
+    /// Its `int` id, where those are issued.
+    pub int_id: Option<i32>,
+    /// Whether it is idle, pending or running.
+    pub state: State,
+    /// When it is due (pending), or was (running), in ns of the steady timeline.
+    pub due: u64,
+    /// Its period, or the delay that it was armed with, in ns.
+    pub period: u64,
+    /// Whether that is a period.
+    pub periodic: bool,
+    /// The user's token.
+    pub token: usize,
+    /// Where it comes from.
+    pub site: Site,
+}
+
+/// What was counted since the service was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Timers there are: idle, pending and running.
+    pub timers: usize,
+    /// Timers that are pending.
+    pub pending: usize,
+    /// The most timers that there were at one time.
+    pub high_water: usize,
+    /// Times that a timer was armed by its user.
+    pub armed: u64,
+    /// Times that a timer was run.
+    pub fired: u64,
+    /// Timers cancelled while they were pending.
+    pub cancelled: u64,
+    /// Periods that passed without a run of their own.
+    pub overruns: u64,
+    /// Passes begun.
+    pub passes: u64,
+    /// Steps of the wall clock that were seen.
+    pub steps: u64,
+    /// How late they ran: from when they were due to the start of the callback.
+    pub lateness: Lateness,
+}
+
+/// Timers of one thread, on a clock. See the [module](self).
+pub struct Service<P> {
+    clock: Arc<dyn Clock>,
+    structure: Structure,
+    ticks: Ticks,
+    queue: Box<dyn Queue>,
+    table: Table<P>,
+    ints: Option<IntIds>,
+    sites: Sites,
+    /// The queue takes so many timers without more memory. Never fewer than there are, so that arming one that exists cannot fail.
+    room: usize,
+    /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
+    ahead: Option<u32>,
+    pass: u32,
+    cutoff: Tick,
+    /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
+    walls: usize,
+    wall_offset: i64,
+    stepped_at: u64,
+    alarm: Option<Arc<dyn Alarm>>,
+    alarm_at: Option<u64>,
+    statistics: Statistics,
+}
+
+impl<P> Service<P> {
+    /// An empty service. If there is no memory for [`Settings::capacity`], it is made without.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let Settings { structure, tick, clock, int_ids, capacity } = settings;
+        let ticks = tick.unwrap_or(structure.default_tick());
+        let mut queue = structure.build();
+        queue.touch(ticks.now(clock.now()));
+        let mut service = Self {
+            clock,
+            structure,
+            ticks,
+            queue,
+            table: Table::new(),
+            ints: int_ids.then(IntIds::new),
+            sites: Sites::new(),
+            room: 0,
+            ahead: None,
+            pass: 0,
+            cutoff: 0,
+            walls: 0,
+            wall_offset: 0,
+            stepped_at: 0,
+            alarm: None,
+            alarm_at: None,
+            statistics: Statistics {
+                timers: 0,
+                pending: 0,
+                high_water: 0,
+                armed: 0,
+                fired: 0,
+                cancelled: 0,
+                overruns: 0,
+                passes: 0,
+                steps: 0,
+                lateness: Lateness::new(),
+            },
+        };
+        let _ = service.reserve(capacity);
+        service
+    }
+
+    /// Makes room for `additional` more timers, so that as many adds allocate nothing.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Refusal> {
+        let ints = self.ints.as_mut().is_none_or(|ints| ints.reserve(additional));
+        if !ints || !self.table.reserve(additional) {
+            return Err(Refusal::Full);
+        }
+        self.make_room(self.table.live().saturating_add(additional))
+    }
+
+    /// Room in the queue for `timers` in all.
+    fn make_room(&mut self, timers: usize) -> Result<(), Refusal> {
+        if timers > self.room {
+            let additional = timers.saturating_sub(self.queue.len());
+            self.queue.reserve(additional).map_err(|_| Refusal::Full)?;
+            self.room = timers;
+        }
+        Ok(())
+    }
+
+    /// The clock's time, in ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// The structure underneath.
+    #[must_use]
+    pub fn structure(&self) -> Structure {
+        self.structure
+    }
+
+    /// How long a tick is.
+    #[must_use]
+    pub fn ticks(&self) -> Ticks {
+        self.ticks
+    }
+
+    /// Adds a timer and arms it. When it is done, it is gone.
+    ///
+    /// # Errors
+    /// [`Refused`] with the payload: no memory, or a wall time on a clock without one.
+    pub fn add(
+        &mut self,
+        timing: Timing,
+        origin: &impl Origin,
+        token: usize,
+        payload: P,
+    ) -> Result<TimerId, Refused<P>> {
+        let (id, slot) = self.place(origin, token, payload)?;
+        match self.start_slot(slot, timing) {
+            Ok(()) => Ok(id),
+            Err(reason) => match self.free(slot) {
+                Some(payload) => Err(Refused { reason, payload }),
+                // A timer that is not running has its payload.
+                None => Ok(id),
+            },
+        }
+    }
+
+    /// Adds a timer that is not armed, and that is kept when it is done or cancelled, until it is [shut down](Self::shutdown).
+    ///
+    /// # Errors
+    /// [`Refused`] with the payload when there is no memory.
+    pub fn keep(&mut self, origin: &impl Origin, token: usize, payload: P) -> Result<TimerId, Refused<P>> {
+        let (id, slot) = self.place(origin, token, payload)?;
+        self.entry(slot).kept = true;
+        Ok(id)
+    }
+
+    /// Arms a timer that is idle, or gives one that is pending another time; one that runs is armed when it has
+    /// finished, whatever its callback answers.
+    ///
+    /// # Errors
+    /// [`Refusal`]; the timer is then as it was.
+    pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
+        let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
+        self.start_slot(slot, timing)
+    }
+
+    /// Takes a timer out; one that is kept becomes idle. One that runs is not armed again when it finishes.
+    pub fn cancel(&mut self, id: TimerId) -> Removal<P> {
+        self.table.find(id).map_or(Removal::NotFound, |slot| self.remove_slot(slot))
+    }
+
+    /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then on, so nothing arms it again.
+    pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
+        let Some(slot) = self.table.find(id) else { return Removal::NotFound };
+        self.entry(slot).kept = false;
+        self.remove_slot(slot)
+    }
+
+    /// Begins a pass: what is due now, and was armed before, can be taken.
+    pub fn begin_pass(&mut self) {
+        self.statistics.passes += 1;
+        self.pass = self.pass.wrapping_add(1);
+        let now = self.clock.now();
+        self.look_at_wall(now);
+        self.cutoff = self.ticks.now(now);
+    }
+
+    /// Takes the next timer of this pass. It runs from now on.
+    pub fn take(&mut self) -> Option<Due<P>> {
+        loop {
+            let slot = match self.ahead.take() {
+                Some(slot) => slot,
+                None => self.queue.pop(self.cutoff)?,
+            };
+            let pass = self.pass;
+            let entry = self.entry(slot);
+            entry.key = None;
+            let (by_wall, due) = (entry.wall, entry.due);
+            if entry.pass == pass {
+                // Whatever else is due now was armed in this pass as well, or is in no hurry.
+                self.ahead = Some(slot);
+                return None;
+            }
+            let now = self.clock.now();
+            let mut base = now;
+            if by_wall {
+                self.walls -= 1;
+                let offset = self.clock.wall_offset().unwrap_or(self.wall_offset);
+                base = shifted(now, offset);
+                if base < due {
+                    // The wall runs slower than what it was filed by.
+                    let _ = self.file_at(slot, unshifted(due, offset), now);
+                    continue;
+                }
+            }
+            return self.run(slot, now, base);
+        }
+    }
+
+    fn run(&mut self, slot: u32, now: u64, base: u64) -> Option<Due<P>> {
+        let id = self.table.id(slot)?;
+        let entry = self.entry(slot);
+        let payload = entry.payload.take()?;
+        entry.state = Some(State::Running);
+        let (overruns, due) =
+            if entry.periodic { entry.missed.deliver(entry.due, entry.period, base) } else { (0, entry.due) };
+        (entry.due, entry.started) = (due, true);
+        let (token, site, by_wall) = (entry.token, entry.site, entry.wall);
+        let due = if by_wall { unshifted(due, self.wall_offset) } else { due };
+        let since = if by_wall { due.max(self.stepped_at) } else { due };
+        self.statistics.fired += 1;
+        self.statistics.overruns += overruns;
+        self.statistics.lateness.note(now.saturating_sub(since));
+        self.sites.row(site).fired += 1;
+        Some(Due { id, payload, token, due, now, overruns })
+    }
+
+    /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is meant; for another one nothing
+    /// happens, and the payload comes back.
+    pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
+        let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
+        let Some(slot) = self.table.find(id) else { return nothing(payload) };
+        let entry = self.entry(slot);
+        if entry.state != Some(State::Running) {
+            return nothing(payload);
+        }
+        let (kept, suppressed) = (entry.kept, core::mem::take(&mut entry.suppressed));
+        let restarted = core::mem::take(&mut entry.restarted);
+        let again = restarted || (!suppressed && next != Next::Done);
+        entry.payload = Some(payload);
+        entry.state = Some(State::Idle);
+        if again {
+            let now = self.clock.now();
+            if !restarted {
+                self.set_next(slot, next, now);
+            }
+            if self.file(slot, now).is_ok() {
+                return Finished { payload: None, suppressed: false };
+            }
+        }
+        let payload = if kept { None } else { self.free(slot) };
+        Finished { payload, suppressed: suppressed && !restarted && next != Next::Done }
+    }
+
+    /// Sets when a timer is due again, by what it answered.
+    fn set_next(&mut self, slot: u32, next: Next, now: u64) {
+        let base = match self.entry(slot).wall {
+            true => shifted(now, self.clock.wall_offset().unwrap_or(self.wall_offset)),
+            false => now,
+        };
+        let entry = self.entry(slot);
+        let period = match next {
+            Next::After(period) => nanos(period),
+            Next::Again | Next::Done => entry.period,
+        };
+        entry.due = entry.missed.next(entry.due, period, base);
+    }
+
+    /// Ends a pass: sets the alarm for what comes next.
+    pub fn end_pass(&mut self) {
+        let next = self.next_wake();
+        if let Some(alarm) = &self.alarm {
+            self.alarm_at = next;
+            alarm.set(next);
+        }
+    }
+
+    /// From now on `alarm` is told when the service is to be run, and `None` is told any more.
+    pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
+        self.alarm = alarm;
+        self.end_pass();
+    }
+
+    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending. Exact, and at the cost of
+    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    #[must_use]
+    pub fn next_wake(&self) -> Option<u64> {
+        match self.ahead {
+            Some(_) => Some(0),
+            None => self.queue.next_expiry().map(|tick| self.ticks.start(tick)),
+        }
+    }
+
+    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending.
+    #[must_use]
+    pub fn remaining(&mut self) -> Option<Duration> {
+        let now = self.clock.now();
+        self.look_at_wall(now);
+        self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)))
+    }
+
+    /// What is known of a timer.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        let slot = self.table.find(id)?;
+        self.info(slot, self.table.entries.get(slot as usize)?)
+    }
+
+    /// Every timer, by the order of slots. O(slots).
+    pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
+        self.table.slots().filter_map(|(slot, entry)| self.info(slot, entry))
+    }
+
+    /// The `int` id of a timer; `None` if [`Settings::int_ids`] was not asked for.
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        let slot = self.table.find(id)?;
+        self.table.entries.get(slot as usize).map(|entry| entry.int).filter(|&int| int > 0)
+    }
+
+    /// The timer of an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.table.id(self.ints.as_ref()?.find(int)?)
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let pending = self.queue.len() + usize::from(self.ahead.is_some());
+        Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
+    }
+
+    /// What was counted for each origin.
+    #[must_use]
+    pub fn sites(&self) -> Vec<SiteCounts> {
+        self.sites.counts()
+    }
+
+    /// Counts a run of a callback that ended in a panic.
+    pub(crate) fn note_panic(&mut self, id: TimerId) {
+        if let Some(slot) = self.table.find(id) {
+            let site = self.entry(slot).site;
+            self.sites.row(site).panicked += 1;
+        }
+    }
+
+    /// Bytes on the heap, without what payloads own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes() + self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
+    }
+
+    /// Removes all timers that do not run and hands their payloads out; those that run are gone when they finish. O(slots).
+    pub fn clear(&mut self) -> Vec<P> {
+        self.queue.clear();
+        (self.ahead, self.walls) = (None, 0);
+        let slots: Vec<u32> = self.table.slots().map(|(slot, _)| slot).collect();
+        let mut payloads = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let entry = self.entry(slot);
+            entry.kept = false;
+            entry.key = None;
+            if entry.state == Some(State::Running) {
+                entry.suppressed = true;
+                entry.restarted = false;
+            } else {
+                payloads.extend(self.free(slot));
+            }
+        }
+        self.end_pass();
+        payloads
+    }
+
+    /// Verifies the queue, and that it and the timers agree. O(slots).
+    ///
+    /// # Errors
+    /// The first violation found: a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.queue.check()?;
+        let (mut filed, mut walls) = (0, 0);
+        for (slot, entry) in self.table.slots() {
+            let ahead = self.ahead == Some(slot);
+            let pending = entry.state == Some(State::Pending);
+            let known = entry.key.is_some_and(|key| self.queue.expiry(key).is_some());
+            if pending != (known || ahead) || known != entry.key.is_some() {
+                return Err(Violation::Storage);
+            }
+            if entry.payload.is_some() == (entry.state == Some(State::Running)) {
+                return Err(Violation::Storage);
+            }
+            let int = self.ints.as_ref().and_then(|ints| ints.find(entry.int));
+            if self.ints.is_some() && int != Some(slot) {
+                return Err(Violation::Position);
+            }
+            filed += usize::from(known);
+            walls += usize::from(pending && entry.wall);
+        }
+        if filed == self.queue.len() && walls == self.walls { Ok(()) } else { Err(Violation::Count) }
+    }
+
+    // ---- slots
+
+    fn entry(&mut self, slot: u32) -> &mut Entry<P> {
+        &mut self.table.entries[slot as usize]
+    }
+
+    fn info(&self, slot: u32, entry: &Entry<P>) -> Option<Info> {
+        let due = if entry.wall { unshifted(entry.due, self.wall_offset) } else { entry.due };
+        Some(Info {
+            id: self.table.id(slot)?,
+            int_id: (entry.int > 0).then_some(entry.int),
+            state: entry.state?,
+            due,
+            period: entry.period,
+            periodic: entry.periodic,
+            token: entry.token,
+            site: self.sites.site(entry.site),
+        })
+    }
+
+    /// An idle timer.
+    fn place(
+        &mut self,
+        origin: &impl Origin,
+        token: usize,
+        payload: P,
+    ) -> Result<(TimerId, u32), Refused<P>> {
+        let full = |payload| Refused { reason: Refusal::Full, payload };
+        let timers = self.table.live() + 1;
+        if timers > self.room && self.make_room(timers.saturating_mul(2).max(64)).is_err() {
+            return Err(full(payload));
+        }
+        let Some(slot) = self.table.occupy() else { return Err(full(payload)) };
+        let int = match &mut self.ints {
+            Some(ints) => ints.issue(slot),
+            None => Some(0),
+        };
+        let (Some(int), Some(id)) = (int, self.table.id(slot)) else {
+            self.table.vacate(slot);
+            return Err(full(payload));
+        };
+        let site = self.sites.number(origin);
+        self.sites.row(site).added += 1;
+        let entry = self.entry(slot);
+        (entry.int, entry.site, entry.token, entry.payload) = (int, site, token, Some(payload));
+        self.statistics.high_water = self.statistics.high_water.max(self.table.live());
+        Ok((id, slot))
+    }
+
+    /// Gives the slot of a timer that is not in the queue back.
+    fn free(&mut self, slot: u32) -> Option<P> {
+        let entry = self.entry(slot);
+        let (payload, int) = (entry.payload.take(), entry.int);
+        if let Some(ints) = &mut self.ints {
+            ints.release(int);
+        }
+        self.table.vacate(slot);
+        payload
+    }
+
+    fn start_slot(&mut self, slot: u32, timing: Timing) -> Result<(), Refusal> {
+        let Timing { when, period, missed, slack } = timing;
+        let now = self.clock.now();
+        let (wall, due, delay) = match when {
+            When::After(delay) => (false, now.saturating_add(delay), delay),
+            When::At(due) => (false, due, due.saturating_sub(now)),
+            When::Wall(due) => {
+                let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
+                (true, due, due.saturating_sub(shifted(now, offset)))
+            }
+        };
+        let entry = self.entry(slot);
+        if entry.suppressed && !entry.kept {
+            // Cancelled in its run: it is as good as gone.
+            return Err(Refusal::NotFound);
+        }
+        let was_wall = entry.wall && entry.state == Some(State::Pending);
+        (entry.wall, entry.due, entry.slack, entry.missed) = (wall, due, slack, missed);
+        (entry.period, entry.periodic) = (period.unwrap_or(delay), period.is_some());
+        entry.started = false;
+        entry.restarted = entry.state == Some(State::Running);
+        let restarted = entry.restarted;
+        self.statistics.armed += 1;
+        if restarted {
+            return Ok(());
+        }
+        self.walls -= usize::from(was_wall);
+        if self.ahead == Some(slot) {
+            self.ahead = None;
+        }
+        self.file(slot, now)
+    }
+
+    /// Puts a timer into the queue, by the due time noted in it; one that is there already is moved. There is [room](Self::make_room).
+    fn file(&mut self, slot: u32, now: u64) -> Result<(), Refusal> {
+        self.look_at_wall(now);
+        let pass = self.pass;
+        let entry = self.entry(slot);
+        entry.pass = pass;
+        let (wall, mut due) = (entry.wall, entry.due);
+        if wall {
+            if self.walls == 0 {
+                self.wall_offset = self.clock.wall_offset().unwrap_or(0);
+            }
+            due = unshifted(due, self.wall_offset);
+        }
+        self.file_at(slot, due, now)
+    }
+
+    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it was.
+    fn file_at(&mut self, slot: u32, due: u64, now: u64) -> Result<(), Refusal> {
+        let ticks = self.ticks;
+        if !self.structure.is_exact() {
+            // Lateness counts from the queue's clock.
+            self.queue.touch(ticks.now(now));
+        }
+        let entry = self.entry(slot);
+        let earliest = ticks.deadline(due);
+        let latest = ticks.now(due.saturating_add(entry.slack));
+        let deadline = roundest(earliest, latest.max(earliest));
+        let (head, key) = match entry.key {
+            Some(key) => (self.queue.reschedule(key, deadline), key),
+            None => {
+                let (key, head) = self.queue.insert(deadline, slot).map_err(|_: Reject| Refusal::Full)?;
+                (head, key)
+            }
+        };
+        let entry = self.entry(slot);
+        (entry.key, entry.state) = (Some(key), Some(State::Pending));
+        self.walls += usize::from(entry.wall);
+        if self.alarm.is_some() && head == HeadChange::Changed {
+            self.bring_alarm_forward(key);
+        }
+        Ok(())
+    }
+
+    fn bring_alarm_forward(&mut self, key: tickwright_core::Key) {
+        let at = self.queue.expiry(key).map(|expiry| self.ticks.start(expiry));
+        let earlier = match (at, self.alarm_at) {
+            (Some(at), Some(set)) => at < set,
+            (at, _) => at.is_some(),
+        };
+        if let Some(alarm) = self.alarm.as_ref().filter(|_| earlier) {
+            self.alarm_at = at;
+            alarm.set(at);
+        }
+    }
+
+    fn remove_slot(&mut self, slot: u32) -> Removal<P> {
+        let entry = self.entry(slot);
+        let kept = entry.kept;
+        match entry.state {
+            Some(State::Running) => {
+                entry.restarted = false;
+                let first = !core::mem::replace(&mut entry.suppressed, true);
+                return Removal::Running { first };
+            }
+            Some(State::Idle) if kept => return Removal::Idle,
+            Some(State::Pending) => {
+                let (key, wall) = (entry.key.take(), entry.wall);
+                entry.state = Some(State::Idle);
+                self.walls -= usize::from(wall);
+                match key {
+                    Some(key) => {
+                        self.queue.remove(key);
+                    }
+                    None => self.ahead = None,
+                }
+                self.statistics.cancelled += 1;
+            }
+            _ => {}
+        }
+        if kept {
+            return Removal::Disarmed;
+        }
+        self.free(slot).map_or(Removal::NotFound, Removal::Removed)
+    }
+
+    // ---- the wall
+
+    /// If the wall clock was stepped, files all timers by the wall anew.
+    fn look_at_wall(&mut self, now: u64) {
+        if self.walls == 0 {
+            return;
+        }
+        let Some(offset) = self.clock.wall_offset() else { return };
+        if offset.abs_diff(self.wall_offset) < STEP {
+            return;
+        }
+        (self.wall_offset, self.stepped_at) = (offset, now);
+        self.statistics.steps += 1;
+        let wall_now = shifted(now, offset);
+        for slot in 0..self.table.entries.len() as u32 {
+            let ahead = self.ahead == Some(slot);
+            let entry = self.entry(slot);
+            if !entry.wall || entry.state != Some(State::Pending) || ahead {
+                continue;
+            }
+            let before = entry.due.saturating_sub(wall_now);
+            if entry.periodic && entry.started && entry.period > 0 && before > entry.period {
+                // The wall was set back: the grid goes on from there.
+                entry.due -= (before - 1) / entry.period * entry.period;
+            }
+            let due = unshifted(entry.due, offset);
+            self.walls -= 1;
+            // It is in the queue: moving it needs no memory.
+            let _ = self.file_at(slot, due, now);
+        }
+    }
+}
+
+/// Steady time as wall time.
+fn shifted(steady: u64, offset: i64) -> u64 {
+    steady.saturating_add_signed(offset)
+}
+
+/// Wall time as steady time.
+fn unshifted(wall: u64, offset: i64) -> u64 {
+    match offset.checked_neg() {
+        Some(back) => wall.saturating_add_signed(back),
+        // The offset is -2^63.
+        None => wall.saturating_add(1 << 63),
+    }
+}
+
+impl<P> fmt::Debug for Service<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("structure", &self.structure)
+            .field("ticks", &self.ticks)
+            .field("timers", &self.table.live())
+            .field("pending", &self.queue.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

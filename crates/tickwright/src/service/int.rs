@@ -1,0 +1,103 @@
+//! Ids for C programs that keep them in an `int`: positive, and one is not issued again before about 2^31 others were.
+//!
+//! Ids count up. The timer of one is found in a ring of a power of two of cells, at the id's lower bits:
+//!
+//! ```text
+//!   id 1000 1010 ──> cell 1010 [ id, slot ]      a cell is right only if it holds the whole id
+//! ```
+//!
+//! A number whose cell still holds an older timer is passed over. At most half of the cells are in use; when there are more timers, the ring
+//! is doubled. Two ids that differ in the lower bits of the old ring differ in those of the new one, so nothing collides.
+
+#[derive(Clone, Copy)]
+struct Cell {
+    /// 0: empty.
+    id: i32,
+    slot: u32,
+}
+
+pub(super) struct IntIds {
+    ring: Vec<Cell>,
+    last: i32,
+    live: usize,
+}
+
+const EMPTY: Cell = Cell { id: 0, slot: 0 };
+const LEAST: usize = 64;
+
+impl IntIds {
+    pub(super) const fn new() -> Self {
+        Self { ring: Vec::new(), last: 0, live: 0 }
+    }
+
+    /// As [`new`](Self::new), with ids that go on after `last`.
+    #[cfg(test)]
+    pub(super) const fn after(last: i32) -> Self {
+        Self { ring: Vec::new(), last, live: 0 }
+    }
+
+    fn cell(&self, id: i32) -> usize {
+        // The ring's length is a power of two, and positive here.
+        id as usize & (self.ring.len() - 1)
+    }
+
+    /// Room for `additional` more; false when memory is short.
+    #[must_use]
+    pub(super) fn reserve(&mut self, additional: usize) -> bool {
+        let wanted = self.live.saturating_add(additional).saturating_mul(2).max(LEAST);
+        let Some(cells) = wanted.checked_next_power_of_two().filter(|&cells| cells <= 1 << 31) else {
+            return false;
+        };
+        if cells <= self.ring.len() {
+            return true;
+        }
+        let mut ring = Vec::new();
+        if ring.try_reserve_exact(cells).is_err() {
+            return false;
+        }
+        ring.resize(cells, EMPTY);
+        let old = core::mem::replace(&mut self.ring, ring);
+        for cell in old.into_iter().filter(|cell| cell.id != 0) {
+            let at = self.cell(cell.id);
+            self.ring[at] = cell;
+        }
+        true
+    }
+
+    /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30 timers.
+    pub(super) fn issue(&mut self, slot: u32) -> Option<i32> {
+        if !self.reserve(1) {
+            return None;
+        }
+        // Half of the cells are empty, so one is found.
+        loop {
+            self.last = self.last.checked_add(1).unwrap_or(1);
+            let at = self.cell(self.last);
+            if self.ring[at].id == 0 {
+                self.ring[at] = Cell { id: self.last, slot };
+                self.live += 1;
+                return Some(self.last);
+            }
+        }
+    }
+
+    pub(super) fn find(&self, id: i32) -> Option<u32> {
+        if id <= 0 || self.ring.is_empty() {
+            return None;
+        }
+        let cell = self.ring[self.cell(id)];
+        (cell.id == id).then_some(cell.slot)
+    }
+
+    pub(super) fn release(&mut self, id: i32) {
+        if self.find(id).is_some() {
+            let at = self.cell(id);
+            self.ring[at] = EMPTY;
+            self.live -= 1;
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.ring.capacity() * size_of::<Cell>()
+    }
+}

@@ -1,0 +1,115 @@
+//! Where timers come from: the name of a callback, the call that armed it, and how many of them there were.
+
+use core::panic::Location;
+use std::collections::HashMap;
+
+/// The origin of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// What its callback is called; may be empty.
+    pub name: &'static str,
+    /// The file of the call that added it.
+    pub file: &'static str,
+    /// The line of that call.
+    pub line: u32,
+}
+
+/// Something that says where a timer comes from: cheap to compare, and described once.
+///
+/// Two origins with equal keys are counted as one.
+pub trait Origin {
+    /// Tells origins apart.
+    fn key(&self) -> [usize; 3];
+    /// What it is called. Asked for once per key.
+    fn site(&self) -> Site;
+}
+
+/// The address of a text of the program tells it from others; so equal texts at two addresses are two origins.
+impl Origin for Site {
+    fn key(&self) -> [usize; 3] {
+        [self.name.as_ptr().addr(), self.file.as_ptr().addr(), self.line as usize]
+    }
+
+    fn site(&self) -> Site {
+        *self
+    }
+}
+
+impl Site {
+    /// The calling line, and `name` for the callback.
+    #[track_caller]
+    #[must_use]
+    pub fn here(name: &'static str) -> Self {
+        let caller = Location::caller();
+        Self { name, file: caller.file(), line: caller.line() }
+    }
+}
+
+/// What was counted for one origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteCounts {
+    /// The origin.
+    pub site: Site,
+    /// Timers that came from there.
+    pub added: u64,
+    /// Runs of their callbacks.
+    pub fired: u64,
+    /// Runs that ended in a panic.
+    pub panicked: u64,
+}
+
+/// How many origins are told apart; what comes after is counted as one, called "(others)".
+const MOST: usize = 1024;
+/// Recent origins are found without hashing.
+const RECENT: usize = 64;
+
+/// The origins seen so far, by number.
+pub(super) struct Sites {
+    rows: Vec<SiteCounts>,
+    known: HashMap<[usize; 3], u32>,
+    recent: [([usize; 3], u32); RECENT],
+}
+
+impl Sites {
+    pub(super) fn new() -> Self {
+        let others = Site { name: "(others)", file: "", line: 0 };
+        let rows = vec![SiteCounts { site: others, added: 0, fired: 0, panicked: 0 }];
+        Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT] }
+    }
+
+    /// The number of an origin.
+    pub(super) fn number(&mut self, origin: &impl Origin) -> u32 {
+        let key = origin.key();
+        let mixed = key[0] ^ key[1].rotate_left(7) ^ key[2].wrapping_mul(31);
+        let recent = (mixed ^ mixed >> 6 ^ mixed >> 12) % RECENT;
+        let (last, number) = self.recent[recent];
+        if last == key {
+            return number;
+        }
+        let number = match self.known.get(&key) {
+            Some(&number) => number,
+            None if self.rows.len() >= MOST => return 0,
+            None => {
+                let number = self.rows.len() as u32;
+                self.rows.push(SiteCounts { site: origin.site(), added: 0, fired: 0, panicked: 0 });
+                self.known.insert(key, number);
+                number
+            }
+        };
+        self.recent[recent] = (key, number);
+        number
+    }
+
+    pub(super) fn row(&mut self, number: u32) -> &mut SiteCounts {
+        &mut self.rows[number as usize]
+    }
+
+    pub(super) fn site(&self, number: u32) -> Site {
+        self.rows[number as usize].site
+    }
+
+    /// Those that added any.
+    pub(super) fn counts(&self) -> Vec<SiteCounts> {
+        self.rows.iter().filter(|row| row.added > 0).copied().collect()
+    }
+}

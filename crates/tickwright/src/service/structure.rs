@@ -1,0 +1,203 @@
+//! Which structure a service keeps its timers in, chosen when it is made.
+
+use core::fmt;
+use core::str::FromStr;
+
+use tickwright_core::{
+    Family, HeadChange, Key, Reject, SlabQueue, Span, Tick, TimerQueue, Violation, for_each_family,
+};
+
+use crate::clock::Ticks;
+
+/// A timer queue over slot numbers, whatever its family. The object form of [`TimerQueue`], for the service alone.
+pub(super) trait Queue: Send {
+    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject>;
+    /// Whether it was pending.
+    fn remove(&mut self, key: Key) -> bool;
+    fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange;
+    fn pop(&mut self, now: Tick) -> Option<u32>;
+    /// Moves the queue's clock, and delivers nothing.
+    fn touch(&mut self, now: Tick);
+    fn next_expiry(&self) -> Option<Tick>;
+    fn expiry(&self, key: Key) -> Option<Tick>;
+    fn len(&self) -> usize;
+    fn clear(&mut self);
+    fn reserve(&mut self, additional: usize) -> Result<(), Reject>;
+    fn heap_bytes(&self) -> usize;
+    fn check(&self) -> Result<(), Violation>;
+}
+
+impl<F: Family> Queue for SlabQueue<F, u32>
+where
+    Self: Send,
+{
+    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject> {
+        TimerQueue::insert(self, deadline, slot).map_err(|rejected| rejected.reason)
+    }
+
+    fn remove(&mut self, key: Key) -> bool {
+        TimerQueue::remove(self, key).is_ok()
+    }
+
+    fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange {
+        // A stale key changes nothing.
+        TimerQueue::reschedule(self, key, deadline).unwrap_or(HeadChange::Same)
+    }
+
+    fn pop(&mut self, now: Tick) -> Option<u32> {
+        self.pop_expired(now).map(|expired| expired.value)
+    }
+
+    fn touch(&mut self, now: Tick) {
+        let _ = self.advance(now, 0, |_| {});
+    }
+
+    fn next_expiry(&self) -> Option<Tick> {
+        TimerQueue::next_expiry(self)
+    }
+
+    fn expiry(&self, key: Key) -> Option<Tick> {
+        SlabQueue::expiry(self, key)
+    }
+
+    fn len(&self) -> usize {
+        TimerQueue::len(self)
+    }
+
+    fn clear(&mut self) {
+        TimerQueue::clear(self);
+    }
+
+    fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
+        SlabQueue::reserve(self, additional)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        SlabQueue::heap_bytes(self)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        TimerQueue::check(self)
+    }
+}
+
+/// A structure for the timers of a service.
+///
+/// ```
+/// use tickwright::service::Structure;
+///
+/// let wheel: Structure = "wheel".parse()?;
+/// assert_eq!(wheel, Structure::of::<tickwright::Wheel>());
+/// # Ok::<(), tickwright::service::UnknownStructure>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Structure {
+    id: &'static str,
+    build: fn() -> Box<dyn Queue>,
+    lateness: Option<fn(Span) -> Span>,
+    default_tick: Ticks,
+}
+
+impl Structure {
+    /// The structure of family `F` in a slab.
+    #[must_use]
+    pub fn of<F: Family>() -> Self
+    where
+        SlabQueue<F, u32>: Send,
+    {
+        use tickwright_core::Order;
+        let lateness = match <SlabQueue<F, u32> as TimerQueue>::ORDER {
+            Order::Granular { lateness } => Some(lateness),
+            _ => None,
+        };
+        // The levels of a wheel are for ticks of about what people wait for.
+        let default_tick =
+            if matches!(F::ID, "wheel" | "coarse") { Ticks::MILLISECOND } else { Ticks::NANOSECOND };
+        Self { id: F::ID, build: || Box::new(SlabQueue::<F, u32>::new()), lateness, default_tick }
+    }
+
+    /// Every structure, in the order of the library's list.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        macro_rules! rows {
+            ([] $($id:literal => $family:ty;)+) => { vec![$(Self::of::<$family>()),+] };
+        }
+        for_each_family!(rows [])
+    }
+
+    /// Its name: `list`, `heap4`, `wheel`, ...
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// Whether timers are due to the tick, and run in the order of (due tick, arrival). Else they may be late, and never early.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.lateness.is_none()
+    }
+
+    /// How late a timer may be that is armed for `delay` ticks from now, in ticks.
+    #[must_use]
+    pub fn lateness(&self, delay: Span) -> Span {
+        self.lateness.map_or(0, |bound| bound(delay))
+    }
+
+    /// The tick that it is given if nobody says: 1 ns, or 1 ms for the wheels.
+    #[must_use]
+    pub fn default_tick(&self) -> Ticks {
+        self.default_tick
+    }
+
+    pub(super) fn build(&self) -> Box<dyn Queue> {
+        (self.build)()
+    }
+}
+
+impl Default for Structure {
+    /// The 4-ary heap: exact to the nanosecond, and never far behind the best.
+    fn default() -> Self {
+        Self::of::<tickwright_core::DaryHeap<4>>()
+    }
+}
+
+impl PartialEq for Structure {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Structure {}
+
+impl fmt::Debug for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Structure").field(&self.id).finish()
+    }
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// A name that no structure has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownStructure(String);
+
+impl fmt::Display for UnknownStructure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<_> = Structure::all().iter().map(Structure::id).collect();
+        write!(f, "there is no structure \"{}\": take one of {}", self.0, known.join(", "))
+    }
+}
+
+impl core::error::Error for UnknownStructure {}
+
+impl FromStr for Structure {
+    type Err = UnknownStructure;
+
+    fn from_str(id: &str) -> Result<Self, UnknownStructure> {
+        Self::all().into_iter().find(|known| known.id == id).ok_or_else(|| UnknownStructure(id.to_owned()))
+    }
+}

@@ -1,0 +1,232 @@
+//! The timers of a service: one entry each, named by an id that is stale for ever once its timer is gone.
+//!
+//! An id is a slot and the slot's generation. Each service begins its generations elsewhere, so that the id of one service is most
+//! likely stale in another. A slot that has gone through all its generations is retired.
+
+use core::fmt;
+use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use tickwright_core::Key;
+
+use super::timing::Missed;
+
+/// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is gone.
+///
+/// It means nothing to another service than its own; there it is almost certainly not found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId(NonZeroU64);
+
+impl TimerId {
+    fn new(slot: u32, generation: u32) -> Option<Self> {
+        NonZeroU64::new(u64::from(generation) << 32 | (u64::from(slot) + 1)).map(Self)
+    }
+
+    fn slot(self) -> Option<usize> {
+        let low = self.0.get() & u64::from(u32::MAX);
+        usize::try_from(low.checked_sub(1)?).ok()
+    }
+
+    fn generation(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+
+    /// As a number that is never 0.
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The id of [`to_bits`](Self::to_bits); `None` for 0. Whether it names a timer is for the service to say.
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(Self)
+    }
+}
+
+impl fmt::Debug for TimerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TimerId({:#x})", self.0)
+    }
+}
+
+impl fmt::Display for TimerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// Where a timer is in its life.
+///
+/// ```text
+///                 start                     take
+///   ┌──────┐ ───────────────> ┌─────────┐ ───────> ┌─────────┐  finish: again, or started meanwhile
+///   │ idle │ <─────────────── │ pending │ <─────── │ running │
+///   └──────┘   cancel, kept   └─────────┘          └─────────┘
+///      ^           cancel, not kept │                   │  finish: done
+///      └────────────────────────────│──── kept ─────────┤
+///                                   v                   v
+///                                 gone (free; its id is stale)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Not armed. Only timers that are kept are ever idle.
+    Idle,
+    /// Armed, and not yet run.
+    Pending,
+    /// In its callback.
+    Running,
+}
+
+/// What is noted of a timer. `due`, `period` and `slack` in ns; `due` by the wall if `wall` is set, else by the steady timeline.
+pub(super) struct Entry<P> {
+    /// `None` while it runs, and in a free slot.
+    pub(super) payload: Option<P>,
+    pub(super) due: u64,
+    pub(super) period: u64,
+    pub(super) slack: u64,
+    /// The user's, to find timers by.
+    pub(super) token: usize,
+    /// While it is in the queue. Pending without a key: taken from the queue already, and next.
+    pub(super) key: Option<Key>,
+    generation: u32,
+    /// In a free slot: the next free one, plus 1.
+    pub(super) site: u32,
+    /// In which pass it was armed.
+    pub(super) pass: u32,
+    /// Its `int` id, or 0.
+    pub(super) int: i32,
+    /// `None`: the slot is free.
+    pub(super) state: Option<State>,
+    pub(super) missed: Missed,
+    /// Kept when it is done or cancelled, until it is shut down.
+    pub(super) kept: bool,
+    pub(super) wall: bool,
+    /// It has a period of its own, and not only the delay that it was armed with.
+    pub(super) periodic: bool,
+    /// It was run before.
+    pub(super) started: bool,
+    /// Running, and not to be armed again by what its callback answers.
+    pub(super) suppressed: bool,
+    /// Running, and started again meanwhile.
+    pub(super) restarted: bool,
+}
+
+impl<P> Entry<P> {
+    fn free(generation: u32) -> Self {
+        Self {
+            payload: None,
+            due: 0,
+            period: 0,
+            slack: 0,
+            token: 0,
+            key: None,
+            generation,
+            site: 0,
+            pass: 0,
+            int: 0,
+            state: None,
+            missed: Missed::Collapse,
+            kept: false,
+            wall: false,
+            periodic: false,
+            started: false,
+            suppressed: false,
+            restarted: false,
+        }
+    }
+}
+
+/// The entries, and which of them are free.
+pub(super) struct Table<P> {
+    pub(super) entries: Vec<Entry<P>>,
+    /// The first free slot, plus 1.
+    free: u32,
+    first_generation: u32,
+    live: usize,
+}
+
+/// Far apart from service to service (the golden ratio of 2^32).
+fn first_generation() -> u32 {
+    static SERVICES: AtomicU32 = AtomicU32::new(1);
+    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9).max(1)
+}
+
+impl<P> Table<P> {
+    pub(super) fn new() -> Self {
+        Self { entries: Vec::new(), free: 0, first_generation: first_generation(), live: 0 }
+    }
+
+    /// Room for `additional` more, if there is memory.
+    #[must_use]
+    pub(super) fn reserve(&mut self, additional: usize) -> bool {
+        let free = self.entries.len() - self.live;
+        self.entries.try_reserve(additional.saturating_sub(free)).is_ok()
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry<P>>()
+    }
+
+    /// Takes a slot, idle and without a payload; `None` when memory or slot numbers are used up.
+    pub(super) fn occupy(&mut self) -> Option<u32> {
+        let slot = match self.free.checked_sub(1) {
+            Some(slot) => {
+                self.free = self.entries[slot as usize].site;
+                slot
+            }
+            None => {
+                let slot = u32::try_from(self.entries.len()).ok().filter(|&slot| slot < u32::MAX - 1)?;
+                self.entries.try_reserve(1).ok()?;
+                self.entries.push(Entry::free(self.first_generation));
+                slot
+            }
+        };
+        self.entries[slot as usize].state = Some(State::Idle);
+        self.live += 1;
+        Some(slot)
+    }
+
+    /// Gives a slot back; its id is stale from now on.
+    pub(super) fn vacate(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot as usize];
+        let generation = entry.generation.checked_add(1).unwrap_or(1);
+        *entry = Entry::free(generation);
+        self.live -= 1;
+        // When the generations have come round, the slot is not used again.
+        if generation != self.first_generation {
+            entry.site = self.free;
+            self.free = slot + 1;
+        }
+    }
+
+    pub(super) fn id(&self, slot: u32) -> Option<TimerId> {
+        let entry = self.entries.get(slot as usize)?;
+        TimerId::new(slot, entry.generation)
+    }
+
+    /// The slot of a live timer.
+    pub(super) fn find(&self, id: TimerId) -> Option<u32> {
+        let slot = id.slot()?;
+        let entry = self.entries.get(slot)?;
+        (entry.generation == id.generation() && entry.state.is_some()).then_some(slot as u32)
+    }
+
+    /// All live slots.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (u32, &Entry<P>)> + '_ {
+        (0..).zip(&self.entries).filter(|(_, entry)| entry.state.is_some())
+    }
+
+    /// Sets the generation from which slots not yet used begin, and that of the used ones to the last: for tests of retirement.
+    #[cfg(test)]
+    pub(super) fn age(&mut self) {
+        for entry in &mut self.entries {
+            let last = self.first_generation.wrapping_sub(1);
+            entry.generation = if last == 0 { u32::MAX } else { last };
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The parts that only this module sees: ids, the ring of `int` ids, grids, slack.
+
+use core::time::Duration;
+
+use proptest::prelude::*;
+
+use super::int::IntIds;
+use super::table::Table;
+use super::timing::{Missed, roundest};
+use super::*;
+
+#[test]
+fn an_id_is_stale_once_its_slot_is_free() {
+    let mut table: Table<()> = Table::new();
+    let slot = table.occupy().unwrap();
+    let first = table.id(slot).unwrap();
+    assert_eq!(table.find(first), Some(slot));
+    table.vacate(slot);
+    assert_eq!(table.find(first), None);
+    assert_eq!(table.occupy(), Some(slot), "the slot serves again");
+    assert_eq!(table.find(first), None);
+    assert_ne!(table.id(slot), Some(first));
+}
+
+#[test]
+fn a_slot_whose_generations_are_used_up_is_retired() {
+    let mut table: Table<()> = Table::new();
+    let slot = table.occupy().unwrap();
+    table.age();
+    table.vacate(slot);
+    assert_ne!(table.occupy(), Some(slot));
+    assert_eq!(table.live(), 1);
+}
+
+#[test]
+fn two_services_do_not_share_ids() {
+    let mut tables = [Table::<()>::new(), Table::new()];
+    let [one, two] = tables.each_mut().map(|table| {
+        let slot = table.occupy().unwrap();
+        table.id(slot).unwrap()
+    });
+    assert_ne!(one, two);
+    assert_eq!(tables[0].find(two), None);
+}
+
+#[test]
+fn zero_and_forged_ids_name_nothing() {
+    let mut table: Table<()> = Table::new();
+    let _ = table.occupy();
+    assert_eq!(TimerId::from_bits(0), None);
+    for bits in [1, 1 << 32, u64::MAX, u64::from(u32::MAX), 1 << 63] {
+        assert_eq!(table.find(TimerId::from_bits(bits).unwrap()), None, "{bits:#x}");
+    }
+}
+
+#[test]
+fn int_ids_count_up_and_pass_over_live_ones_when_they_come_round() {
+    let mut ids = IntIds::after(i32::MAX - 2);
+    let old: Vec<i32> = (0..4).map(|slot| ids.issue(slot).unwrap()).collect();
+    assert_eq!(old, [i32::MAX - 1, i32::MAX, 1, 2]);
+    for _ in 0..10_000 {
+        let id = ids.issue(9).unwrap();
+        assert!(id > 0 && !old.contains(&id));
+        ids.release(id);
+        assert_eq!(ids.find(id), None);
+    }
+    for (slot, id) in (0..).zip(old) {
+        assert_eq!(ids.find(id), Some(slot));
+    }
+    for bad in [0, -1, i32::MIN, 3, 77] {
+        assert_eq!(ids.find(bad), None);
+    }
+}
+
+proptest! {
+    /// Against a map, with the ring growing and the counter coming round.
+    #[test]
+    fn int_ids_are_those_of_a_map(start in prop_oneof![Just(0), Just(i32::MAX - 40)], steps in prop::collection::vec(0u8..4, 1..600)) {
+        let mut ids = IntIds::after(start);
+        let mut model = std::collections::BTreeMap::new();
+        for (slot, step) in (0u32..).zip(steps) {
+            if step > 0 {
+                let id = ids.issue(slot).unwrap();
+                prop_assert!(id > 0);
+                prop_assert_eq!(model.insert(id, slot), None);
+            } else if let Some((id, _)) = model.pop_first() {
+                ids.release(id);
+                prop_assert_eq!(ids.find(id), None);
+            }
+            for (id, slot) in &model {
+                prop_assert_eq!(ids.find(*id), Some(*slot));
+            }
+        }
+    }
+
+    #[test]
+    fn the_roundest_tick_is_within_the_slack_and_has_the_most_zeros(earliest in 0u64..5_000, width in 0u64..300) {
+        let got = roundest(earliest, earliest + width);
+        prop_assert!((earliest..=earliest + width).contains(&got));
+        if earliest > 0 {
+            let most = (earliest..=earliest + width).map(u64::trailing_zeros).max().unwrap();
+            prop_assert_eq!(got.trailing_zeros(), most);
+        }
+    }
+
+    /// Deliveries and overruns together are the periods that have passed, and a grid stays one.
+    #[test]
+    fn skipped_periods_are_counted(due in 0u64..1_000, period in 1u64..50, late in 0u64..500) {
+        let now = due + late;
+        let (overruns, at) = Missed::Skip.deliver(due, period, now);
+        prop_assert_eq!(at, due + overruns * period);
+        prop_assert!(at <= now && now - at < period);
+        prop_assert_eq!(Missed::Skip.next(at, period, now), at + period);
+    }
+}
+
+#[test]
+fn the_table_of_policies() {
+    let told = |missed: Missed| {
+        let (overruns, due) = missed.deliver(20, 10, 47);
+        (overruns, missed.next(due, 10, 47))
+    };
+    assert_eq!(told(Missed::Burst), (0, 30));
+    assert_eq!(told(Missed::Skip), (2, 50));
+    assert_eq!(told(Missed::Delay), (2, 57));
+    assert_eq!(told(Missed::Collapse), (2, 47));
+    for missed in [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse] {
+        assert_eq!(missed.deliver(20, 0, u64::MAX).0, 0, "a period of 0 has no overruns");
+        assert_eq!(missed.next(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
+    }
+}
+
+#[test]
+fn times_by_the_wall_saturate() {
+    assert_eq!(shifted(5, -10), 0);
+    assert_eq!(shifted(u64::MAX, 10), u64::MAX);
+    assert_eq!(unshifted(5, i64::MIN), (1 << 63) + 5);
+    assert_eq!(unshifted(5, 10), 0);
+    assert_eq!(unshifted(u64::MAX, -10), u64::MAX);
+}
+
+#[test]
+fn lateness_is_counted_in_powers_of_two() {
+    let mut lateness = Lateness::new();
+    for ns in [0, 1, 2, 3, 4, 1_000, u64::MAX] {
+        lateness.note(ns);
+    }
+    let buckets: Vec<_> = lateness.buckets().collect();
+    assert_eq!(buckets, [(0, 1), (1, 1), (3, 2), (7, 1), (1023, 1), (u64::MAX, 1)]);
+    assert_eq!((lateness.count(), lateness.max()), (7, u64::MAX));
+    assert_eq!((lateness.quantile(0.0), lateness.quantile(0.5), lateness.quantile(1.0)), (0, 3, u64::MAX));
+    assert_eq!(Lateness::new().quantile(0.5), 0);
+}
+
+/// Nothing is allocated for a timer once there is room.
+#[test]
+fn room_is_made_in_advance() {
+    struct Still;
+    impl crate::clock::Clock for Still {
+        fn now(&self) -> u64 {
+            7
+        }
+    }
+    for structure in Structure::all() {
+        let mut service =
+            Service::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
+        let before = service.heap_bytes();
+        for turn in 0..3 {
+            let ids: Vec<_> = (0..100)
+                .map(|delay| {
+                    let timing = Timing::after(Duration::from_millis(delay));
+                    service.add(timing, &Site::here("a"), 0, turn).unwrap()
+                })
+                .collect();
+            assert_eq!(service.check(), Ok(()), "{structure}");
+            for id in ids {
+                assert!(matches!(service.cancel(id), Removal::Removed(_)), "{structure}");
+            }
+        }
+        assert_eq!(service.heap_bytes(), before, "{structure}");
+    }
+}

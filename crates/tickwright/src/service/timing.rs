@@ -1,0 +1,122 @@
+//! When a timer is due: once or on a grid, how late it may be, and what becomes of periods that were missed.
+
+use core::time::Duration;
+
+/// Nanoseconds of a duration; from 584 years on, [`u64::MAX`].
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The point in time that a timer is armed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// So many nanoseconds from now. A step of the wall clock does not touch it.
+    After(u64),
+    /// When the service's clock shows this, in nanoseconds of its steady timeline. The past is legal: due at once.
+    At(u64),
+    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is stepped, the timer goes with it.
+    Wall(u64),
+}
+
+/// What becomes of a timer that runs again, when whole periods have passed in the meantime.
+///
+/// Say the period is 10, the timer was due at 20, and it is run only at 47:
+///
+/// | | is told | is due again at | and then |
+/// |---|---|---|---|
+/// | `Burst` | no overrun | 30, 40 (both at once), 50 | nothing is left out, the grid stays |
+/// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
+/// | `Delay` | 2 overruns | 10 after its callback has ended | a new grid |
+/// | `Collapse` | 2 overruns | 47, at once | a new grid: 57, 67 |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Missed {
+    /// Each missed period is made up for, one run each.
+    Burst,
+    /// Missed periods are counted as overruns and left out. No drift.
+    Skip,
+    /// The next period begins when the callback ends.
+    Delay,
+    /// One period from the previous due time, but never before now: what schedulers of telephone exchanges do.
+    #[default]
+    Collapse,
+}
+
+/// When a timer is due, and how.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright::service::{Missed, Timing};
+///
+/// let keepalive = Timing::after(Duration::from_secs(30)).every(Duration::from_secs(30)).missed(Missed::Skip)
+///     .slack(Duration::from_secs(2));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a timing does nothing by itself"]
+pub struct Timing {
+    pub(super) when: When,
+    pub(super) period: Option<u64>,
+    pub(super) missed: Missed,
+    pub(super) slack: u64,
+}
+
+impl Timing {
+    /// At `when`, once.
+    pub fn at(when: When) -> Self {
+        Self { when, period: None, missed: Missed::default(), slack: 0 }
+    }
+
+    /// `delay` from now, once. From 584 years on it is never due.
+    pub fn after(delay: Duration) -> Self {
+        Self::at(When::After(nanos(delay)))
+    }
+
+    /// And then every `period`, on a grid that does not drift. A period of 0 is due again at each pass. Without it, to run "again" means
+    /// after the delay that the timer was armed with.
+    pub fn every(mut self, period: Duration) -> Self {
+        self.period = Some(nanos(period));
+        self
+    }
+
+    /// What becomes of missed periods.
+    pub fn missed(mut self, missed: Missed) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// How much later than asked for will do. Within that time the roundest tick is chosen, so that timers meet there and
+    /// one wake-up serves them all.
+    pub fn slack(mut self, slack: Duration) -> Self {
+        self.slack = nanos(slack);
+        self
+    }
+}
+
+impl Missed {
+    /// How many whole periods have passed at `now` for a timer that was due at `due`, and the due time that its delivery stands for.
+    pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64) {
+        let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
+        match self {
+            Self::Burst => (0, due),
+            // The point of the grid that was reached last: behind * period <= now - due.
+            Self::Skip => (behind, due + behind * period),
+            Self::Delay | Self::Collapse => (behind, due),
+        }
+    }
+
+    /// When a timer is due again `period` after it was at `due`, if it is asked at `now`.
+    pub(super) fn next(self, due: u64, period: u64, now: u64) -> u64 {
+        match self {
+            Self::Burst | Self::Skip => due.saturating_add(period),
+            Self::Delay => now.saturating_add(period),
+            Self::Collapse => due.saturating_add(period).max(now),
+        }
+    }
+}
+
+/// The tick from `earliest` to `latest` with the most zeros at its end (the later of two such), so that timers with slack meet.
+pub(super) fn roundest(earliest: u64, latest: u64) -> u64 {
+    let Some(before) = earliest.checked_sub(1).filter(|_| latest > earliest) else { return earliest };
+    // Above the highest bit in which they differ both are the same, and in it `latest` has the one.
+    let bit = (before ^ latest).ilog2();
+    latest >> bit << bit
+}

@@ -1,0 +1,446 @@
+//! The scheduler in all schedules of two threads (three: at most three preemptions): a pass against each operation on the timer that is due. The
+//! schedules bring the timer into each state: queued, taken from the queue, running, finished.
+//!
+//! What a callback touches is a loom cell, and so is what its drop touches: if a callback ran, or were dropped, after a waiting cancel has
+//! returned, or at the same time as another, loom reports the two accesses.
+//!
+//! That the models can fail was tried. Each of these changes to the shipped code, made by hand, fails at least the test named:
+//!
+//! | change | test |
+//! |---|---|
+//! | `stop` does not wait | `cancel_sync_against_a_pass` |
+//! | `Run::end` settles before it drops the callback | `cancel_sync_against_a_pass` |
+//! | `stop` waits for `running` to be none, and not for its serial | `cancel_sync_does_not_wait_for_the_next_run` |
+//! | no wake-up of who waits at the end of a run, only at that of the pass | `cancel_sync_does_not_wait_for_the_next_run` |
+//! | a second pass beside the first | `two_runners` |
+//! | `finish` forgets that it was suppressed | `cancel_against_a_pass` |
+//! | `shutdown` does not wait | `shutdown_against_a_pass` |
+//! | a cancel does not clear what was armed while it ran | `re_arm_then_cancel_against_a_pass` |
+#![cfg(loom)]
+
+mod loom_common;
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use loom::cell::UnsafeCell;
+use loom::sync::Notify;
+use loom_common::{explore, together};
+use tickwright::clock::VirtualHost;
+use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
+use tickwright::service::{Settings, Site, State, Timing};
+
+fn ns(span: Duration) -> u64 {
+    span.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+/// What callback, drop and test touch: only one at a time may.
+struct Place(UnsafeCell<u32>);
+
+// SAFETY: 1. the cell is reached through `touch` alone; 2. loom fails the model when two touches are not ordered.
+unsafe impl Sync for Place {}
+// SAFETY: a `u32` may be sent.
+unsafe impl Send for Place {}
+
+impl Place {
+    fn touch(&self) {
+        // SAFETY: loom checks that nobody else is here.
+        self.0.with_mut(|count| unsafe { *count += 1 });
+    }
+}
+
+/// A callback that touches a place, when it runs and when it is dropped.
+struct Probe {
+    place: Arc<Place>,
+    counts: Arc<Counts>,
+    answers: Vec<Next>,
+    act: fn(&Firing<'_, Self>),
+    /// Does not end before this is told to.
+    gate: Option<Arc<Notify>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    runs: AtomicU32,
+    drops: AtomicU32,
+}
+
+impl Counts {
+    fn runs(&self) -> u32 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    fn drops(&self) -> u32 {
+        self.drops.load(Ordering::Relaxed)
+    }
+}
+
+impl Callback for Probe {
+    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
+        self.place.touch();
+        (self.act)(firing);
+        self.counts.runs.fetch_add(1, Ordering::Relaxed);
+        if let Some(gate) = &self.gate {
+            gate.wait();
+        }
+        self.place.touch();
+        self.answers.pop().unwrap_or(Next::Done)
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.place.touch();
+        self.counts.drops.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A timer that is due, and that answers `answers` (the last one first).
+#[derive(Clone)]
+struct Scene {
+    host: VirtualHost,
+    scheduler: Arc<Scheduler<Probe>>,
+    place: Arc<Place>,
+    counts: Arc<Counts>,
+    id: TimerId,
+}
+
+fn probe(answers: &[Next], act: fn(&Firing<'_, Probe>)) -> (Probe, Arc<Place>, Arc<Counts>) {
+    let (place, counts) = (Arc::new(Place(UnsafeCell::new(0))), Arc::<Counts>::default());
+    let probe = Probe {
+        place: Arc::clone(&place),
+        counts: Arc::clone(&counts),
+        answers: answers.to_vec(),
+        act,
+        gate: None,
+    };
+    (probe, place, counts)
+}
+
+fn scene_doing(answers: &[Next], act: fn(&Firing<'_, Probe>)) -> Scene {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (probe, place, counts) = probe(answers, act);
+    let id = scheduler.keep(&Site::here("probe"), 0, probe).unwrap();
+    scheduler.start(id, Timing::after(SECOND)).unwrap();
+    host.advance(ns(SECOND));
+    Scene { host, scheduler, place, counts, id }
+}
+
+fn scene(answers: &[Next]) -> Scene {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (probe, place, counts) = probe(answers, |_| {});
+    let id = scheduler.add(SECOND, probe).unwrap();
+    host.advance(ns(SECOND));
+    Scene { host, scheduler, place, counts, id }
+}
+
+impl Scene {
+    fn pass(&self) {
+        // Whoever is refused leaves the work to the other.
+        let _ = self.scheduler.run_queue();
+    }
+
+    /// All threads are done: nothing that is not pending runs any more, and each callback is dropped once.
+    fn settle(self) {
+        let Self { host, scheduler, counts, id, .. } = self;
+        assert_eq!(scheduler.check(), Ok(()));
+        let info = scheduler.find(id);
+        assert!(info.is_none_or(|info| info.state != State::Running), "it runs for ever");
+        let pending = info.is_some_and(|info| info.state == State::Pending);
+        let before = counts.runs();
+        host.advance(ns(SECOND * 10));
+        let _ = scheduler.run_queue().unwrap();
+        assert_eq!(counts.runs() > before, pending, "runs if and only if it is pending");
+        assert_eq!(scheduler.check(), Ok(()));
+        drop(scheduler);
+        assert_eq!(counts.drops(), 1, "dropped once");
+    }
+}
+
+#[test]
+fn try_cancel_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let scene = scene(answers);
+            let (runner, canceller) = (scene.clone(), scene.clone());
+            together!(move || runner.pass(), move || {
+                let Scene { scheduler, counts, place, id, .. } = canceller;
+                match scheduler.try_cancel(id) {
+                    Cancelled::Removed(probe) => {
+                        place.touch();
+                        drop(probe);
+                    }
+                    Cancelled::Running { here } => assert!(!here),
+                    Cancelled::NotFound => assert_eq!(counts.runs(), 1),
+                    other => panic!("{}", name(&other)),
+                }
+            });
+            scene.settle();
+        });
+    }
+}
+
+fn name<C>(found: &Cancelled<C>) -> &'static str {
+    match found {
+        Cancelled::Removed(_) => "removed",
+        Cancelled::Disarmed => "disarmed",
+        Cancelled::Idle => "idle",
+        Cancelled::Running { .. } => "running",
+        Cancelled::Finished { .. } => "finished",
+        Cancelled::NotFound => "not found",
+    }
+}
+
+#[test]
+fn cancel_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let scene = scene(answers);
+            let (runner, canceller) = (scene.clone(), scene.clone());
+            together!(move || runner.pass(), move || {
+                let found = canceller.scheduler.cancel(canceller.id);
+                assert!(matches!(
+                    found,
+                    Cancelled::Removed(_) | Cancelled::Running { here: false } | Cancelled::NotFound
+                ));
+            });
+            assert!(scene.scheduler.find(scene.id).is_none(), "gone, whatever it answered");
+            scene.settle();
+        });
+    }
+}
+
+#[test]
+fn cancel_sync_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let scene = scene(answers);
+            let (runner, canceller) = (scene.clone(), scene.clone());
+            together!(move || runner.pass(), move || {
+                let Scene { scheduler, counts, place, id, .. } = canceller;
+                let found = scheduler.cancel_sync(id).unwrap();
+                // Neither the callback nor its drop may be under way.
+                place.touch();
+                match found {
+                    Cancelled::Removed(_) => {}
+                    Cancelled::Finished { suppressed } => {
+                        assert_eq!(counts.runs(), 1);
+                        assert!(!suppressed || !answers.is_empty());
+                    }
+                    Cancelled::NotFound => assert_eq!((counts.runs(), answers.len()), (1, 0)),
+                    other => panic!("{}", name(&other)),
+                }
+                assert!(scheduler.find(id).is_none());
+            });
+            scene.settle();
+        });
+    }
+}
+
+#[test]
+fn two_wait_for_one_run() {
+    explore(Some(3), || {
+        let scene = scene(&[Next::Again]);
+        let (runner, one, two) = (scene.clone(), scene.clone(), scene.clone());
+        let suppressed = Arc::new(AtomicU32::new(0));
+        let (first, second) = (Arc::clone(&suppressed), Arc::clone(&suppressed));
+        let cancel = |scene: Scene, suppressed: Arc<AtomicU32>| match scene.scheduler.cancel_sync(scene.id) {
+            Ok(Cancelled::Finished { suppressed: true } | Cancelled::Removed(_)) => {
+                suppressed.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Cancelled::Finished { suppressed: false } | Cancelled::NotFound) => {}
+            _ => panic!("neither removed nor ended"),
+        };
+        together!(move || runner.pass(), move || cancel(one, first), move || cancel(two, second));
+        assert_eq!(suppressed.load(Ordering::Relaxed), 1, "one of them took it");
+        scene.settle();
+    });
+}
+
+/// A timer that runs again and again: who waits, waits for one run.
+#[test]
+fn cancel_sync_does_not_wait_for_the_next_run() {
+    explore(Some(3), || {
+        let scene = scene(&[]);
+        let (mut next, ..) = probe(&[], |_| {});
+        let gate = Arc::new(Notify::new());
+        next.gate = Some(Arc::clone(&gate));
+        scene.scheduler.add(Duration::ZERO, next).unwrap();
+        let (runner, canceller) = (scene.clone(), scene.clone());
+        together!(move || runner.pass(), move || {
+            let Scene { scheduler, place, id, .. } = canceller;
+            let _ = scheduler.cancel_sync(id).unwrap();
+            place.touch();
+            gate.notify();
+        });
+        scene.settle();
+    });
+}
+
+#[test]
+fn re_arm_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let scene = scene_doing(answers, |_| {});
+            let (runner, owner) = (scene.clone(), scene.clone());
+            together!(move || runner.pass(), move || owner
+                .scheduler
+                .start(owner.id, Timing::after(SECOND * 5))
+                .unwrap());
+            assert_eq!(scene.scheduler.remaining(scene.id), Some(SECOND * 5), "the last word is the owner's");
+            scene.scheduler.shutdown_timer(scene.id);
+            scene.settle();
+        });
+    }
+}
+
+#[test]
+fn re_arm_then_cancel_against_a_pass() {
+    explore(None, || {
+        let scene = scene_doing(&[Next::Again], |_| {});
+        let (runner, owner) = (scene.clone(), scene.clone());
+        together!(move || runner.pass(), move || {
+            owner.scheduler.start(owner.id, Timing::after(SECOND)).unwrap();
+            let _ = owner.scheduler.cancel_sync(owner.id).unwrap();
+            owner.place.touch();
+            assert_eq!(owner.scheduler.find(owner.id).map(|info| info.state), Some(State::Idle));
+        });
+        assert!(matches!(scene.scheduler.shutdown_timer(scene.id), Cancelled::Removed(_)));
+        scene.settle();
+    });
+}
+
+/// It was popped, and waits for the next pass: armed for now by its own callback.
+#[test]
+fn cancel_sync_against_one_that_re_arms_itself_for_now() {
+    explore(Some(3), || {
+        let scene = scene_doing(&[], |firing| {
+            let _ = firing.scheduler().start(firing.id(), Timing::after(Duration::ZERO));
+        });
+        let (runner, canceller) = (scene.clone(), scene.clone());
+        together!(
+            move || {
+                runner.pass();
+                runner.pass();
+            },
+            move || {
+                let Scene { scheduler, place, id, .. } = canceller;
+                let _ = scheduler.shutdown_timer_sync(id).unwrap();
+                place.touch();
+                assert!(scheduler.find(id).is_none());
+            }
+        );
+        scene.settle();
+    });
+}
+
+#[test]
+fn shutdown_timer_against_re_arm_and_a_pass() {
+    explore(Some(3), || {
+        let scene = scene_doing(&[Next::Again], |_| {});
+        let (runner, owner, other) = (scene.clone(), scene.clone(), scene.clone());
+        together!(
+            move || runner.pass(),
+            move || {
+                let _ = other.scheduler.start(other.id, Timing::after(SECOND));
+            },
+            move || {
+                let Scene { scheduler, place, id, .. } = owner;
+                drop(scheduler.shutdown_timer_sync(id).unwrap());
+                place.touch();
+            }
+        );
+        assert!(scene.scheduler.find(scene.id).is_none(), "nothing arms it again");
+        scene.settle();
+    });
+}
+
+#[test]
+fn shutdown_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let scene = scene(answers);
+            let (runner, owner) = (scene.clone(), scene.clone());
+            together!(move || runner.pass(), move || {
+                let Scene { scheduler, place, counts, .. } = owner;
+                scheduler.shutdown().unwrap();
+                place.touch();
+                assert_eq!(counts.drops(), 1);
+                let (late, ..) = probe(&[], |_| {});
+                assert!(scheduler.add(SECOND, late).is_err());
+            });
+            scene.settle();
+        });
+    }
+}
+
+#[test]
+fn shutdown_and_cancel_sync_against_a_pass() {
+    explore(Some(3), || {
+        let scene = scene(&[Next::Again]);
+        let (runner, owner, other) = (scene.clone(), scene.clone(), scene.clone());
+        together!(
+            move || runner.pass(),
+            move || {
+                drop(other.scheduler.cancel_sync(other.id).unwrap());
+            },
+            move || owner.scheduler.shutdown().unwrap()
+        );
+        scene.settle();
+    });
+}
+
+/// The last handle goes while a pass is under way: the runner's own keeps the scheduler until it has ended.
+#[test]
+fn drop_against_a_pass() {
+    for answers in [&[][..], &[Next::Again]] {
+        explore(None, move || {
+            let Scene { scheduler, counts, .. } = scene(answers);
+            let (runner, owner) = (Arc::clone(&scheduler), scheduler);
+            together!(
+                move || {
+                    let _ = runner.run_queue();
+                },
+                move || drop(owner)
+            );
+            assert_eq!(counts.drops(), 1);
+        });
+    }
+}
+
+#[test]
+fn two_runners() {
+    explore(None, || {
+        let scene = scene(&[]);
+        let (mut next, _, counts) = probe(&[], |_| {});
+        next.place = Arc::clone(&scene.place);
+        scene.scheduler.add(Duration::ZERO, next).unwrap();
+        let (one, two) = (scene.clone(), scene.clone());
+        together!(move || one.pass(), move || two.pass());
+        assert_eq!((scene.counts.runs(), counts.runs()), (1, 1));
+        scene.settle();
+    });
+}
+
+#[test]
+fn replace_against_a_pass() {
+    explore(None, || {
+        let scene = scene(&[Next::Again]);
+        let (runner, owner) = (scene.clone(), scene.clone());
+        let (next, _, counts) = probe(&[], |_| {});
+        together!(move || runner.pass(), move || {
+            let Scene { scheduler, id, .. } = owner;
+            let timing = Timing::after(SECOND * 3);
+            let (new, _) = scheduler.replace(id, timing, &Site::here("new"), 0, next).ok().unwrap();
+            assert_eq!(scheduler.remaining(new), Some(SECOND * 3));
+        });
+        assert!(scene.scheduler.find(scene.id).is_none());
+        scene.settle();
+        assert_eq!((counts.runs(), counts.drops()), (1, 1));
+    });
+}

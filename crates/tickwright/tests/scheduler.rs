@@ -1,0 +1,500 @@
+//! The scheduler, run by its caller on the virtual clock.
+
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::panic::catch_unwind;
+use std::sync::{Arc, Mutex};
+
+use tickwright::clock::VirtualHost;
+use tickwright::scheduler::{
+    Boxed, Callback, Cancelled, Firing, Next, Plain, RunError, Scheduler, TimerId, WouldDeadlock,
+};
+use tickwright::service::{Missed, Refusal, Settings, Site, State, Structure, Timing};
+
+fn ns(span: Duration) -> u64 {
+    span.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn scheduler(host: &VirtualHost, structure: Structure) -> Arc<Scheduler<Boxed>> {
+    Arc::new(Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure)))
+}
+
+fn exact() -> impl Iterator<Item = Structure> {
+    Structure::all().into_iter().filter(Structure::is_exact)
+}
+
+/// What callbacks have noted.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u32>>>);
+
+impl Log {
+    fn note(&self, what: u32) -> Boxed {
+        let log = self.clone();
+        Boxed::once(move |_| log.push(what))
+    }
+
+    fn push(&self, what: u32) {
+        self.0.lock().unwrap().push(what);
+    }
+
+    fn take(&self) -> Vec<u32> {
+        core::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// What Asterisk's own test asks of its scheduler, on each structure.
+#[test]
+fn waits_for_the_earliest_and_runs_equals_in_the_order_of_adding() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let log = Log::default();
+        assert_eq!(scheduler.wait(), None);
+        assert_eq!(scheduler.timeout_ms(), -1);
+        let ids = [100_000, 10_000, 1_000].map(|delay| {
+            let id = scheduler.add(ms(delay), log.note(0)).unwrap();
+            assert_eq!(scheduler.timeout_ms(), delay as i32);
+            id
+        });
+        for (id, then) in ids.iter().rev().zip([10_000, 100_000, -1]) {
+            assert!(matches!(scheduler.try_cancel(*id), Cancelled::Removed(_)));
+            assert_eq!(scheduler.timeout_ms(), then);
+        }
+        for number in 0..15 {
+            let delay = if number % 2 == 0 { 300 } else { 0 };
+            scheduler.add(ms(delay), log.note(number)).unwrap();
+        }
+        host.advance(ns(ms(50)));
+        assert_eq!(scheduler.run_queue(), Ok(7));
+        assert_eq!(log.take(), [1, 3, 5, 7, 9, 11, 13]);
+        host.advance(ns(ms(300)));
+        assert_eq!(scheduler.run_queue(), Ok(8));
+        assert_eq!(log.take(), [0, 2, 4, 6, 8, 10, 12, 14]);
+        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())));
+    }
+}
+
+#[test]
+fn what_a_callback_answers_decides_when_it_runs_again() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let mut answers =
+            [Next::Again, Next::After(ms(3)), Next::Again, Next::After(Duration::ZERO), Next::Done]
+                .into_iter();
+        let id = scheduler.add(ms(10), Boxed::new(move |_| answers.next().unwrap())).unwrap();
+        for at in [20, 23, 33, 33] {
+            let left = scheduler.wait().unwrap();
+            host.advance(ns(left));
+            assert_eq!(scheduler.run_queue(), Ok(1));
+            assert_eq!(scheduler.when(id), Some(at * 1_000_000), "{structure}");
+        }
+        assert_eq!((scheduler.run_queue(), scheduler.when(id)), (Ok(1), None));
+    }
+}
+
+#[test]
+fn a_late_callback_runs_again_from_when_it_was_due_but_never_before_now() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let id = scheduler.add(ms(10), Boxed::new(|_| Next::Again)).unwrap();
+    host.advance(ns(ms(14)));
+    scheduler.run_queue().unwrap();
+    assert_eq!(scheduler.remaining(id), Some(ms(6)), "20 - 14");
+    host.advance(ns(ms(40)));
+    scheduler.run_queue().unwrap();
+    assert_eq!(scheduler.remaining(id), Some(ms(0)), "30 has passed");
+}
+
+/// A timer that is always armed for now neither starves others nor keeps a pass from ending.
+#[test]
+fn re_arming_at_now_cannot_starve() {
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let greedy = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&greedy);
+        scheduler
+            .add(
+                Duration::ZERO,
+                Boxed::new(move |firing| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    let log = Log::default();
+                    firing.scheduler().add(Duration::ZERO, log.note(1)).unwrap();
+                    Next::After(Duration::ZERO)
+                }),
+            )
+            .unwrap();
+        for turn in 1..=50 {
+            host.advance(ns(ms(2)));
+            scheduler.run_queue().unwrap();
+            assert_eq!(greedy.load(Ordering::Relaxed), turn, "{structure}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_leaves_the_rest_in_order() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let log = Log::default();
+        for number in 0..100 {
+            scheduler.add(ms(u64::from(number / 10)), log.note(number)).unwrap();
+        }
+        host.advance(ns(ms(100)));
+        let mut ran = 0;
+        while scheduler.wait() == Some(Duration::ZERO) {
+            ran += scheduler.run_queue_within(7).unwrap();
+        }
+        assert_eq!((ran, log.take()), (100, (0..100).collect::<Vec<_>>()));
+        assert_eq!(scheduler.run_queue_within(0), Ok(0));
+    }
+}
+
+// ---- the table of cancels
+
+const FORMS: [&str; 5] = ["try", "async", "sync", "shutdown", "shutdown sync"];
+
+type Outcome = Result<Cancelled<()>, WouldDeadlock>;
+
+fn cancel<C: Callback>(scheduler: &Scheduler<C>, form: &str, id: TimerId) -> Outcome {
+    let found = match form {
+        "try" => scheduler.try_cancel(id),
+        "async" => scheduler.cancel(id),
+        "sync" => scheduler.cancel_sync(id)?,
+        "shutdown" => scheduler.shutdown_timer(id),
+        _ => scheduler.shutdown_timer_sync(id)?,
+    };
+    Ok(match found {
+        Cancelled::Removed(_) => Cancelled::Removed(()),
+        Cancelled::Disarmed => Cancelled::Disarmed,
+        Cancelled::Idle => Cancelled::Idle,
+        Cancelled::Running { here } => Cancelled::Running { here },
+        Cancelled::Finished { suppressed } => Cancelled::Finished { suppressed },
+        Cancelled::NotFound => Cancelled::NotFound,
+    })
+}
+
+#[test]
+fn cancelling_what_does_not_run() {
+    for structure in Structure::all() {
+        for form in FORMS {
+            let host = VirtualHost::new();
+            let scheduler = scheduler(&host, structure);
+            let shuts = form.starts_with("shutdown");
+            let nothing = || Boxed::new(|_| Next::Done);
+            let pending = scheduler.add(ms(5), nothing()).unwrap();
+            assert_eq!(cancel(&scheduler, form, pending), Ok(Cancelled::Removed(())), "{form}");
+            assert_eq!(cancel(&scheduler, form, pending), Ok(Cancelled::NotFound), "{form}");
+
+            let kept = scheduler.keep(&Site::here("k"), 0, nothing()).unwrap();
+            let idle = if shuts { Cancelled::Removed(()) } else { Cancelled::Idle };
+            assert_eq!(cancel(&scheduler, form, kept), Ok(idle), "{form}");
+            let kept = scheduler.keep(&Site::here("k"), 0, nothing()).unwrap();
+            scheduler.start(kept, Timing::after(ms(5))).unwrap();
+            let disarmed = if shuts { Cancelled::Removed(()) } else { Cancelled::Disarmed };
+            assert_eq!(cancel(&scheduler, form, kept), Ok(disarmed), "{form}");
+            assert_eq!(scheduler.start(kept, Timing::after(ms(1))).is_ok(), !shuts, "{form}");
+            assert_eq!(scheduler.check(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn cancelling_from_inside() {
+    for form in FORMS {
+        for again in [true, false] {
+            let host = VirtualHost::new();
+            let scheduler = scheduler(&host, Structure::default());
+            let seen = Arc::new(Mutex::new(None));
+            let sees = Arc::clone(&seen);
+            let id = scheduler
+                .add(
+                    ms(1),
+                    Boxed::new(move |firing| {
+                        *sees.lock().unwrap() = Some(cancel(firing.scheduler(), form, firing.id()));
+                        if again { Next::Again } else { Next::Done }
+                    }),
+                )
+                .unwrap();
+            host.advance(ns(ms(1)));
+            assert_eq!(scheduler.run_queue(), Ok(1));
+            let got = seen.lock().unwrap().unwrap();
+            let sync = form.ends_with("sync") && form != "async";
+            assert_eq!(got, if sync { Err(WouldDeadlock) } else { Ok(Cancelled::Running { here: true }) });
+            // `try` and the refused ones change nothing.
+            let lives = again && (sync || form == "try");
+            assert_eq!(scheduler.find(id).is_some(), lives, "{form}");
+            assert_eq!(scheduler.check(), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_callback_may_do_anything_to_its_neighbours_and_to_itself() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let log = Log::default();
+        let neighbours: Arc<Mutex<Vec<TimerId>>> = Arc::default();
+        let (theirs, noting) = (Arc::clone(&neighbours), log.clone());
+        scheduler
+            .add(
+                ms(1),
+                Boxed::once(move |firing| {
+                    let scheduler = firing.scheduler();
+                    assert_eq!(scheduler.run_queue(), Err(RunError::WithinCallback));
+                    assert_eq!(scheduler.shutdown(), Err(WouldDeadlock), "it cannot end what runs it");
+                    assert_eq!(scheduler.wait(), Some(Duration::ZERO));
+                    assert_eq!(scheduler.find(firing.id()).map(|info| info.state), Some(State::Running));
+                    let ids = theirs.lock().unwrap();
+                    assert_eq!(cancel(scheduler, "sync", ids[0]), Ok(Cancelled::Removed(())));
+                    scheduler.start(ids[1], Timing::after(ms(5))).unwrap();
+                    let (new, old) = scheduler
+                        .replace(ids[2], Timing::after(ms(1)), &Site::here("new"), 0, noting.note(9))
+                        .unwrap();
+                    assert!(matches!(old, Cancelled::Removed(_)));
+                    assert!(scheduler.when(new).is_some());
+                }),
+            )
+            .unwrap();
+        neighbours
+            .lock()
+            .unwrap()
+            .extend((0..4).map(|number| scheduler.add(ms(1), log.note(number)).unwrap()));
+        host.advance(ns(ms(1)));
+        assert_eq!((scheduler.run_queue(), log.take()), (Ok(2), vec![3]));
+        host.advance(ns(ms(1)));
+        assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![9]));
+        host.advance(ns(ms(4)));
+        assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![1]));
+        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())));
+    }
+}
+
+#[test]
+fn two_neighbours_of_one_instant_that_cancel_each_other() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let ids: Arc<Mutex<Vec<TimerId>>> = Arc::default();
+    for number in 0..2 {
+        let other = Arc::clone(&ids);
+        let id = scheduler
+            .add(
+                ms(1),
+                Boxed::once(move |firing| {
+                    let other = other.lock().unwrap()[1 - number];
+                    assert!(matches!(firing.scheduler().cancel(other), Cancelled::Removed(_)));
+                }),
+            )
+            .unwrap();
+        ids.lock().unwrap().push(id);
+    }
+    host.advance(ns(ms(1)));
+    assert_eq!(scheduler.run_queue(), Ok(1));
+}
+
+/// Counts its drops.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn every_callback_is_dropped_once_however_it_ends() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let add = |answer: Next| {
+        let owned = Dropped(Arc::clone(&drops));
+        scheduler
+            .add(
+                ms(1),
+                Boxed::new(move |_| {
+                    let _keep = &owned;
+                    answer
+                }),
+            )
+            .unwrap()
+    };
+    let cancelled = add(Next::Done);
+    drop(scheduler.cancel(cancelled));
+    assert_eq!(drops.load(Ordering::SeqCst), 1);
+    add(Next::Done);
+    host.advance(ns(ms(1)));
+    scheduler.run_queue().unwrap();
+    assert_eq!(drops.load(Ordering::SeqCst), 2);
+    add(Next::Again);
+    host.advance(ns(ms(1)));
+    scheduler.run_queue().unwrap();
+    assert_eq!(drops.load(Ordering::SeqCst), 2);
+    add(Next::Done);
+    scheduler.shutdown().unwrap();
+    assert_eq!(drops.load(Ordering::SeqCst), 4);
+    let refused = scheduler.add(ms(1), Boxed::once(|_| {})).unwrap_err();
+    assert_eq!(refused.reason, Refusal::Shutdown);
+    let kept = scheduler.keep(&Site::here("k"), 0, Boxed::once(|_| {})).unwrap_err();
+    assert_eq!(kept.reason, Refusal::Shutdown);
+    assert_eq!((scheduler.run_queue(), scheduler.shutdown(), scheduler.wait()), (Ok(0), Ok(()), None));
+    drop(scheduler);
+    assert_eq!(drops.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_panic_leaves_the_scheduler_whole() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let scheduler = scheduler(&host, structure);
+        let log = Log::default();
+        let before = scheduler.add(ms(1), log.note(1)).unwrap();
+        let bad = scheduler.add(ms(1), Boxed::new(|_| panic!("on purpose"))).unwrap();
+        scheduler.add(ms(1), log.note(2)).unwrap();
+        let kept = scheduler.keep(&Site::here("k"), 0, Boxed::new(|_| panic!("on purpose"))).unwrap();
+        scheduler.start(kept, Timing::after(ms(2))).unwrap();
+        host.advance(ns(ms(1)));
+        assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+        assert_eq!((scheduler.check(), scheduler.wait()), (Ok(()), Some(Duration::ZERO)));
+        assert_eq!((scheduler.find(before), scheduler.find(bad)), (None, None));
+        assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![1, 2]));
+        host.advance(ns(ms(1)));
+        assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+        assert_eq!(scheduler.find(kept).map(|info| info.state), Some(State::Idle));
+        let panicked: u64 = scheduler.report().sites.iter().map(|site| site.panicked).sum();
+        assert_eq!(panicked, 2);
+    }
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_callback_leaves_the_scheduler_whole() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let bad = Bad;
+    scheduler
+        .add(
+            ms(1),
+            Boxed::new(move |_| {
+                let _keep = &bad;
+                Next::Done
+            }),
+        )
+        .unwrap();
+    let log = Log::default();
+    scheduler.add(ms(1), log.note(1)).unwrap();
+    host.advance(ns(ms(1)));
+    assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+    assert_eq!((scheduler.run_queue(), log.take(), scheduler.check()), (Ok(1), vec![1], Ok(())));
+    assert_eq!(scheduler.shutdown(), Ok(()));
+}
+
+#[test]
+fn clean_up_by_token() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let log = Log::default();
+    for number in 0..30 {
+        let timing = Timing::after(ms(u64::from(number)));
+        scheduler.add_timer(timing, &Site::here("n"), number as usize % 3, log.note(number)).unwrap();
+    }
+    let (removed, running) = scheduler.cancel_matching(1);
+    assert_eq!((removed.len(), running), (10, false));
+    assert!(removed.iter().all(|(id, _)| scheduler.find(*id).is_none()));
+    let (removed, _) = scheduler.cancel_matching(77);
+    assert!(removed.is_empty());
+    host.advance(ns(ms(30)));
+    scheduler.run_queue().unwrap();
+    assert_eq!(log.take(), (0..30).filter(|number| number % 3 != 1).collect::<Vec<_>>());
+}
+
+#[test]
+fn clean_up_from_a_callback_takes_it_along() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let cleaning = Boxed::new(|firing: &Firing<'_, Boxed>| {
+        let (removed, running) = firing.scheduler().cancel_matching(5);
+        assert_eq!((removed.len(), running), (0, true));
+        Next::Again
+    });
+    scheduler.add_timer(Timing::after(ms(1)), &Site::here("c"), 5, cleaning).unwrap();
+    host.advance(ns(ms(1)));
+    assert_eq!((scheduler.run_queue(), scheduler.wait()), (Ok(1), None));
+}
+
+#[test]
+fn int_ids_name_the_same_timers() {
+    let host = VirtualHost::new();
+    let settings = Settings::new().clock(host.monotonic()).int_ids();
+    let scheduler: Scheduler<Plain<u8>> = Scheduler::new(settings);
+    let callback = Plain::new(0u8, |runs, _| {
+        *runs += 1;
+        if *runs < 3 { Next::Again } else { Next::Done }
+    });
+    let id = scheduler.add(ms(1), callback).unwrap();
+    let int = scheduler.int_id(id).unwrap();
+    assert_eq!((int, scheduler.from_int(int)), (1, Some(id)));
+    for _ in 0..3 {
+        assert_eq!(scheduler.from_int(int), Some(id), "the same while it goes on");
+        host.advance(ns(ms(1)));
+        scheduler.run_queue().unwrap();
+    }
+    assert_eq!((scheduler.from_int(int), scheduler.int_id(id)), (None, None));
+    for bad in [0, -1, i32::MIN, i32::MAX, 2] {
+        assert_eq!(scheduler.from_int(bad), None);
+    }
+    let next = scheduler.add(ms(1), callback).unwrap();
+    assert_eq!(scheduler.int_id(next), Some(2));
+}
+
+#[test]
+fn dump_and_report_show_what_there_is() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let beat = Timing::after(ms(20)).every(ms(10)).missed(Missed::Skip);
+    scheduler.add_timer(beat, &Site::here("beat"), 42, Boxed::new(|_| Next::Again)).unwrap();
+    let here = line!() + 1;
+    scheduler.add(ms(5), Boxed::new(|_| Next::Done)).unwrap();
+    scheduler.keep(&Site::here("spare"), 0, Boxed::new(|_| Next::Done)).unwrap();
+    let dump = scheduler.dump();
+    assert_eq!(dump.timers.iter().map(|timer| timer.site.name).collect::<Vec<_>>(), ["", "beat", "spare"]);
+    assert_eq!(dump.timers[0].site.line, here);
+    let text = dump.to_string();
+    assert!(text.contains("beat (") && text.contains("20.000 ms") && text.contains("3 timers"), "{text}");
+    host.advance(ns(ms(47)));
+    scheduler.run_queue().unwrap();
+    let report = scheduler.report();
+    assert_eq!(
+        (report.statistics.fired, report.statistics.overruns, report.statistics.high_water),
+        (2, 2, 3)
+    );
+    let beat = report.sites.iter().find(|row| row.site.name == "beat").unwrap();
+    assert_eq!((beat.added, beat.fired), (1, 1));
+    let text = report.to_string();
+    assert!(text.contains("at most 3 at a time") && text.contains("lateness: mean"), "{text}");
+}
+
+#[test]
+fn many_origins_are_counted_as_others_and_cost_no_more_memory() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    for line in 0..5_000 {
+        let site = Site { name: "n", file: "f", line };
+        scheduler.add_timer(Timing::after(ms(1)), &site, 0, Boxed::new(|_| Next::Done)).unwrap();
+    }
+    let sites = scheduler.report().sites;
+    assert!(sites.len() <= 1024);
+    assert_eq!(sites.iter().map(|row| row.added).sum::<u64>(), 5_000);
+}

@@ -1,0 +1,323 @@
+//! The service on the virtual clock: grids, policies, slack, steps of the wall, sleep.
+
+use core::time::Duration;
+
+use tickwright::clock::VirtualHost;
+use tickwright::service::{
+    Missed, Next, Refusal, Removal, Service, Settings, Site, State, Structure, Timing, When,
+};
+
+const SECOND: u64 = 1_000_000_000;
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn ns(span: Duration) -> u64 {
+    span.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+fn exact() -> impl Iterator<Item = Structure> {
+    Structure::all().into_iter().filter(Structure::is_exact)
+}
+
+/// Runs one pass and answers (payload, due in s, overruns) of each; all go on.
+fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
+    service.begin_pass();
+    let mut ran = Vec::new();
+    while let Some(due) = service.take() {
+        assert!(due.due <= due.now, "early");
+        ran.push((due.payload, due.due / SECOND, due.overruns));
+        service.finish(due.id, due.payload, Next::Again);
+    }
+    service.end_pass();
+    assert_eq!(service.check(), Ok(()));
+    ran
+}
+
+fn all_passes(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
+    let mut ran = pass(service);
+    while service.remaining() == Some(Duration::ZERO) {
+        ran.extend(pass(service));
+    }
+    ran
+}
+
+#[test]
+fn each_policy_does_what_its_table_says() {
+    for structure in exact() {
+        for (missed, ran, next) in [
+            (Missed::Burst, vec![("t", 20, 0), ("t", 30, 0), ("t", 40, 0)], 50),
+            (Missed::Skip, vec![("t", 40, 2)], 50),
+            (Missed::Delay, vec![("t", 20, 2)], 57),
+            (Missed::Collapse, vec![("t", 20, 2), ("t", 47, 0)], 57),
+        ] {
+            let host = VirtualHost::new();
+            let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+            let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
+            service.add(timing, &Site::here("t"), 0, "t").unwrap();
+            host.advance(ns(secs(47)));
+            assert_eq!(all_passes(&mut service), ran, "{structure} {missed:?}");
+            assert_eq!(service.remaining(), Some(secs(next - 47)), "{structure} {missed:?}");
+        }
+    }
+}
+
+#[test]
+fn a_grid_does_not_drift_in_a_million_periods() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let period = Duration::from_nanos(333_333);
+    service.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), 0, ()).unwrap();
+    let mut ran = 0;
+    for step in 0..1_000_000u64 {
+        // Always late, by another amount.
+        host.advance(ns(Duration::from_nanos(333_333 + step % 2 * 7)));
+        host.advance(ns(Duration::from_nanos(0)));
+        service.begin_pass();
+        while let Some(due) = service.take() {
+            ran += 1 + due.overruns;
+            assert_eq!(due.due % 333_333, 0);
+            service.finish(due.id, (), Next::Again);
+        }
+    }
+    assert_eq!(ran, service.now() / 333_333);
+}
+
+#[test]
+fn a_timer_armed_in_a_pass_waits_for_the_next() {
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let now = Timing::after(Duration::ZERO);
+        for name in ["a", "b"] {
+            service.add(now, &Site::here(name), 0, name).unwrap();
+        }
+        host.advance(ns(secs(1)));
+        for _ in 0..5 {
+            let ran: Vec<_> = pass(&mut service).into_iter().map(|(name, ..)| name).collect();
+            assert_eq!(ran, ["a", "b"], "{structure}: each once, in order");
+            // A wheel may round up to the next tick.
+            host.advance(ns(Duration::from_millis(10)));
+        }
+        assert_eq!(service.statistics().fired, 10);
+    }
+}
+
+#[test]
+fn the_first_of_the_next_pass_can_be_cancelled_and_moved() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let id = service.add(Timing::after(Duration::ZERO), &Site::here("t"), 0, "t").unwrap();
+    assert_eq!(pass(&mut service).len(), 1);
+    assert_eq!(service.find(id).map(|info| info.state), Some(State::Pending));
+    assert_eq!(service.remaining(), Some(Duration::ZERO));
+    service.start(id, Timing::after(secs(5))).unwrap();
+    assert_eq!((service.remaining(), service.check()), (Some(secs(5)), Ok(())));
+    host.advance(ns(secs(5)));
+    assert_eq!(pass(&mut service).len(), 1);
+    host.advance(ns(secs(5)));
+    assert_eq!(pass(&mut service), [("t", 10, 0)]);
+    assert_eq!(service.cancel(id), Removal::Removed("t"));
+    assert_eq!((service.remaining(), service.check()), (None, Ok(())));
+}
+
+#[test]
+fn slack_lets_timers_meet_and_never_early_nor_later_than_it() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        let tick = Duration::from_millis(1);
+        let mut service =
+            Service::new(Settings::new().clock(host.monotonic()).structure(structure).tick(tick));
+        let slack = secs(1);
+        for ms in (0..1000).step_by(10) {
+            let timing = Timing::after(Duration::from_millis(60_000 + ms)).slack(slack);
+            service.add(timing, &Site::here("t"), 0, "t").unwrap();
+        }
+        let mut wakes = 0;
+        while let Some(left) = service.remaining() {
+            host.advance(ns(left));
+            wakes += 1;
+            service.begin_pass();
+            while let Some(due) = service.take() {
+                assert!(due.now >= due.due && due.now - due.due <= SECOND, "{structure}");
+                service.finish(due.id, due.payload, Next::Done);
+            }
+        }
+        assert!(wakes <= 3, "{structure}: {wakes} wake-ups for 100 timers");
+        assert_eq!(service.statistics().fired, 100);
+    }
+}
+
+#[test]
+fn steps_of_the_wall_move_timers_by_the_wall_alone() {
+    for structure in exact() {
+        for (step, due_in) in [(-3600i64, Some(3605u64)), (86_400, None), (3, Some(2))] {
+            let host = VirtualHost::new();
+            let mut service = Service::new(Settings::new().clock(host.real_time()).structure(structure));
+            service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("wall"), 0, "wall").unwrap();
+            service.add(Timing::after(secs(5)), &Site::here("delay"), 0, "delay").unwrap();
+            host.step_wall(step * 1_000_000_000);
+            let names = |ran: Vec<(&'static str, u64, u64)>| {
+                ran.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
+            };
+            match due_in {
+                Some(left) => {
+                    assert_eq!(service.remaining(), Some(secs(left.min(5))));
+                    assert_eq!(
+                        service.iter().find(|i| i.site.name == "wall").map(|i| i.due),
+                        Some(left * SECOND)
+                    );
+                }
+                None => {
+                    assert_eq!(service.remaining(), Some(Duration::ZERO));
+                    service.begin_pass();
+                    let due = service.take().unwrap();
+                    assert_eq!(due.payload, "wall");
+                    service.finish(due.id, due.payload, Next::Done);
+                    assert!(service.take().is_none());
+                }
+            }
+            host.advance(ns(secs(5)));
+            assert!(names(pass(&mut service)).contains(&"delay"), "{structure}: a delay is a delay");
+            assert_eq!(service.statistics().steps, 1);
+        }
+    }
+}
+
+#[test]
+fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_after_one_back() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    host.step_wall(5000 * SECOND as i64);
+    let timing = Timing::at(When::Wall(5010 * SECOND)).every(secs(10)).missed(Missed::Skip);
+    service.add(timing, &Site::here("t"), 0, "t").unwrap();
+    host.step_wall(-100 * SECOND as i64);
+    assert_eq!(service.remaining(), Some(secs(110)), "its first time is what was asked for");
+    host.step_wall(100 * SECOND as i64);
+    host.advance(ns(secs(10)));
+    assert_eq!(pass(&mut service), [("t", 10, 0)]);
+    host.step_wall(53 * SECOND as i64);
+    // By the wall it is 63: 20 is due, and 30 to 60 were missed.
+    assert_eq!(pass(&mut service).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
+    assert_eq!(service.remaining(), Some(secs(7)));
+    host.step_wall(-1000 * SECOND as i64);
+    assert_eq!(service.remaining(), Some(secs(7)), "the grid goes on from there");
+}
+
+#[test]
+fn a_wall_that_is_slewed_makes_nothing_early() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("t"), 0, "t").unwrap();
+    host.step_wall(-400_000);
+    host.advance(ns(secs(5)));
+    assert_eq!(pass(&mut service), [], "the wall shows 400 us less");
+    assert_eq!(service.remaining(), Some(Duration::from_micros(400)));
+    host.advance(ns(Duration::from_micros(400)));
+    assert_eq!(pass(&mut service).len(), 1);
+}
+
+#[test]
+fn sleep_counts_by_the_boot_time_alone() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let mut awake = Service::new(Settings::new().clock(host.boot_time()));
+    service.add(Timing::after(HOUR), &Site::here("t"), 0, "t").unwrap();
+    awake.add(Timing::after(HOUR).every(HOUR).missed(Missed::Skip), &Site::here("t"), 0, "t").unwrap();
+    host.suspend(ns(HOUR * 3));
+    assert_eq!(service.remaining(), Some(HOUR));
+    assert_eq!(pass(&mut awake).iter().map(|ran| ran.2).collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn a_clock_without_a_wall_refuses_times_by_it() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let refused = service.add(Timing::at(When::Wall(5)), &Site::here("t"), 0, "t").unwrap_err();
+    assert_eq!((refused.reason, refused.payload), (Refusal::NoWall, "t"));
+    assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
+}
+
+/// Class 20: what is armed for `d` has run after `d`, at any phase of a tick, and not a nanosecond before.
+#[test]
+fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
+    for structure in exact() {
+        for tick in [1, 7, 1_000] {
+            for phase in 0..20 {
+                let host = VirtualHost::new();
+                let settings = Settings::new().clock(host.monotonic()).structure(structure);
+                let mut service = Service::new(settings.tick(Duration::from_nanos(tick)));
+                host.advance(ns(Duration::from_nanos(phase * 53)));
+                let delay = 1_000 + phase * 11;
+                service.add(Timing::after(Duration::from_nanos(delay)), &Site::here("t"), 0, "t").unwrap();
+                host.advance(ns(Duration::from_nanos(delay - 1)));
+                assert_eq!(pass(&mut service), []);
+                let left = service.remaining().unwrap();
+                assert!(left >= Duration::from_nanos(1) && left <= Duration::from_nanos(tick));
+                host.advance(ns(left));
+                service.begin_pass();
+                assert!(service.take().is_some(), "{structure}, tick {tick}, phase {phase}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_deadline_is_ordinary() {
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        host.advance(ns(secs(1)));
+        for when in [When::At(0), When::At(u64::MAX), When::After(u64::MAX), When::After(0)] {
+            service
+                .add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), 0, "t")
+                .unwrap();
+        }
+        host.advance(ns(secs(1)));
+        // With all that slack it is up to the structure when.
+        let _ = pass(&mut service);
+        host.advance(ns(Duration::MAX));
+        let _ = pass(&mut service);
+        let _ = pass(&mut service);
+        assert_eq!(service.check(), Ok(()), "{structure}");
+    }
+}
+
+#[test]
+fn a_kept_timer_goes_through_its_states() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let id = service.keep(&Site::here("t"), 7, "t").unwrap();
+    let state = |service: &Service<_>| service.find(id).map(|info| info.state);
+    assert_eq!(state(&service), Some(State::Idle));
+    assert_eq!(service.cancel(id), Removal::Idle);
+    service.start(id, Timing::after(secs(1))).unwrap();
+    assert_eq!((state(&service), service.cancel(id)), (Some(State::Pending), Removal::Disarmed));
+    service.start(id, Timing::after(secs(1))).unwrap();
+    host.advance(ns(secs(1)));
+    service.begin_pass();
+    let due = service.take().unwrap();
+    assert_eq!(state(&service), Some(State::Running));
+    // Cancelled and armed again while it runs: the last word counts.
+    assert_eq!(service.cancel(id), Removal::Running { first: true });
+    assert_eq!(service.cancel(id), Removal::Running { first: false });
+    service.start(id, Timing::after(secs(2))).unwrap();
+    assert_eq!(service.finish(id, due.payload, Next::Done).payload, None);
+    assert_eq!((state(&service), service.remaining()), (Some(State::Pending), Some(secs(2))));
+    assert_eq!(service.shutdown(id), Removal::Removed("t"));
+    assert_eq!(service.start(id, Timing::after(secs(1))), Err(Refusal::NotFound));
+    assert_eq!(service.cancel(id), Removal::NotFound);
+}
+
+#[test]
+fn finishing_what_does_not_run_changes_nothing() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let id = service.add(Timing::after(secs(1)), &Site::here("t"), 0, "t").unwrap();
+    assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(service.cancel(id), Removal::Removed("t"));
+    assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(service.check(), Ok(()));
+}
