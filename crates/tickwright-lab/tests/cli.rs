@@ -146,6 +146,7 @@ fn the_linux_experiment_refuses_what_it_cannot_do() {
     refused(&linux(&["--delay", "150h", "--hz", "1000", "--duration", "0s"]), 2, &["1ms"]);
     refused(&["reproduce", "linux", "--delay", "168h", "--hz", "1000", "--timers", "0"], 2, &["--timers"]);
     refused(&linux(&["--step", "-1"]), 2, &["0.001"]);
+    refused(&linux(&["--line", "0"]), 2, &["--line", "1..=1000000"]);
     refused(&linux(&["--log", "-"]), 2, &["--log needs a file"]);
     refused(&["reproduce", "linux", "--only", "cost", "--log", "x"], 2, &["--log is for networking"]);
     let both = temporary("both");

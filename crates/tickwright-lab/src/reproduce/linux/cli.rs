@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::cost;
-use super::network::{Failure, Live, Logged, Replay, Traffic};
+use super::network::{Failure, Live, Logged, Replay, Share, Traffic};
 use super::outcome::Column;
 use super::published;
 use super::report::{LogLine, Network, Replayed, Report, Simple};
@@ -66,12 +66,16 @@ pub(crate) struct LinuxArgs {
     connections: u32,
 
     /// Networking: bytes of a response
-    #[arg(long, allow_hyphen_values = true, default_value = "65536", value_parser = clap::value_parser!(u32).range(8..=100_000_000))]
+    #[arg(long, allow_hyphen_values = true, default_value_t = RESPONSE, value_parser = clap::value_parser!(u32).range(8..=100_000_000))]
     response: u32,
 
     /// Networking: a client's mean pause before its next request, in ms
-    #[arg(long, allow_hyphen_values = true, default_value = "100", value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
+    #[arg(long, allow_hyphen_values = true, default_value_t = PAUSE_MS, value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
     pause: u32,
+
+    /// Networking: rate of the server's line, in Mbit/s
+    #[arg(long, allow_hyphen_values = true, default_value_t = LINE_MBITS, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    line: u32,
 
     /// Cost: rounds; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "25", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -88,6 +92,11 @@ pub(crate) struct LinuxArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
+
+/// What the clients of the networking test fetch, how often, and through what: the reasons stand in its module.
+const RESPONSE: u32 = 512 << 10;
+const PAUSE_MS: u32 = 2000;
+const LINE_MBITS: u32 = 1000;
 
 /// Re-arms that each side notes for the replay: some seconds of traffic, 32 MB.
 const NOTES: usize = 1_000_000;
@@ -140,6 +149,7 @@ impl LinuxArgs {
             connections: self.connections as usize,
             response: self.response as usize,
             pause_ms: self.pause.into(),
+            line_mbits: self.line.into(),
             hz: self.hz(),
             seed: self.seed(),
         }
@@ -251,9 +261,12 @@ impl LinuxArgs {
 
 /// Every way of re-arming on the same traffic.
 fn replay(log: &[Logged]) -> Result<Vec<Replayed>, Failure> {
-    let on = |column: Column, per_call| column.run(Replay { log, column, per_call });
-    let both = |column| Ok(Replayed { column, segments: on(column, false)?, calls: on(column, true)? });
-    Column::ALL.into_iter().map(both).collect()
+    let all = |column: Column| {
+        let on = |share| column.run(Replay { log, column, share });
+        let [server, server_calls, both] = Share::ALL.map(on);
+        Ok(Replayed { column, server: server?, server_calls: server_calls?, both: both? })
+    };
+    Column::ALL.into_iter().map(all).collect()
 }
 
 /// The experiment as a part of the tour, without the sweep.
@@ -271,8 +284,9 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
         delay: Duration::from_secs(1),
         step: STEP_MS,
         connections: 200,
-        response: 65_536,
-        pause: 100,
+        response: RESPONSE,
+        pause: PAUSE_MS,
+        line: LINE_MBITS,
         rounds: 9,
         log: None,
         seed: None,
@@ -298,7 +312,8 @@ pub(crate) fn check() -> Result<String, String> {
             }
         }
     }
-    let traffic = Traffic { connections: 8, response: 65_536, pause_ms: 0, hz: 1000, seed: 1 };
+    let traffic =
+        Traffic { connections: 8, response: 65_536, pause_ms: 0, line_mbits: 100_000, hz: 1000, seed: 1 };
     let mut exchanges = 0;
     for column in Column::ALL {
         let live =

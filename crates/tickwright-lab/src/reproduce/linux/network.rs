@@ -1,13 +1,31 @@
-//! The networking test: a server and its clients over loopback, whose segments re-arm the timers of their connections.
+//! The networking test: a server and its clients over loopback, whose segments re-arm the timers of their connections as in Linux's TCP.
 //!
-//! Each end of a connection has three timers, with TCP's values (Linux `net/tcp.h`): **idle** (60 s, re-armed by every segment), **retransmit**
-//! (200 ms, the least time-out; by every segment sent, since on loopback its acknowledgement is there at once) and **delayed
-//! acknowledgement** (40 ms, by every segment received). None is taken out when it is not needed any more: it is re-armed or fires into the void.
-//! That is a simplified TCP: Linux re-arms the retransmission by acknowledgements, and looks at the idle time only when its timer fires.
+//! # Whose timers
 //!
-//! Loopback moves up to 64 KiB at once; it is this test that counts them as segments of an Ethernet. So the share of equal deadlines follows from
-//! the size of the responses: of 46 segments in one tick, 45 ask for what the one before asked for. The same traffic is therefore also counted
-//! with one re-arm for each call of the system.
+//! Each end of a connection has three timers. The published rates are counts of one kernel, and the clients of a server run elsewhere: so
+//! the server's timers are what is compared with them. The clients' are counted apart.
+//!
+//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, as the measured round trip is added and rounded up: re-armed by what is sent while
+//!   nothing is in flight (`tcp_event_new_data_sent`), and by each acknowledgement that leaves something in flight (`tcp_rearm_rto`).
+//! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by a segment (`tcp_send_delayed_ack`), unless it is the second since the last
+//!   acknowledgement, which is acknowledged at once (`__tcp_ack_snd_check`).
+//! - **idle**, 60 s: the server's own, as web servers have it; re-armed once in an exchange, when the request (at the client: the response) is whole.
+//!
+//! None is taken out when it is not needed any more: Linux only clears a flag (`inet_csk_clear_xmit_timer`), and the timer fires into the void or is re-armed.
+//!
+//! A receiver that merges segments before TCP sees them (GRO) acknowledges each such lot at once, and arms no delayed acknowledgement; here none are merged.
+//!
+//! Left out, since they do not arise or not often in this traffic: losses; quick acknowledgements after a pause; and the loss probe, which is not armed
+//! while data wait that the window would admit (`tcp_schedule_loss_probe`), that is while the line is what limits.
+//!
+//! # What the traffic is
+//!
+//! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a chunk goes when the one before has had the time that
+//! its segments take on an Ethernet, and responses under way take turns. Each chunk is then counted as its segments, one acknowledgement for two,
+//! in the tick of its call: on loopback they do come within the sender's call.
+//!
+//! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s on average: viewers of a video of 2 Mbit/s in
+//! pieces of 2 s, as Smooth Streaming and DASH over lasting connections have them. That uses four tenths of the line.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -39,20 +57,36 @@ pub(crate) struct Traffic {
     pub(crate) response: usize,
     /// Mean pause of a client between a response and its next request, in ms; exponential.
     pub(crate) pause_ms: u64,
+    /// Rate of the server's line, Mbit/s.
+    pub(crate) line_mbits: u64,
     /// Ticks a second.
     pub(crate) hz: u64,
     pub(crate) seed: u64,
 }
 
-/// Bytes of data in a full segment over Ethernet.
-const SEGMENT: usize = 1448;
+/// Bytes of data in a full segment over Ethernet: 1500 less the headers of IP and of TCP with time stamps.
+pub(crate) const SEGMENT: usize = 1448;
+/// Bytes that it takes on the line, with preamble, checksum and gap.
+const FRAME: u64 = 1538;
 /// Bytes of a request. Its number comes first; the response begins with it.
 const REQUEST: usize = 128;
 const NUMBER: usize = size_of::<u64>();
-/// What is read or written at a time: as much as one segmentation offload takes.
-const CHUNK: usize = 64 * 1024;
+/// What is read or written at a time: as many full segments as one segmentation offload takes (64 KiB).
+const CHUNK: usize = 45 * SEGMENT;
 /// How long a loop waits at most before it looks whether all is over.
 const LOOK_UP: Duration = Duration::from_millis(5);
+
+impl Traffic {
+    /// Time that so many segments take on the line, in ns.
+    fn on_line_ns(&self, segments: usize) -> u64 {
+        segments as u64 * FRAME * 8 * 1000 / self.line_mbits
+    }
+
+    /// Acknowledgements that come in a tick while the line is busy: one for two segments.
+    pub(crate) fn acknowledgements_per_tick(&self) -> f64 {
+        self.line_mbits as f64 * 1e6 / (self.hz * FRAME * 8 * 2) as f64
+    }
+}
 
 /// The timers of an end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,14 +108,18 @@ impl Kind {
         }
     }
 
-    fn millis(self) -> u64 {
+    /// How far ahead it is armed, in ticks.
+    pub(crate) fn delay(self, hz: u64) -> u64 {
         match self {
-            Self::Idle => 60_000,
-            Self::Retransmit => 200,
-            Self::DelayedAck => 40,
+            Self::Idle => 60 * hz,
+            Self::Retransmit => hz / 5 + 1,
+            Self::DelayedAck => hz / 25,
         }
     }
 }
+
+/// The two ends of a connection.
+pub(crate) const ENDS: [&str; 2] = ["client", "server"];
 
 /// One re-arm, as it was asked for.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -125,17 +163,47 @@ impl fmt::Display for Failure {
 /// A run with one way of re-arming.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Run {
-    pub(crate) total: Outcome,
-    /// In the order of [`Kind::ALL`].
-    pub(crate) kinds: [Counts; 3],
+    /// The server's timers, except that `fired` counts those of both ends.
+    pub(crate) server: Outcome,
+    /// By [`ENDS`] and [`Kind::ALL`].
+    pub(crate) kinds: [[Counts; 3]; 2],
     pub(crate) exchanges: u64,
+    pub(crate) line: Line,
     /// What was asked for, up to the most that the run was allowed to note.
     #[serde(skip)]
     pub(crate) log: Vec<Logged>,
 }
 
-/// Timers of one kind, the clients' on shard 0 and the servers' on shard 1.
-type Wheels<V> = [Shards<V>; 3];
+/// How the server's line was used.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Line {
+    /// Time that all segments took, ns.
+    pub(crate) busy_ns: u64,
+    pub(crate) chunks: u64,
+    /// Sum over the chunks: responses under way.
+    pub(crate) sharers: u64,
+    /// When it is free again.
+    #[serde(skip)]
+    free_at: u64,
+}
+
+impl Line {
+    /// Takes a chunk. A loop that is late makes up for one chunk, which the card would have had in store, and for no more.
+    fn take(&mut self, now: u64, takes: u64, sharers: u64) {
+        self.free_at = self.free_at.max(now.saturating_sub(takes)) + takes;
+        self.busy_ns += takes;
+        self.chunks += 1;
+        self.sharers += sharers;
+    }
+
+    /// Mean number of responses that shared the line while it was busy.
+    pub(crate) fn shared_by(&self) -> Option<f64> {
+        (self.chunks > 0).then(|| self.sharers as f64 / self.chunks as f64)
+    }
+}
+
+/// Timers of one kind and end each: by [`ENDS`] and [`Kind::ALL`].
+type Wheels<V> = [[Shards<V>; 3]; 2];
 
 /// What both loops share.
 struct Scene<'a, V: Variant> {
@@ -157,6 +225,10 @@ struct End<V: Variant> {
     to_receive: usize,
     /// Of the exchange under way.
     exchange: u64,
+    /// Segments sent and not acknowledged.
+    in_flight: usize,
+    /// A segment was received and its acknowledgement waits for another.
+    owes: bool,
 }
 
 /// A loop over the ends on one side.
@@ -175,9 +247,9 @@ impl<V: Variant> Scene<'_, V> {
     }
 }
 
-fn timers<V: Variant>(wheels: &Wheels<V>, shard: usize) -> io::Result<[SharedTimer<V>; 3]> {
-    let timer = |kind: usize| wheels[kind].timer(shard, |_: &Firing<'_, V>| {}).map_err(io::Error::other);
-    Ok([timer(0)?, timer(1)?, timer(2)?])
+/// Segments that begin within `bytes` after the first `begins` bytes of a message.
+fn segments(begins: usize, bytes: usize) -> usize {
+    (begins + bytes).div_ceil(SEGMENT) - begins.div_ceil(SEGMENT)
 }
 
 impl<'a, V: Variant> Side<'a, V> {
@@ -185,28 +257,59 @@ impl<'a, V: Variant> Side<'a, V> {
         let end = |(number, stream): (u32, TcpStream)| {
             stream.set_nonblocking(true)?;
             stream.set_nodelay(true)?;
-            let timers = timers(scene.wheels, usize::from(server))?;
+            let wheels = &scene.wheels[usize::from(server)];
+            let timer = |kind: usize| wheels[kind].timer(0, |_: &Firing<'_, V>| {}).map_err(io::Error::other);
+            let timers = [timer(0)?, timer(1)?, timer(2)?];
             let to_receive = if server { REQUEST } else { 0 };
-            Ok(End { stream, number, timers, to_send: 0, to_receive, exchange: 0 })
+            Ok(End { stream, number, timers, to_send: 0, to_receive, exchange: 0, in_flight: 0, owes: false })
         };
         let ends = (0..).zip(streams).map(end).collect::<io::Result<_>>()?;
         Ok(Self { scene, server, ends, buffer: vec![0; CHUNK], rearms: [0; 3], log: Vec::new() })
     }
 
-    /// `bytes` were sent or received on end `at`: each segment re-arms the idle timer and another one.
-    fn segments(&mut self, at: usize, bytes: usize, other: Kind) {
-        // What one call of the system has moved, happened in one tick.
-        let now = ticks(&self.scene.clock, self.scene.traffic.hz);
-        for segment in 0..bytes.div_ceil(SEGMENT) {
-            for kind in [other, Kind::Idle] {
-                self.rearm(at, kind, now, segment == 0);
+    /// The tick that it is. What one call of the system has moved, happened in one.
+    fn now(&self) -> u64 {
+        ticks(&self.scene.clock, self.scene.traffic.hz)
+    }
+
+    /// End `at` sent so many segments in a call, and each two of them are acknowledged.
+    fn sent(&mut self, at: usize, segments: usize) {
+        let now = self.now();
+        let end = &mut self.ends[at];
+        // Data carry the acknowledgement.
+        end.owes = false;
+        let mut arms = usize::from(end.in_flight == 0 && segments > 0);
+        let flying = end.in_flight + segments;
+        end.in_flight = flying % 2;
+        arms += flying / 2;
+        if flying >= 2 && end.in_flight == 0 {
+            // The last one leaves nothing to wait for.
+            arms -= 1;
+        }
+        for nth in 0..arms {
+            self.rearm(at, Kind::Retransmit, now, nth == 0);
+        }
+    }
+
+    /// End `at` received so many segments in a call.
+    fn received(&mut self, at: usize, segments: usize) {
+        let now = self.now();
+        let mut first = true;
+        // The other end answers: all that was sent to it is acknowledged.
+        self.ends[at].in_flight = 0;
+        for _ in 0..segments {
+            let end = &mut self.ends[at];
+            end.owes = !end.owes;
+            if end.owes {
+                self.rearm(at, Kind::DelayedAck, now, first);
+                first = false;
             }
         }
     }
 
     fn rearm(&mut self, at: usize, kind: Kind, now: u64, first_of_call: bool) {
         let (scene, end) = (self.scene, &self.ends[at]);
-        let deadline = now + (kind.millis() * scene.traffic.hz).div_ceil(1000);
+        let deadline = now + kind.delay(scene.traffic.hz);
         // Only a timer that is shut down refuses, and none is.
         let _ = end.timers[kind as usize].modify(deadline);
         self.rearms[kind as usize] += 1;
@@ -216,11 +319,12 @@ impl<'a, V: Variant> Side<'a, V> {
         }
     }
 
-    /// Waits until an end can go on, or for `within`.
-    fn ready(&self, within: Duration) -> io::Result<Vec<usize>> {
+    /// Waits until an end can go on, or for `within`; those that send only if they may. Answers which can.
+    fn ready(&self, within: Duration, may_send: bool) -> io::Result<Vec<usize>> {
         let wanted = |end: &End<V>| match end.to_send {
             0 => PollFlags::IN,
-            _ => PollFlags::IN | PollFlags::OUT,
+            _ if may_send => PollFlags::OUT,
+            _ => PollFlags::empty(),
         };
         let mut fds: Vec<PollFd<'_>> =
             self.ends.iter().map(|end| PollFd::new(&end.stream, wanted(end))).collect();
@@ -234,29 +338,28 @@ impl<'a, V: Variant> Side<'a, V> {
         Ok((0..).zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())
     }
 
-    /// Sends what end `at` has to send, as far as the socket takes it.
-    fn send(&mut self, at: usize) -> io::Result<()> {
-        while self.ends[at].to_send > 0 {
-            let whole = if self.server { self.scene.traffic.response } else { REQUEST };
-            let End { stream, to_send, exchange, .. } = &mut self.ends[at];
-            let begins = whole - *to_send;
-            // The number stands at the beginning; all else is padding.
-            let number = exchange.to_le_bytes();
-            self.buffer[..NUMBER].fill(0);
-            if let Some(rest) = number.get(begins..) {
-                self.buffer[..rest.len()].copy_from_slice(rest);
-            }
-            let length = (*to_send).min(CHUNK);
-            match stream.write(&self.buffer[..length]) {
-                Ok(sent) => {
-                    *to_send -= sent;
-                    self.segments(at, sent, Kind::Retransmit);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            }
+    /// Sends up to a chunk of what end `at` has to send, as far as the socket takes it. Answers how many segments.
+    fn send(&mut self, at: usize) -> io::Result<usize> {
+        let whole = if self.server { self.scene.traffic.response } else { REQUEST };
+        let End { stream, to_send, exchange, .. } = &mut self.ends[at];
+        let begins = whole - *to_send;
+        // The number stands at the beginning; all else is padding.
+        let number = exchange.to_le_bytes();
+        self.buffer[..NUMBER].fill(0);
+        if let Some(rest) = number.get(begins..) {
+            self.buffer[..rest.len()].copy_from_slice(rest);
         }
-        Ok(())
+        let length = (*to_send).min(CHUNK);
+        match stream.write(&self.buffer[..length]) {
+            Ok(sent) => {
+                *to_send -= sent;
+                let segments = segments(begins, sent);
+                self.sent(at, segments);
+                Ok(segments)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 
     /// Receives what is there, but not beyond the message. Whether the message is whole now.
@@ -284,27 +387,43 @@ impl<'a, V: Variant> Side<'a, V> {
                             )));
                         }
                     }
-                    self.segments(at, received, Kind::DelayedAck);
+                    self.received(at, segments(begins, received));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
         }
+        self.rearm(at, Kind::Idle, self.now(), true);
         Ok(true)
     }
 
-    /// Answers requests until all is over.
-    fn serve(&mut self) -> Result<(), Failure> {
+    /// Answers requests until all is over; responses under way take turns on the line, chunk by chunk.
+    fn serve(&mut self) -> Result<Line, Failure> {
+        let (mut line, mut last) = (Line::default(), 0);
         while !self.scene.over() {
-            for at in self.ready(LOOK_UP)? {
-                if self.ends[at].to_send == 0 && self.receive(at)? {
+            let now = self.scene.clock.now();
+            let busy = Duration::from_nanos(line.free_at.saturating_sub(now));
+            let free = busy.is_zero();
+            let ready = self.ready(if free { LOOK_UP } else { busy.min(LOOK_UP) }, free)?;
+            let (sending, asked): (Vec<usize>, Vec<usize>) =
+                ready.into_iter().partition(|&at| self.ends[at].to_send > 0);
+            for at in asked {
+                if self.receive(at)? {
                     self.ends[at].to_receive = REQUEST;
                     self.ends[at].to_send = self.scene.traffic.response;
                 }
-                self.send(at)?;
+            }
+            let next = sending.iter().find(|&&at| at > last).or(sending.first());
+            if let Some(&at) = next.filter(|_| free) {
+                let sharers = self.ends.iter().filter(|end| end.to_send > 0).count();
+                let segments = self.send(at)?;
+                if segments > 0 {
+                    line.take(now, self.scene.traffic.on_line_ns(segments), sharers as u64);
+                }
+                last = at;
             }
         }
-        Ok(())
+        Ok(line)
     }
 
     /// Sends requests for as long as it `lasts`, or so many. Answers how many exchanges were made.
@@ -331,9 +450,10 @@ impl<'a, V: Variant> Side<'a, V> {
             }
             let sleep =
                 pauses.next_wake().map_or(LOOK_UP, |wake| Duration::from_nanos(wake.saturating_sub(now)));
-            for at in self.ready(sleep.min(LOOK_UP))? {
-                self.send(at)?;
-                if self.ends[at].to_receive > 0 && self.receive(at)? {
+            for at in self.ready(sleep.min(LOOK_UP), true)? {
+                if self.ends[at].to_send > 0 {
+                    self.send(at)?;
+                } else if self.ends[at].to_receive > 0 && self.receive(at)? {
                     exchanges += 1;
                     let next = clock.now().saturating_add(pause());
                     pauses.insert(next, at).map_err(|error| Failure::Wrong(error.to_string()))?;
@@ -380,7 +500,7 @@ impl WithVariant for Live<'_> {
     fn with<V: Variant>(self) -> Self::Out {
         let Self { traffic, column, lasts, most, notes } = self;
         let (clients, servers) = connect(traffic.connections)?;
-        let wheels: Wheels<V> = [Shards::new(2), Shards::new(2), Shards::new(2)];
+        let wheels: Wheels<V> = [(); 2].map(|()| [(); 3].map(|()| Shards::new(1)));
         let scene =
             Scene { wheels: &wheels, traffic, clock: OsClock::start(), done: AtomicBool::new(false), notes };
         let mut client = Side::new(&scene, false, clients)?;
@@ -388,7 +508,9 @@ impl WithVariant for Live<'_> {
         let panicked = |_| Failure::Wrong("a thread of the test panicked".into());
         let (exchanges, served, fired) = std::thread::scope(|scope| {
             let ending = SetOnDrop(&scene.done);
-            let ticking = scope.spawn(|| tick(&wheels.each_ref(), traffic.hz, &scene.clock, &scene.done));
+            let all: Vec<&Shards<V>> = wheels.iter().flatten().collect();
+            let (clock, done) = (&scene.clock, &scene.done);
+            let ticking = scope.spawn(move || tick(&all, traffic.hz, clock, done));
             let serving = scope.spawn(|| {
                 // Without it nobody would answer any more.
                 let _ending = SetOnDrop(&scene.done);
@@ -398,30 +520,56 @@ impl WithVariant for Live<'_> {
             drop(ending);
             (exchanges, serving.join().map_err(panicked), ticking.join().map_err(panicked))
         });
-        served??;
+        let line = served??;
         let (exchanges, fired) = (exchanges?, fired?);
         let elapsed_ns = scene.clock.now();
-        let mut kinds = [Counts::default(); 3];
-        let mut total = Counts::default();
-        for (kind, wheel) in Kind::ALL.into_iter().zip(&wheels) {
-            let counts = Counts::between(&Statistics::default(), &wheel.statistics());
-            let asked = client.rearms[kind as usize] + server.rearms[kind as usize];
-            if counts.rearms() + counts.started != asked {
-                return Err(Failure::Wrong(format!("{asked} re-arms were asked for, counted {counts:?}")));
+        let mut kinds = [[Counts::default(); 3]; 2];
+        for (end, side) in [&client, &server].into_iter().enumerate() {
+            for kind in Kind::ALL {
+                let (wheel, asked) = (&wheels[end][kind as usize], side.rearms[kind as usize]);
+                let counts = Counts::between(&Statistics::default(), &wheel.statistics());
+                if counts.rearms() + counts.started != asked {
+                    return Err(Failure::Wrong(format!(
+                        "{asked} re-arms were asked for, counted {counts:?}"
+                    )));
+                }
+                wheel.check().map_err(|violation| Failure::Wrong(violation.to_string()))?;
+                kinds[end][kind as usize] = counts;
             }
-            wheel.check().map_err(|violation| Failure::Wrong(violation.to_string()))?;
-            total += counts;
-            kinds[kind as usize] = counts;
+        }
+        let mut counts = Counts::default();
+        for of_kind in kinds[1] {
+            counts += of_kind;
         }
         let mut log = client.log;
         log.append(&mut server.log);
         log.sort_by_key(|entry| entry.at_ns);
-        Ok(Run {
-            total: Outcome { column, counts: total, elapsed_ns, fired, late: 0 },
-            kinds,
-            exchanges,
-            log,
-        })
+        let server = Outcome { column, counts, elapsed_ns, fired, late: 0 };
+        Ok(Run { server, kinds, exchanges, line, log })
+    }
+}
+
+/// Which re-arms of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Share {
+    /// The server's.
+    Server,
+    /// The server's, but only the first of a timer in each call of the system: as if what a call moves were acknowledged once.
+    ServerCalls,
+    /// Those of both ends, as if they ran under one kernel.
+    Both,
+}
+
+impl Share {
+    pub(crate) const ALL: [Self; 3] = [Self::Server, Self::ServerCalls, Self::Both];
+
+    fn has(self, entry: &Logged) -> bool {
+        match self {
+            Self::Server => entry.server,
+            Self::ServerCalls => entry.server && entry.first_of_call,
+            Self::Both => true,
+        }
     }
 }
 
@@ -430,20 +578,19 @@ impl WithVariant for Live<'_> {
 pub(crate) struct Replay<'a> {
     pub(crate) log: &'a [Logged],
     pub(crate) column: Column,
-    /// Only the first re-arm of a timer in each call of the system.
-    pub(crate) per_call: bool,
+    pub(crate) share: Share,
 }
 
 impl WithVariant for Replay<'_> {
     type Out = Result<Counts, Failure>;
 
     fn with<V: Variant>(self) -> Self::Out {
-        let Self { log, column, per_call } = self;
+        let Self { log, column, share } = self;
         let wrong = |what: String| Failure::Wrong(format!("replay, {}: {what}", column.title()));
         let shards: Shards<V> = Shards::new(1);
         let mut timers: HashMap<(bool, u32, usize), (SharedTimer<V>, Model)> = HashMap::new();
         let (mut expected, mut now) = (Counts::default(), 0);
-        for entry in log.iter().filter(|entry| entry.first_of_call || !per_call) {
+        for entry in log.iter().filter(|entry| share.has(entry)) {
             if entry.now > now {
                 now = entry.now;
                 let _ = shards.advance(0, now, usize::MAX).map_err(|error| wrong(error.to_string()))?;

@@ -1,7 +1,7 @@
 use core::time::Duration;
 
 use super::cost::{self, Cost};
-use super::network::{Kind, Live, Replay, Traffic};
+use super::network::{Kind, Line, Live, Replay, Run, Share, Traffic};
 use super::oracle::{Did, Model, Way, end, level};
 use super::outcome::{Column, Counts, Outcome};
 use super::published::{NETWORK, SIMPLE};
@@ -84,54 +84,68 @@ fn real_time_counts_every_rearm() {
 }
 
 fn traffic() -> Traffic {
-    Traffic { connections: 3, response: 100_000, pause_ms: 0, hz: 1000, seed: 5 }
+    Traffic { connections: 3, response: 100_000, pause_ms: 0, line_mbits: 100_000, hz: 1000, seed: 5 }
+}
+
+fn live(traffic: &Traffic, column: Column, most: u64, notes: usize) -> Run {
+    column.run(Live { traffic, column, lasts: Duration::from_secs(60), most, notes }).unwrap()
+}
+
+#[test]
+fn the_line_carries_what_an_ethernet_does() {
+    let gigabit = Traffic { line_mbits: 1000, ..traffic() };
+    assert!((gigabit.acknowledgements_per_tick() - 40.64).abs() < 0.01);
+    let slower = Traffic { hz: 250, ..gigabit };
+    assert!((slower.acknowledgements_per_tick() - 162.5).abs() < 0.1);
+    for (hz, delays) in [(1000, [60_000, 201, 40]), (250, [15_000, 51, 10]), (100, [6000, 21, 4])] {
+        assert_eq!(Kind::ALL.map(|kind| kind.delay(hz)), delays, "{hz}");
+    }
 }
 
 /// Real sockets. The counts are compared with what was asked for inside; here with the traffic.
 #[test]
 fn segments_rearm_their_timers() {
     for column in Column::ALL {
-        let run = column
-            .run(Live {
-                traffic: &traffic(),
-                column,
-                lasts: Duration::from_secs(60),
-                most: 12,
-                notes: usize::MAX,
-            })
-            .unwrap();
+        let run = live(&traffic(), column, 12, usize::MAX);
         assert!(run.exchanges >= 12);
-        let calls = run.total.counts.rearms() + run.total.counts.started;
+        let calls: u64 = run.kinds.iter().flatten().map(|counts| counts.rearms() + counts.started).sum();
         assert_eq!(run.log.len() as u64, calls);
-        // 100,000 bytes are 70 segments at least on either side.
-        assert!(calls >= 12 * 4 * 70, "{calls}");
         for entry in &run.log {
-            let millis = [60_000, 200, 40][entry.kind as usize];
-            assert_eq!(entry.deadline - entry.now, millis);
+            assert_eq!(entry.deadline - entry.now, [60_000, 201, 40][entry.kind as usize]);
         }
-        assert!(run.log.iter().any(|entry| entry.server) && run.log.iter().any(|entry| !entry.server));
+        // A response is 70 segments: of 35 acknowledgements the last ends it, but the first segment arms too. A request is one.
+        // What was under way at the end, one end may have counted alone.
+        let of =
+            |server, kind| run.log.iter().filter(|e| e.server == server && e.kind == kind).count() as u64;
+        let [least, most] = [run.exchanges, run.exchanges + traffic().connections as u64];
+        for (server, kind, each) in [
+            (true, Kind::Idle, 1),
+            (true, Kind::Retransmit, 35),
+            (true, Kind::DelayedAck, 1),
+            (false, Kind::Idle, 1),
+            (false, Kind::Retransmit, 1),
+            (false, Kind::DelayedAck, 35),
+        ] {
+            let seen = of(server, kind);
+            assert!((least * each..=most * each).contains(&seen), "{server} {kind:?}: {seen} in {least}");
+        }
+        assert!(run.line.busy_ns > 0 && run.line.shared_by().is_some_and(|by| (1.0..=3.0).contains(&by)));
     }
 }
 
 /// Every way of re-arming on the same traffic: the answers are compared with the oracle inside.
 #[test]
 fn a_log_is_replayed() {
-    let live = Live {
-        traffic: &traffic(),
-        column: Column::Ours,
-        lasts: Duration::from_secs(60),
-        most: 12,
-        notes: 1000,
-    };
-    let run = Column::Ours.run(live).unwrap();
-    assert_eq!(run.log.len(), 2000, "no more than was asked for");
+    let run = live(&traffic(), Column::Ours, 12, 300);
+    assert_eq!(run.log.len(), 600, "no more than was asked for");
     for column in Column::ALL {
-        let counts = |per_call| {
-            let counts = column.run(Replay { log: &run.log, column, per_call }).unwrap();
+        let counts = |share| {
+            let counts = column.run(Replay { log: &run.log, column, share }).unwrap();
             counts.rearms() + counts.started
         };
-        assert_eq!(counts(false), 2000);
-        assert!(counts(true) < 500, "a call moves many segments");
+        assert_eq!(Share::ALL.map(counts)[0], 300);
+        assert_eq!(counts(Share::Both), 600);
+        assert!(counts(Share::ServerCalls) < 150, "a call moves many segments");
     }
 }
 
@@ -157,14 +171,20 @@ fn the_report_shows_published_and_own_figures() {
         outcomes.into_iter().map(|(at, matched)| outcome(Column::ALL[at as usize], matched)).collect();
     let replays = outcomes
         .iter()
-        .map(|outcome| Replayed { column: outcome.column, segments: outcome.counts, calls: outcome.counts })
+        .map(|&Outcome { column, counts, .. }| Replayed {
+            column,
+            server: counts,
+            server_calls: counts,
+            both: counts,
+        })
         .collect();
     let runs = outcomes
         .iter()
-        .map(|total| super::network::Run {
-            total: total.clone(),
-            kinds: [total.counts; Kind::ALL.len()],
+        .map(|server| Run {
+            server: server.clone(),
+            kinds: [[server.counts; Kind::ALL.len()]; 2],
             exchanges: 5,
+            line: Line::default(),
             log: Vec::new(),
         })
         .collect();
@@ -200,10 +220,12 @@ fn the_report_shows_published_and_own_figures() {
         "1.00x",
         "5.8>86.5*",
         "1 of 1 points",
+        "server, retransmit, 200 ms",
+        "both ends under one kernel",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
-    assert_eq!(report.lines().len(), 4 + 4 * 4);
+    assert_eq!(report.lines().len(), 4 + 4 * 7);
 }
 
 /// What is shown for a host that could not keep up, for no change, and for all that can be had.
