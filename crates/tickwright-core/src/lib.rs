@@ -13,6 +13,8 @@ extern crate std;
 pub mod contract;
 pub mod family;
 #[cfg(feature = "alloc")]
+pub mod heap;
+#[cfg(feature = "alloc")]
 mod hint;
 pub mod storage;
 
@@ -33,6 +35,9 @@ pub use family::{
     sorted_list::SortedList,
     wheel::Wheel,
 };
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use heap::{Heap, HeapOrder};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use storage::slab::{Key, SlabQueue};

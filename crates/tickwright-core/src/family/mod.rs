@@ -12,7 +12,7 @@ pub mod dary_heap;
 pub mod red_black;
 pub mod sorted_list;
 #[cfg(all(test, feature = "alloc"))]
-mod testing;
+pub(crate) mod testing;
 mod timer_tree;
 pub mod wheel;
 

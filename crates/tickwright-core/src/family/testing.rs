@@ -8,7 +8,7 @@ use crate::storage::slab::{Idx, SlabQueue};
 use crate::storage::{Family, Handle, Nodes, Ordered};
 
 /// How many steps a random test takes.
-pub(super) const STEPS: u32 = if cfg!(miri) { 120 } else { 3000 };
+pub(crate) const STEPS: u32 = if cfg!(miri) { 120 } else { 3000 };
 
 /// Nodes in a vector, named by their place in it.
 #[derive(Debug)]
@@ -28,14 +28,14 @@ impl<R> Nodes<usize, R> for VecNodes<R> {
 
 /// Xorshift, after Marsaglia 2003.
 #[derive(Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
