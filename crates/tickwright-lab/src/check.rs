@@ -11,6 +11,7 @@ use crate::allocator;
 use crate::bench::run::{self, Options};
 use crate::clock::FakeMeter;
 use crate::error::LabError;
+use crate::heap;
 use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
@@ -58,6 +59,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     findings.note("experiment xenomai", xenomai::check())?;
     interrupted()?;
     findings.note("experiment linux", linux::check())?;
+    interrupted()?;
+    findings.note("heap", by_itself())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
@@ -117,6 +120,12 @@ fn attacks() -> Result<String, String> {
         return Err("interrupted".into());
     }
     Ok(format!("{} kinds of calls answered rightly", report.rows.len()))
+}
+
+/// The heap with the user's comparator.
+fn by_itself() -> Result<String, String> {
+    let rows = heap::run(10_000, 1).map_err(|error| error.to_string())?;
+    Ok(format!("{} parts passed", rows.len()))
 }
 
 fn tools() -> Tools {

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::adversary::pattern::Pattern;
+use crate::heap::HeapCommand;
 use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
@@ -38,6 +39,9 @@ pub(crate) enum Command {
     /// Run a classic experiment anew, beside its published figures
     #[command(subcommand)]
     Reproduce(Reproduce),
+    /// Try the heap that is a part by itself
+    #[command(subcommand)]
+    Heap(HeapCommand),
     /// Run every structure and scenario once, verify every answer, time nothing
     Check,
     /// Show structures, scenarios and experiments

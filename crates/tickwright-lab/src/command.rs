@@ -32,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Adversary(args))) => adversary(&args),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
+        Some(Command::Heap(command)) => command.execute(),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),

@@ -13,6 +13,7 @@ mod command;
 mod duration;
 mod error;
 mod expire;
+mod heap;
 mod hold;
 mod host;
 mod interrupt;

@@ -54,6 +54,9 @@ fn counts_out_of_range_are_refused_with_the_range() {
     refused(&["bench", "hold", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
     refused(&["bench", "memory", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
     refused(&["reproduce", "xenomai", "--duration", "-5s"], 2, &["'-5s'", "between 1ms and 168h"]);
+    refused(&["heap", "test", "-5"], 2, &["'-5'", "from 1 to 16777216"]);
+    refused(&["heap", "test", "0"], 2, &["'0'", "from 1 to 16777216"]);
+    refused(&["heap", "test", "10", "--seed", "-1"], 2, &["'-1'", "from 0 to"]);
     refused(&["reproduce", "xenomai", "--seed", "-1"], 2, &["'-1'", "from 0 to"]);
     refused(&["bench", "hold", "--operations", "99999999999999999999"], 2, &["from 1 to 100000000"]);
 }
@@ -99,6 +102,16 @@ fn a_name_that_is_wrong_leaves_no_file() {
         refused(&[args, &["--json", file.to_str().unwrap()]].concat(), 2, &["nearest"]);
         assert!(!file.exists(), "{args:?}");
     }
+}
+
+#[test]
+fn the_heap_is_tested_and_says_so_in_every_form() {
+    let output = tickwright(&["heap", "test", "1k", "--seed", "5"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("are right"), "{}", stdout(&output));
+    let output = tickwright(&["heap", "test", "1k", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&report["rows"][1]["removed"], &report["rows"][1]["popped"]), (&100.into(), &1000.into()));
 }
 
 #[test]

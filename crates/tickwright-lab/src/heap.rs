@@ -1,0 +1,199 @@
+//! `tickwright heap test N`: the test that Asterisk's heap came with in 2009, on ours. Numbers at random are pushed and popped; then
+//! some are taken out from wherever they are and put back, before all are popped again.
+
+use core::cell::Cell;
+use core::cmp::Ordering;
+
+use clap::{Args, Subcommand};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use serde::Serialize;
+use tickwright_core::{Heap, HeapOrder};
+
+use crate::error::LabError;
+use crate::interrupt;
+use crate::output::{self, OutputArgs, SCHEMA, table};
+use crate::progress::Progress;
+use crate::scenario::{Population, Seed};
+
+/// What can be done with the heap by itself.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HeapCommand {
+    /// Push and pop N random numbers, then remove and push again N/10 of them: order, count and positions verified
+    Test(TestArgs),
+}
+
+/// Arguments of `heap test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Numbers: 500, 10k, 1M
+    #[arg(value_name = "N", allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
+    n: Population,
+    /// What the numbers are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    seed: Seed,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl HeapCommand {
+    /// Runs it and prints its report.
+    ///
+    /// # Errors
+    /// A wrong answer of the heap; an interruption.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let Self::Test(args) = self;
+        let files = args.output.open()?;
+        let rows = run(usize::try_from(args.n.get()).unwrap_or(usize::MAX), args.seed.get())?;
+        if files.terminal() {
+            output::print(&show(&rows))?;
+        }
+        files.json(&Report {
+            schema: SCHEMA,
+            command: output::command_line(),
+            seed: args.seed.get(),
+            rows: &rows,
+        })?;
+        files.csv(&rows)
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    schema: u32,
+    command: String,
+    seed: u64,
+    rows: &'a [Row],
+}
+
+/// A part that was passed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Row {
+    schema: u32,
+    part: &'static str,
+    pushed: usize,
+    removed: usize,
+    popped: usize,
+    comparisons: u64,
+}
+
+/// Both parts.
+///
+/// # Errors
+/// [`LabError::Failed`] with the first wrong answer, [`LabError::Interrupted`].
+pub(crate) fn run(n: usize, seed: u64) -> Result<Vec<Row>, LabError> {
+    let mut random = Pcg64::seed_from_u64(seed);
+    [("push, pop", 0), ("push, remove and push again, pop", n / 10)]
+        .map(|(part, removals)| one(part, n, removals, &mut random))
+        .into_iter()
+        .collect()
+}
+
+/// The numbers, which the heap knows by their index, and where it says that each is.
+struct Numbers {
+    values: Vec<u32>,
+    positions: Vec<Cell<usize>>,
+    comparisons: Cell<u64>,
+}
+
+impl HeapOrder<u32> for &Numbers {
+    fn compare(&self, a: &u32, b: &u32) -> Ordering {
+        self.comparisons.set(self.comparisons.get() + 1);
+        self.values[*a as usize].cmp(&self.values[*b as usize])
+    }
+
+    fn placed(&self, number: &mut u32, position: usize) {
+        self.positions[*number as usize].set(position);
+    }
+
+    fn position(&self, number: &u32) -> Option<usize> {
+        Some(self.positions[*number as usize].get())
+    }
+
+    fn same(&self, a: &u32, b: &u32) -> bool {
+        a == b
+    }
+}
+
+/// Steps of the bar, and how often an interruption is asked for.
+const CHUNK: usize = 10_000;
+
+fn one(part: &'static str, n: usize, removals: usize, random: &mut Pcg64) -> Result<Row, LabError> {
+    let numbers = Numbers {
+        values: (0..n).map(|_| random.random()).collect(),
+        positions: vec![Cell::new(0); n],
+        comparisons: Cell::new(0),
+    };
+    let wrong = |what: &str| LabError::failed(format!("heap test, {part}: {what}"));
+    let progress = Progress::steps(((2 * n + removals) / CHUNK) as u64, part);
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        if done % CHUNK == 0 {
+            progress.step();
+        }
+        if done % CHUNK == 0 && interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
+    };
+
+    let mut heap = Heap::new(&numbers);
+    for number in (0..n).filter_map(|number| u32::try_from(number).ok()) {
+        heap.push(number).map_err(|refused| wrong(&refused.to_string()))?;
+        step()?;
+    }
+    let whole = |heap: &Heap<u32, &Numbers>, when: &str| match heap.verify() {
+        _ if heap.len() != n => Err(wrong(&format!("{} of {n} elements {when}", heap.len()))),
+        Err(violation) => Err(wrong(&format!("{violation}, {when}"))),
+        Ok(()) => Ok(()),
+    };
+    whole(&heap, "after all pushes")?;
+    for _ in 0..removals {
+        let number =
+            *heap.peek(random.random_range(1..=n)).ok_or_else(|| wrong("no element at a position"))?;
+        if heap.remove(&number) != Ok(number) {
+            return Err(wrong("a removal did not answer the element that was asked for"));
+        }
+        if heap.remove(&number).is_ok() {
+            return Err(wrong("an element could be removed twice"));
+        }
+        heap.push(number).map_err(|refused| wrong(&refused.to_string()))?;
+        step()?;
+    }
+    whole(&heap, "after all removals")?;
+
+    let mut expected = numbers.values.clone();
+    expected.sort_unstable_by(|a, b| b.cmp(a));
+    let mut popped = vec![false; n];
+    for (at, value) in expected.iter().enumerate() {
+        let number = heap.pop().ok_or_else(|| wrong(&format!("{at} of {n} elements were popped")))? as usize;
+        if numbers.values[number] != *value {
+            return Err(wrong(&format!("element {at} popped is {}, not {value}", numbers.values[number])));
+        }
+        if core::mem::replace(&mut popped[number], true) {
+            return Err(wrong("an element was popped twice"));
+        }
+        step()?;
+    }
+    if heap.pop().is_some() {
+        return Err(wrong("more elements were popped than pushed"));
+    }
+    let comparisons = numbers.comparisons.get();
+    Ok(Row { schema: SCHEMA, part, pushed: n + removals, removed: removals, popped: n, comparisons })
+}
+
+/// The table.
+fn show(rows: &[Row]) -> String {
+    let mut table = table::new(["part", "pushed", "removed", "popped", "comparisons"].map(String::from));
+    for row in rows {
+        table.add_row([
+            row.part.to_owned(),
+            row.pushed.to_string(),
+            row.removed.to_string(),
+            row.popped.to_string(),
+            row.comparisons.to_string(),
+        ]);
+    }
+    format!("{}\norder, count and positions are right\n", table::show(&table))
+}
+
+#[cfg(test)]
+mod tests;
