@@ -30,7 +30,7 @@ pub use family::dary_heap::DaryHeap;
 pub use family::{
     avl::AvlTree,
     coarse_wheel::CoarseWheel,
-    dary_heap::BoundedHeap,
+    dary_heap::{BoundedHeap, LentHeap},
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
     wheel::Wheel,

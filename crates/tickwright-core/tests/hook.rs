@@ -264,7 +264,35 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.pop_expired(6).map(|t| t.value.value), Some(2));
 }
 
+/// Steps of one budget deliver and move as much as one advance of that budget does, and the queue is free between them.
+fn steps_are_an_advance<F: Family>() {
+    let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
+    for budget in 0..30 {
+        let timers: [[Timer<F, u32>; 9]; 2] =
+            [(); 2].map(|()| core::array::from_fn(|at| Timer::new(at as u32)));
+        let mut queues = [Queue::new(), Queue::new()];
+        for (queue, timers) in queues.iter_mut().zip(&timers) {
+            for (timer, deadline) in timers.iter().zip(deadlines) {
+                queue.insert(deadline, timer).unwrap();
+            }
+        }
+        let [one, steps] = &mut queues;
+        for now in [80, 80, 9000, 9000, 9000] {
+            let (mut whole, mut single, mut left) = (Vec::new(), Vec::new(), budget);
+            let did = one.advance(now, budget, |fired| whole.push((fired.value.value, fired.expiry)));
+            while let Some(fired) = steps.pop_expired_within(now, &mut left) {
+                assert_eq!(steps.check(), Ok(()));
+                single.push((fired.key.value, fired.expiry));
+            }
+            assert_eq!(single, whole);
+            assert_eq!(budget - left, did.delivered + did.moved);
+            assert_eq!(steps.now(), now);
+        }
+    }
+}
+
 for_each_family! { suite [
+    steps_are_an_advance
     linked_twice_is_refused
     another_queues_node_is_refused
     a_node_is_stale_while_it_is_not_linked

@@ -1,4 +1,4 @@
-//! A heap of `D` = 2 or 4 children per entry in an array, growing or bounded; equals leave in the order of their arrival.
+//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent; equals leave in the order of their arrival.
 //!
 //! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and no node. A node holds only
 //! its position. `arrival` is a counter of 32 bits that an entry carries next to its expiry; the two are compared
@@ -50,13 +50,13 @@
 //!
 //! The lines are those of the array and the records; the storage reads a slot or an owner word besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test; doubling growth leaves up to half of
 //! the array unused, `with_capacity` nothing. Hook 8 in the node (64-bit), and in the growing array 32 (24, and padding
-//! to whole lines), in the bounded one 24 (slab 16) and about two groups more a queue. Insert, remove and pop never allocate after `reserve`;
+//! to whole lines), in the bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. Insert, remove and pop never allocate after `reserve`;
 //! bounded heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;
 //! - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40 against 48;
-//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`]).
+//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`], [`LentHeap`]).
 //!
 //! # Avoid when
 //! - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded one), and every
@@ -81,13 +81,14 @@ mod sift;
 mod tests;
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::storage::hook::{HookPtr, HookQueue};
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
 #[cfg(feature = "alloc")]
 use buffer::Growing;
-pub use buffer::{Arity, Degree};
-use buffer::{Buffer, Entry, Inline};
+pub use buffer::{Arity, Degree, Group, groups_for};
+use buffer::{Buffer, Entry, Inline, Lent};
 
 /// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
 pub(crate) const MOST: usize = u32::MAX as usize - 4;
@@ -129,6 +130,52 @@ where
 {
     type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D, 0>;
     const ID: &'static str = Degree::<D>::BOUNDED_ID;
+}
+
+/// The `D`-ary heap in memory that the caller lends, whose amount is known when running. `D` is 2 or 4. A queue that was made without
+/// memory takes no timer; [`HookQueue::lent`] makes one with it.
+///
+/// ```
+/// use tickwright_core::family::dary_heap::{Group, groups_for};
+/// use tickwright_core::{HookQueue, LentHeap, Reject, Timer, TimerQueue};
+///
+/// static TIMERS: [Timer<LentHeap<4>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
+///
+/// let memory = Box::leak(vec![Group::EMPTY; groups_for::<4>(2)].into_boxed_slice());
+/// let mut queue = HookQueue::lent(2, memory)?;
+/// queue.insert(10, &TIMERS[0])?;
+/// queue.insert(5, &TIMERS[1])?;
+/// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.value), Some(1));
+/// # Ok::<(), Reject>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct LentHeap<const D: usize>;
+
+impl<const D: usize> Family for LentHeap<D>
+where
+    Degree<D>: Arity,
+{
+    type Of<P: Handle> = Heap<P, Lent<P, D>, D, 0>;
+    const ID: &'static str = Degree::<D>::LENT_ID;
+}
+
+impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
+where
+    Degree<D>: Arity,
+{
+    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`: at least [`groups_for`] the capacity.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there are too few groups, or capacity is beyond 2^32 - 5.
+    pub fn lent(
+        capacity: usize,
+        groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
+    ) -> Result<Self, Reject> {
+        let mut heap: Heap<_, Lent<_, D>, D, 0> = Discipline::NEW;
+        heap.buffer = Lent::new(capacity, groups)?;
+        Ok(Self::over(heap))
+    }
 }
 
 /// [`DaryHeap`] with a sequence counter that starts at `FIRST`: for tests of renumbering.

@@ -2,7 +2,8 @@
 
 use core::cell::Cell;
 use core::cmp::Ordering;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::rc::Rc;
 use std::vec::Vec;
 

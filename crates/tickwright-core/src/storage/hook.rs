@@ -410,6 +410,27 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
+    /// An empty queue over a discipline that somebody has prepared.
+    pub(crate) fn over(order: F::Of<HookPtr<F>>) -> Self {
+        let mut queue = Self::new();
+        queue.order = order;
+        queue
+    }
+
+    /// One step of an advance, for who must use the queue between two deliveries: takes one due timer out, if there is one. Each node that is
+    /// moved inside takes one from `budget`, and so does the one that is delivered; with nothing left of it only `now` moves.
+    /// Clauses 15 and 16 hold for the steps together.
+    pub fn pop_expired_within(
+        &mut self,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Expired<TimerRef<'a, F, T>, ()>> {
+        self.now = self.now.max(now);
+        let Popped { handle, deadline, expiry } = self.pop_within(budget)?;
+        *budget = budget.saturating_sub(1);
+        Some(Expired { key: handle, deadline, expiry, value: () })
+    }
+
     fn identity(&mut self) -> Result<u32, Reject> {
         #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
         if self.id == 0 {

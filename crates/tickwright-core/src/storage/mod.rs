@@ -25,7 +25,7 @@ use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 ///
 /// An index is also a number, so that a record without room for an `Option<P>` can remember one on the free
 /// list. A pointer has no number: nothing keeps a free list of hooks.
-pub trait Handle: Copy + Eq + Debug {
+pub trait Handle: Copy + Eq + Debug + 'static {
     /// The number of an index, never 0; 0 for a pointer.
     fn number(self) -> u32 {
         0

@@ -26,6 +26,8 @@ pub trait Arity {
     const ID: &'static str;
     /// The name of the bounded heap.
     const BOUNDED_ID: &'static str;
+    /// The name of the heap in memory of the caller's.
+    const LENT_ID: &'static str;
 }
 
 /// Two siblings of 16 bytes.
@@ -43,6 +45,7 @@ impl Arity for Degree<2> {
     const LEAVES_HOLE: bool = false;
     const ID: &'static str = "heap2";
     const BOUNDED_ID: &'static str = "heap2-bounded";
+    const LENT_ID: &'static str = "heap2-lent";
 }
 
 impl Arity for Degree<4> {
@@ -50,6 +53,7 @@ impl Arity for Degree<4> {
     const LEAVES_HOLE: bool = true;
     const ID: &'static str = "heap4";
     const BOUNDED_ID: &'static str = "heap4-bounded";
+    const LENT_ID: &'static str = "heap4-lent";
 }
 
 /// One cell of the heap: when a node is due, which of the equals it is, and whose cell it is.
@@ -93,7 +97,7 @@ impl<P: Handle> Entry<P> {
 /// The siblings below one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Group<P, const D: usize>
+pub struct Group<P, const D: usize>
 where
     Degree<D>: Arity,
 {
@@ -105,7 +109,8 @@ impl<P: Handle, const D: usize> Group<P, D>
 where
     Degree<D>: Arity,
 {
-    pub(super) const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
+    /// Of unused cells.
+    pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
 /// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty.
@@ -150,7 +155,8 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
 }
 
 /// How many groups `len` entries take: the root stands alone in the first.
-pub(super) const fn groups_for<const D: usize>(len: usize) -> usize {
+#[must_use]
+pub const fn groups_for<const D: usize>(len: usize) -> usize {
     if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }
 }
 
@@ -331,6 +337,84 @@ where
             *self.group_mut(at) = [Entry::EMPTY; D];
         }
         self.groups = 0;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Groups that the caller has lent.
+#[derive(Debug)]
+pub struct Lent<P: 'static, const D: usize>
+where
+    Degree<D>: Arity,
+{
+    pub(super) groups: &'static mut [Group<P, D>],
+    used: usize,
+    capacity: usize,
+}
+
+impl<P: Handle, const D: usize> Lent<P, D>
+where
+    Degree<D>: Arity,
+{
+    /// Room for `capacity` entries.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there are too few groups for that.
+    pub(super) fn new(capacity: usize, groups: &'static mut [Group<P, D>]) -> Result<Self, Reject> {
+        if capacity > super::MOST || groups_for::<D>(capacity) > groups.len() {
+            return Err(Reject::Full);
+        }
+        Ok(Self { groups, used: 0, capacity })
+    }
+}
+
+/// An empty slice. A constant may not borrow it mutably; a function may.
+const fn nothing<T>() -> &'static mut [T] {
+    &mut []
+}
+
+impl<P: Handle, const D: usize> Buffer<P, D> for Lent<P, D>
+where
+    Degree<D>: Arity,
+{
+    const NEW: Self = Self { groups: nothing(), used: 0, capacity: 0 };
+    const LEAVES_HOLE: bool = Degree::<D>::LEAVES_HOLE;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if additional <= self.capacity.saturating_sub(len) { Ok(()) } else { Err(Reject::Full) }
+    }
+
+    #[inline]
+    fn groups(&self) -> usize {
+        self.used
+    }
+
+    #[inline]
+    fn set_groups(&mut self, groups: usize) {
+        self.used = groups;
+    }
+
+    #[inline]
+    fn group(&self, at: usize) -> Option<&[Entry<P>; D]> {
+        Some(&self.groups[..self.used].get(at)?.cells)
+    }
+
+    #[inline]
+    fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D] {
+        &mut self.groups[at].cells
+    }
+
+    fn rest_is_empty(&self) -> bool {
+        self.groups[self.used..].iter().all(|group| group.cells == [Entry::EMPTY; D])
+    }
+
+    fn clear(&mut self) {
+        self.groups[..self.used].fill(Group::EMPTY);
+        self.used = 0;
     }
 
     fn heap_bytes(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use super::{BoundedHeap, Buffer, DaryHeap, Degree, Growing, WornHeap};
+use super::{BoundedHeap, Buffer, DaryHeap, Degree, Group, Growing, LentHeap, WornHeap, groups_for};
 use crate::contract::{Reject, Tick, TimerQueue};
 use crate::family::testing::{Random, STEPS};
 use crate::storage::hook::{HookQueue, Timer};
@@ -150,6 +150,38 @@ fn bounded_heaps_refuse_and_go_on() {
     both_shells::<BoundedHeap<4, 10>>(10);
     both_shells::<BoundedHeap<4, 11>>(11);
     both_shells::<BoundedHeap<4, 64>>(64);
+}
+
+fn lent<const D: usize>(capacity: usize)
+where
+    Degree<D>: super::Arity,
+{
+    for seed in 1..=8 {
+        let timers: Vec<Timer<LentHeap<D>, u32>> = (0..IDS).map(Timer::new).collect();
+        let groups = std::vec![Group::EMPTY; groups_for::<D>(capacity)].leak();
+        let mut queue = HookQueue::lent(capacity, groups).unwrap();
+        random(&mut queue, capacity, seed, |id| &timers[id as usize], |timer| timer.value);
+    }
+}
+
+#[test]
+fn lent_heaps_refuse_and_go_on() {
+    [0, 1, 2, 7, 40].into_iter().for_each(lent::<2>);
+    [0, 1, 2, 5, 6, 40].into_iter().for_each(lent::<4>);
+    let timer = Timer::new(());
+    let mut without: HookQueue<'_, LentHeap<4>, ()> = HookQueue::new();
+    assert_eq!(without.insert(1, &timer).map_err(|refused| refused.reason).err(), Some(Reject::Full));
+}
+
+#[test]
+fn too_few_groups_are_refused() {
+    let groups = || std::vec![Group::EMPTY; groups_for::<4>(9)].leak();
+    for refused in [10, usize::MAX] {
+        let queue: Result<HookQueue<'_, LentHeap<4>, ()>, _> = HookQueue::lent(refused, groups());
+        assert_eq!(queue.map(|_| ()), Err(Reject::Full));
+    }
+    let queue: Result<HookQueue<'_, LentHeap<4>, ()>, _> = HookQueue::lent(9, groups());
+    assert!(queue.is_ok());
 }
 
 #[test]
