@@ -70,7 +70,7 @@ use crate::driver::Alarm;
 use int::IntIds;
 use site::Sites;
 use structure::Queue;
-use table::{Entry, Table};
+use table::{Entry, Flag, Table};
 pub(crate) use timing::nanos;
 use timing::roundest;
 
@@ -316,7 +316,7 @@ pub struct Service<P> {
     room: usize,
     /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
     ahead: Option<u32>,
-    pass: u32,
+    pass: u16,
     cutoff: Tick,
     /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
     walls: usize,
@@ -443,7 +443,7 @@ impl<P> Service<P> {
     /// [`Refused`] with the payload when there is no memory.
     pub fn keep(&mut self, origin: &impl Origin, token: usize, payload: P) -> Result<TimerId, Refused<P>> {
         let (id, slot) = self.place(origin, token, payload)?;
-        self.entry(slot).kept = true;
+        self.entry(slot).set(Flag::Kept, true);
         Ok(id)
     }
 
@@ -465,7 +465,7 @@ impl<P> Service<P> {
     /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then on, so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
         let Some(slot) = self.table.find(id) else { return Removal::NotFound };
-        self.entry(slot).kept = false;
+        self.entry(slot).set(Flag::Kept, false);
         self.remove_slot(slot)
     }
 
@@ -488,7 +488,7 @@ impl<P> Service<P> {
             let pass = self.pass;
             let entry = self.entry(slot);
             entry.key = None;
-            let (by_wall, due) = (entry.wall, entry.due);
+            let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             if entry.pass == pass {
                 // Whatever else is due now was armed in this pass as well, or is in no hurry.
                 self.ahead = Some(slot);
@@ -515,10 +515,14 @@ impl<P> Service<P> {
         let entry = self.entry(slot);
         let payload = entry.payload.take()?;
         entry.state = Some(State::Running);
-        let (overruns, due) =
-            if entry.periodic { entry.missed.deliver(entry.due, entry.period, base) } else { (0, entry.due) };
-        (entry.due, entry.started) = (due, true);
-        let (token, site, by_wall) = (entry.token, entry.site, entry.wall);
+        let (overruns, due) = if entry.is(Flag::Periodic) {
+            entry.missed.deliver(entry.due, entry.period, base)
+        } else {
+            (0, entry.due)
+        };
+        entry.due = due;
+        entry.set(Flag::Started, true);
+        let (token, site, by_wall) = (entry.token, entry.site, entry.is(Flag::Wall));
         let due = if by_wall { unshifted(due, self.wall_offset) } else { due };
         let since = if by_wall { due.max(self.stepped_at) } else { due };
         self.statistics.fired += 1;
@@ -537,8 +541,8 @@ impl<P> Service<P> {
         if entry.state != Some(State::Running) {
             return nothing(payload);
         }
-        let (kept, suppressed) = (entry.kept, core::mem::take(&mut entry.suppressed));
-        let restarted = core::mem::take(&mut entry.restarted);
+        let (kept, suppressed) = (entry.is(Flag::Kept), entry.take(Flag::Suppressed));
+        let restarted = entry.take(Flag::Restarted);
         let again = restarted || (!suppressed && next != Next::Done);
         entry.payload = Some(payload);
         entry.state = Some(State::Idle);
@@ -557,7 +561,7 @@ impl<P> Service<P> {
 
     /// Sets when a timer is due again, by what it answered.
     fn set_next(&mut self, slot: u32, next: Next, now: u64) {
-        let base = match self.entry(slot).wall {
+        let base = match self.entry(slot).is(Flag::Wall) {
             true => shifted(now, self.clock.wall_offset().unwrap_or(self.wall_offset)),
             false => now,
         };
@@ -617,8 +621,7 @@ impl<P> Service<P> {
     /// The `int` id of a timer; `None` if [`Settings::int_ids`] was not asked for.
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
-        let slot = self.table.find(id)?;
-        self.table.entries.get(slot as usize).map(|entry| entry.int).filter(|&int| int > 0)
+        self.ints.as_ref()?.of(self.table.find(id)?)
     }
 
     /// The timer of an `int` id.
@@ -662,11 +665,11 @@ impl<P> Service<P> {
         let mut payloads = Vec::with_capacity(slots.len());
         for slot in slots {
             let entry = self.entry(slot);
-            entry.kept = false;
+            entry.set(Flag::Kept, false);
             entry.key = None;
             if entry.state == Some(State::Running) {
-                entry.suppressed = true;
-                entry.restarted = false;
+                entry.set(Flag::Suppressed, true);
+                entry.set(Flag::Restarted, false);
             } else {
                 payloads.extend(self.free(slot));
             }
@@ -692,12 +695,13 @@ impl<P> Service<P> {
             if entry.payload.is_some() == (entry.state == Some(State::Running)) {
                 return Err(Violation::Storage);
             }
-            let int = self.ints.as_ref().and_then(|ints| ints.find(entry.int));
-            if self.ints.is_some() && int != Some(slot) {
+            if let Some(ints) = &self.ints
+                && ints.of(slot).and_then(|id| ints.find(id)) != Some(slot)
+            {
                 return Err(Violation::Position);
             }
             filed += usize::from(known);
-            walls += usize::from(pending && entry.wall);
+            walls += usize::from(pending && entry.is(Flag::Wall));
         }
         if filed == self.queue.len() && walls == self.walls { Ok(()) } else { Err(Violation::Count) }
     }
@@ -709,14 +713,14 @@ impl<P> Service<P> {
     }
 
     fn info(&self, slot: u32, entry: &Entry<P>) -> Option<Info> {
-        let due = if entry.wall { unshifted(entry.due, self.wall_offset) } else { entry.due };
+        let due = if entry.is(Flag::Wall) { unshifted(entry.due, self.wall_offset) } else { entry.due };
         Some(Info {
             id: self.table.id(slot)?,
-            int_id: (entry.int > 0).then_some(entry.int),
+            int_id: self.ints.as_ref().and_then(|ints| ints.of(slot)),
             state: entry.state?,
             due,
             period: entry.period,
-            periodic: entry.periodic,
+            periodic: entry.is(Flag::Periodic),
             token: entry.token,
             site: self.sites.site(entry.site),
         })
@@ -735,28 +739,24 @@ impl<P> Service<P> {
             return Err(full(payload));
         }
         let Some(slot) = self.table.occupy() else { return Err(full(payload)) };
-        let int = match &mut self.ints {
-            Some(ints) => ints.issue(slot),
-            None => Some(0),
-        };
-        let (Some(int), Some(id)) = (int, self.table.id(slot)) else {
+        let named = self.ints.as_mut().is_none_or(|ints| ints.issue(slot).is_some());
+        let Some(id) = self.table.id(slot).filter(|_| named) else {
             self.table.vacate(slot);
             return Err(full(payload));
         };
         let site = self.sites.number(origin);
         self.sites.row(site).added += 1;
         let entry = self.entry(slot);
-        (entry.int, entry.site, entry.token, entry.payload) = (int, site, token, Some(payload));
+        (entry.site, entry.token, entry.payload) = (site, token, Some(payload));
         self.statistics.high_water = self.statistics.high_water.max(self.table.live());
         Ok((id, slot))
     }
 
     /// Gives the slot of a timer that is not in the queue back.
     fn free(&mut self, slot: u32) -> Option<P> {
-        let entry = self.entry(slot);
-        let (payload, int) = (entry.payload.take(), entry.int);
+        let payload = self.entry(slot).payload.take();
         if let Some(ints) = &mut self.ints {
-            ints.release(int);
+            ints.release(slot);
         }
         self.table.vacate(slot);
         payload
@@ -774,16 +774,18 @@ impl<P> Service<P> {
             }
         };
         let entry = self.entry(slot);
-        if entry.suppressed && !entry.kept {
+        if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // Cancelled in its run: it is as good as gone.
             return Err(Refusal::NotFound);
         }
-        let was_wall = entry.wall && entry.state == Some(State::Pending);
-        (entry.wall, entry.due, entry.slack, entry.missed) = (wall, due, slack, missed);
-        (entry.period, entry.periodic) = (period.unwrap_or(delay), period.is_some());
-        entry.started = false;
-        entry.restarted = entry.state == Some(State::Running);
-        let restarted = entry.restarted;
+        let was_wall = entry.is(Flag::Wall) && entry.state == Some(State::Pending);
+        (entry.due, entry.missed, entry.period) = (due, missed, period.unwrap_or(delay));
+        entry.set_slack(slack);
+        entry.set(Flag::Wall, wall);
+        entry.set(Flag::Periodic, period.is_some());
+        entry.set(Flag::Started, false);
+        let restarted = entry.state == Some(State::Running);
+        entry.set(Flag::Restarted, restarted);
         self.statistics.armed += 1;
         if restarted {
             return Ok(());
@@ -801,7 +803,7 @@ impl<P> Service<P> {
         let pass = self.pass;
         let entry = self.entry(slot);
         entry.pass = pass;
-        let (wall, mut due) = (entry.wall, entry.due);
+        let (wall, mut due) = (entry.is(Flag::Wall), entry.due);
         if wall {
             if self.walls == 0 {
                 self.wall_offset = self.clock.wall_offset().unwrap_or(0);
@@ -820,8 +822,10 @@ impl<P> Service<P> {
         }
         let entry = self.entry(slot);
         let earliest = ticks.deadline(due);
-        let latest = ticks.now(due.saturating_add(entry.slack));
-        let deadline = roundest(earliest, latest.max(earliest));
+        let deadline = match entry.slack() {
+            0 => earliest,
+            slack => roundest(earliest, ticks.now(due.saturating_add(slack)).max(earliest)),
+        };
         let (head, key) = match entry.key {
             Some(key) => (self.queue.reschedule(key, deadline), key),
             None => {
@@ -831,7 +835,8 @@ impl<P> Service<P> {
         };
         let entry = self.entry(slot);
         (entry.key, entry.state) = (Some(key), Some(State::Pending));
-        self.walls += usize::from(entry.wall);
+        let wall = entry.is(Flag::Wall);
+        self.walls += usize::from(wall);
         if self.alarm.is_some() && head == HeadChange::Changed {
             self.bring_alarm_forward(key);
         }
@@ -852,16 +857,17 @@ impl<P> Service<P> {
 
     fn remove_slot(&mut self, slot: u32) -> Removal<P> {
         let entry = self.entry(slot);
-        let kept = entry.kept;
+        let kept = entry.is(Flag::Kept);
         match entry.state {
             Some(State::Running) => {
-                entry.restarted = false;
-                let first = !core::mem::replace(&mut entry.suppressed, true);
+                entry.set(Flag::Restarted, false);
+                let first = !entry.is(Flag::Suppressed);
+                entry.set(Flag::Suppressed, true);
                 return Removal::Running { first };
             }
             Some(State::Idle) if kept => return Removal::Idle,
             Some(State::Pending) => {
-                let (key, wall) = (entry.key.take(), entry.wall);
+                let (key, wall) = (entry.key.take(), entry.is(Flag::Wall));
                 entry.state = Some(State::Idle);
                 self.walls -= usize::from(wall);
                 match key {
@@ -897,11 +903,15 @@ impl<P> Service<P> {
         for slot in 0..self.table.entries.len() as u32 {
             let ahead = self.ahead == Some(slot);
             let entry = self.entry(slot);
-            if !entry.wall || entry.state != Some(State::Pending) || ahead {
+            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) || ahead {
                 continue;
             }
             let before = entry.due.saturating_sub(wall_now);
-            if entry.periodic && entry.started && entry.period > 0 && before > entry.period {
+            if entry.is(Flag::Periodic)
+                && entry.is(Flag::Started)
+                && entry.period > 0
+                && before > entry.period
+            {
                 // The wall was set back: the grid goes on from there.
                 entry.due -= (before - 1) / entry.period * entry.period;
             }

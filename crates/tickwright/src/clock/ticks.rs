@@ -43,13 +43,14 @@ impl Ticks {
     /// The tick that a clock showing `now` is in.
     #[must_use]
     pub const fn now(self, now: u64) -> Tick {
-        now / self.0.get()
+        // The common case is spared the division.
+        if self.0.get() == 1 { now } else { now / self.0.get() }
     }
 
     /// The first tick that begins at `at` or later.
     #[must_use]
     pub const fn deadline(self, at: u64) -> Tick {
-        at.div_ceil(self.0.get())
+        if self.0.get() == 1 { at } else { at.div_ceil(self.0.get()) }
     }
 
     /// When a tick begins, or `u64::MAX` where a clock never gets to it.

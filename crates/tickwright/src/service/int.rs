@@ -20,6 +20,8 @@ pub(super) struct IntIds {
     ring: Vec<Cell>,
     last: i32,
     live: usize,
+    /// The id of the timer in each slot, or 0.
+    of: Vec<i32>,
 }
 
 const EMPTY: Cell = Cell { id: 0, slot: 0 };
@@ -27,13 +29,17 @@ const LEAST: usize = 64;
 
 impl IntIds {
     pub(super) const fn new() -> Self {
-        Self { ring: Vec::new(), last: 0, live: 0 }
+        Self::with_last(0)
     }
 
     /// As [`new`](Self::new), with ids that go on after `last`.
     #[cfg(test)]
     pub(super) const fn after(last: i32) -> Self {
-        Self { ring: Vec::new(), last, live: 0 }
+        Self::with_last(last)
+    }
+
+    const fn with_last(last: i32) -> Self {
+        Self { ring: Vec::new(), last, live: 0, of: Vec::new() }
     }
 
     fn cell(&self, id: i32) -> usize {
@@ -45,6 +51,9 @@ impl IntIds {
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> bool {
         let wanted = self.live.saturating_add(additional).saturating_mul(2).max(LEAST);
+        if self.of.try_reserve(self.live.saturating_add(additional).saturating_sub(self.of.len())).is_err() {
+            return false;
+        }
         let Some(cells) = wanted.checked_next_power_of_two().filter(|&cells| cells <= 1 << 31) else {
             return false;
         };
@@ -66,8 +75,12 @@ impl IntIds {
 
     /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30 timers.
     pub(super) fn issue(&mut self, slot: u32) -> Option<i32> {
-        if !self.reserve(1) {
+        let slots = slot as usize + 1;
+        if !self.reserve(1) || self.of.try_reserve(slots.saturating_sub(self.of.len())).is_err() {
             return None;
+        }
+        if self.of.len() < slots {
+            self.of.resize(slots, 0);
         }
         // Half of the cells are empty, so one is found.
         loop {
@@ -76,6 +89,7 @@ impl IntIds {
             if self.ring[at].id == 0 {
                 self.ring[at] = Cell { id: self.last, slot };
                 self.live += 1;
+                self.of[slot as usize] = self.last;
                 return Some(self.last);
             }
         }
@@ -89,15 +103,22 @@ impl IntIds {
         (cell.id == id).then_some(cell.slot)
     }
 
-    pub(super) fn release(&mut self, id: i32) {
-        if self.find(id).is_some() {
+    /// The id of the timer in `slot`.
+    pub(super) fn of(&self, slot: u32) -> Option<i32> {
+        self.of.get(slot as usize).copied().filter(|&id| id > 0)
+    }
+
+    /// The timer in `slot` is gone.
+    pub(super) fn release(&mut self, slot: u32) {
+        if let Some(id) = self.of(slot) {
             let at = self.cell(id);
             self.ring[at] = EMPTY;
+            self.of[slot as usize] = 0;
             self.live -= 1;
         }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.ring.capacity() * size_of::<Cell>()
+        self.ring.capacity() * size_of::<Cell>() + self.of.capacity() * size_of::<i32>()
     }
 }

@@ -60,14 +60,15 @@ pub struct SiteCounts {
 
 /// How many origins are told apart; what comes after is counted as one, called "(others)".
 const MOST: usize = 1024;
+const _: () = assert!(MOST <= u16::MAX as usize);
 /// Recent origins are found without hashing.
 const RECENT: usize = 64;
 
 /// The origins seen so far, by number.
 pub(super) struct Sites {
     rows: Vec<SiteCounts>,
-    known: HashMap<[usize; 3], u32>,
-    recent: [([usize; 3], u32); RECENT],
+    known: HashMap<[usize; 3], u16>,
+    recent: [([usize; 3], u16); RECENT],
 }
 
 impl Sites {
@@ -78,7 +79,7 @@ impl Sites {
     }
 
     /// The number of an origin.
-    pub(super) fn number(&mut self, origin: &impl Origin) -> u32 {
+    pub(super) fn number(&mut self, origin: &impl Origin) -> u16 {
         let key = origin.key();
         let mixed = key[0] ^ key[1].rotate_left(7) ^ key[2].wrapping_mul(31);
         let recent = (mixed ^ mixed >> 6 ^ mixed >> 12) % RECENT;
@@ -90,7 +91,7 @@ impl Sites {
             Some(&number) => number,
             None if self.rows.len() >= MOST => return 0,
             None => {
-                let number = self.rows.len() as u32;
+                let number = self.rows.len() as u16;
                 self.rows.push(SiteCounts { site: origin.site(), added: 0, fired: 0, panicked: 0 });
                 self.known.insert(key, number);
                 number
@@ -100,12 +101,12 @@ impl Sites {
         number
     }
 
-    pub(super) fn row(&mut self, number: u32) -> &mut SiteCounts {
-        &mut self.rows[number as usize]
+    pub(super) fn row(&mut self, number: u16) -> &mut SiteCounts {
+        &mut self.rows[usize::from(number)]
     }
 
-    pub(super) fn site(&self, number: u32) -> Site {
-        self.rows[number as usize].site
+    pub(super) fn site(&self, number: u16) -> Site {
+        self.rows[usize::from(number)].site
     }
 
     /// Those that added any.

@@ -78,39 +78,51 @@ pub enum State {
     Running,
 }
 
-/// What is noted of a timer. `due`, `period` and `slack` in ns; `due` by the wall if `wall` is set, else by the steady timeline.
+/// What is noted of a timer: 48 bytes and its payload, so that a plain callback and its data fill a cache line.
 pub(super) struct Entry<P> {
     /// `None` while it runs, and in a free slot.
     pub(super) payload: Option<P>,
+    /// In ns: by the wall if [`WALL`](Flag::Wall) is set, else by the steady timeline.
     pub(super) due: u64,
+    /// In ns.
     pub(super) period: u64,
-    pub(super) slack: u64,
     /// The user's, to find timers by.
     pub(super) token: usize,
     /// While it is in the queue. Pending without a key: taken from the queue already, and next.
     pub(super) key: Option<Key>,
+    /// In steps of [`SLACK_STEP`]. In a free slot: the next free one, plus 1.
+    slack: u32,
     generation: u32,
-    /// In a free slot: the next free one, plus 1.
-    pub(super) site: u32,
-    /// In which pass it was armed.
-    pub(super) pass: u32,
-    /// Its `int` id, or 0.
-    pub(super) int: i32,
+    pub(super) site: u16,
+    /// In which pass it was armed. It comes round: then a timer is taken for one armed in this pass, and waits for the next.
+    pub(super) pass: u16,
     /// `None`: the slot is free.
     pub(super) state: Option<State>,
     pub(super) missed: Missed,
-    /// Kept when it is done or cancelled, until it is shut down.
-    pub(super) kept: bool,
-    pub(super) wall: bool,
-    /// It has a period of its own, and not only the delay that it was armed with.
-    pub(super) periodic: bool,
-    /// It was run before.
-    pub(super) started: bool,
-    /// Running, and not to be armed again by what its callback answers.
-    pub(super) suppressed: bool,
-    /// Running, and started again meanwhile.
-    pub(super) restarted: bool,
+    flags: u8,
 }
+
+/// What is true of a timer or not.
+#[derive(Clone, Copy)]
+pub(super) enum Flag {
+    /// Kept when it is done or cancelled, until it is shut down.
+    Kept = 1,
+    /// Due by the wall.
+    Wall = 2,
+    /// It has a period of its own, and not only the delay that it was armed with.
+    Periodic = 4,
+    /// It was run before.
+    Started = 8,
+    /// Running, and not to be armed again by what its callback answers.
+    Suppressed = 16,
+    /// Running, and started again meanwhile.
+    Restarted = 32,
+}
+
+/// In which slack is kept, in ns: about a microsecond. So the most is 73 minutes.
+const SLACK_STEP: u64 = 1024;
+
+const _: () = assert!(size_of::<Entry<(fn(), usize)>>() <= 64);
 
 impl<P> Entry<P> {
     fn free(generation: u32) -> Self {
@@ -118,22 +130,45 @@ impl<P> Entry<P> {
             payload: None,
             due: 0,
             period: 0,
-            slack: 0,
             token: 0,
             key: None,
+            slack: 0,
             generation,
             site: 0,
             pass: 0,
-            int: 0,
             state: None,
             missed: Missed::Collapse,
-            kept: false,
-            wall: false,
-            periodic: false,
-            started: false,
-            suppressed: false,
-            restarted: false,
+            flags: 0,
         }
+    }
+
+    pub(super) fn is(&self, flag: Flag) -> bool {
+        self.flags & flag as u8 != 0
+    }
+
+    pub(super) fn set(&mut self, flag: Flag, on: bool) {
+        if on {
+            self.flags |= flag as u8;
+        } else {
+            self.flags &= !(flag as u8);
+        }
+    }
+
+    /// Clears a flag, and says whether it was set.
+    pub(super) fn take(&mut self, flag: Flag) -> bool {
+        let was = self.is(flag);
+        self.set(flag, false);
+        was
+    }
+
+    /// The slack in ns.
+    pub(super) fn slack(&self) -> u64 {
+        u64::from(self.slack) * SLACK_STEP
+    }
+
+    /// Rounds down to whole steps.
+    pub(super) fn set_slack(&mut self, ns: u64) {
+        self.slack = u32::try_from(ns / SLACK_STEP).unwrap_or(u32::MAX);
     }
 }
 
@@ -176,7 +211,7 @@ impl<P> Table<P> {
     pub(super) fn occupy(&mut self) -> Option<u32> {
         let slot = match self.free.checked_sub(1) {
             Some(slot) => {
-                self.free = self.entries[slot as usize].site;
+                self.free = self.entries[slot as usize].slack;
                 slot
             }
             None => {
@@ -199,7 +234,7 @@ impl<P> Table<P> {
         self.live -= 1;
         // When the generations have come round, the slot is not used again.
         if generation != self.first_generation {
-            entry.site = self.free;
+            entry.slack = self.free;
             self.free = slot + 1;
         }
     }

@@ -61,7 +61,8 @@ fn int_ids_count_up_and_pass_over_live_ones_when_they_come_round() {
     for _ in 0..10_000 {
         let id = ids.issue(9).unwrap();
         assert!(id > 0 && !old.contains(&id));
-        ids.release(id);
+        assert_eq!(ids.of(9), Some(id));
+        ids.release(9);
         assert_eq!(ids.find(id), None);
     }
     for (slot, id) in (0..).zip(old) {
@@ -83,8 +84,8 @@ proptest! {
                 let id = ids.issue(slot).unwrap();
                 prop_assert!(id > 0);
                 prop_assert_eq!(model.insert(id, slot), None);
-            } else if let Some((id, _)) = model.pop_first() {
-                ids.release(id);
+            } else if let Some((id, slot)) = model.pop_first() {
+                ids.release(slot);
                 prop_assert_eq!(ids.find(id), None);
             }
             for (id, slot) in &model {

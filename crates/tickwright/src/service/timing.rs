@@ -84,7 +84,7 @@ impl Timing {
     }
 
     /// How much later than asked for will do. Within that time the roundest tick is chosen, so that timers meet there and
-    /// one wake-up serves them all.
+    /// one wake-up serves them all. Counts in steps of 1024 ns, up to 73 minutes.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack = nanos(slack);
         self
