@@ -1,6 +1,24 @@
 //! Drivers: what wakes a service when its next timer is due.
 //!
 //! A service owns no thread. It tells an [`Alarm`] when it wants to be run next, each time that changes, and whoever waits at the alarm runs it.
+//!
+//! | driver | for |
+//! |---|---|
+//! | [`Parker`] and [`DriverThread`] | a thread of its own, asleep until something is due |
+//! | [`TimerFd`] (Linux) | an event loop that waits for descriptors |
+//! | [`timeout_ms`], [`timeout`] | a loop around `poll`: how long it may sleep |
+
+mod parker;
+mod thread;
+mod timeout;
+#[cfg(target_os = "linux")]
+mod timer_fd;
+
+pub use parker::{Parker, Woken};
+pub use thread::{DriverPanicked, DriverThread};
+pub use timeout::{timeout, timeout_ms};
+#[cfg(target_os = "linux")]
+pub use timer_fd::{Rung, TimerFd};
 
 /// An alarm that goes off once, at the time it was last set to.
 ///

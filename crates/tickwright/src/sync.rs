@@ -22,6 +22,7 @@ pub(crate) use loom::{
 };
 
 pub(crate) use core::sync::atomic::Ordering;
+use core::time::Duration;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
@@ -44,6 +45,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Waits for the event, with the lock released meanwhile.
 pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     event.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same for a while at most. A model waits for the event alone: what rests on a time-out is not modelled.
+pub(crate) fn wait_for<'a, T>(
+    event: &Condvar,
+    guard: MutexGuard<'a, T>,
+    most: Duration,
+) -> MutexGuard<'a, T> {
+    event.wait_timeout(guard, most).unwrap_or_else(PoisonError::into_inner).0
 }
 
 /// A cell that tells the model when it is read and written.

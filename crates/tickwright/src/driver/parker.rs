@@ -1,0 +1,253 @@
+//! The alarm of a thread: it sleeps until the alarm goes off, and an earlier one wakes it.
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Weak;
+
+use super::Alarm;
+use crate::clock::{Clock, Watcher};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_for};
+
+/// Why [`Parker::wait`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Woken {
+    /// The alarm went off. It is not set any more.
+    Due,
+    /// The wall clock was set, so its timers may be due earlier or later than the alarm says. The alarm stays as it was.
+    Stepped,
+    /// [`stop`](Parker::stop) was called; the answer from then on.
+    Stopped,
+}
+
+/// An [`Alarm`] at which a thread waits, by a clock.
+///
+/// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are under one lock. An alarm that is set later
+/// than it was does not wake the sleeper; one that is set earlier does. With no alarm set it sleeps for ever, by a clock that moves on command
+/// until that clock gets there.
+///
+/// ```
+/// use tickwright::clock::VirtualHost;
+/// use tickwright::driver::{Alarm, Parker, Woken};
+///
+/// let host = VirtualHost::new();
+/// let parker = Parker::new(host.monotonic());
+/// parker.set(Some(1000));
+/// let sleeper = std::thread::spawn({
+///     let parker = parker.clone();
+///     move || parker.wait()
+/// });
+/// host.advance(1000);
+/// assert_eq!(sleeper.join().unwrap(), Woken::Due, "whichever thread came first");
+/// ```
+pub struct Parker<K> {
+    clock: K,
+    /// The clock tells us when it moves: sleep without a time-out.
+    told: bool,
+    state: Mutex<State>,
+    /// Something is earlier than what the sleeper sleeps for.
+    called: Condvar,
+    /// The sleeper has gone to sleep, or never will again.
+    resting: Condvar,
+}
+
+struct State {
+    alarm: Option<u64>,
+    /// The offset of the wall that the waiting thread knows of.
+    offset: Option<i64>,
+    stopped: bool,
+    asleep: u32,
+    /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has been called since.
+    until: Option<u64>,
+    /// Who sleeps was called and has not woken yet.
+    called: bool,
+    /// How many wait for the sleeper to go to sleep.
+    settling: u32,
+    wakeups: u64,
+}
+
+impl State {
+    fn is_due(&self, now: u64) -> bool {
+        self.alarm.is_some_and(|at| at <= now)
+    }
+
+    /// Whether somebody sleeps on and shall not; if so they are called, by the caller of this.
+    fn call_if(&mut self, needed: bool) -> bool {
+        let call = needed && self.asleep > 0 && !self.called;
+        self.called |= call;
+        call
+    }
+}
+
+impl<K: Clock + 'static> Parker<K> {
+    /// One whose alarm is not set.
+    #[must_use]
+    pub fn new(clock: K) -> Arc<Self> {
+        let offset = clock.wall_offset();
+        Arc::new_cyclic(|parker: &Weak<Self>| {
+            let watcher: Weak<dyn Watcher> = parker.clone();
+            Self {
+                told: clock.watch(&watcher),
+                clock,
+                state: Mutex::new(State {
+                    alarm: None,
+                    offset,
+                    stopped: false,
+                    asleep: 0,
+                    until: None,
+                    called: false,
+                    settling: 0,
+                    wakeups: 0,
+                }),
+                called: Condvar::new(),
+                resting: Condvar::new(),
+            }
+        })
+    }
+}
+
+impl<K: Clock> Parker<K> {
+    /// The clock that it sleeps by.
+    pub fn clock(&self) -> &K {
+        &self.clock
+    }
+
+    /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it went off.
+    ///
+    /// A clock may jump, and a step of the wall is told to nobody. While an alarm is set, it looks every
+    /// [`longest_sleep`](Clock::longest_sleep), so both are noticed that much later at most.
+    pub fn wait(&self) -> Woken {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(woken) = self.why(&mut state) {
+                return woken;
+            }
+            state.asleep += 1;
+            state.until = state.alarm;
+            if state.settling > 0 {
+                self.resting.notify_all();
+            }
+            state = self.sleep(state);
+            state.asleep -= 1;
+            state.called = false;
+            state.wakeups += 1;
+        }
+    }
+
+    /// Whether there is something to wake for now.
+    fn why(&self, state: &mut State) -> Option<Woken> {
+        if state.stopped {
+            return Some(Woken::Stopped);
+        }
+        // Known from now on: who is told looks at the wall later than this.
+        let offset = self.clock.wall_offset();
+        if offset != state.offset {
+            state.offset = offset;
+            return Some(Woken::Stepped);
+        }
+        if state.is_due(self.clock.now()) {
+            state.alarm = None;
+            return Some(Woken::Due);
+        }
+        None
+    }
+
+    fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        match state.alarm {
+            Some(at) if !self.told => {
+                let span = at.saturating_sub(self.clock.now());
+                let most = self.clock.longest_sleep().unwrap_or(u64::MAX);
+                wait_for(&self.called, state, Duration::from_nanos(span.min(most)))
+            }
+            _ => wait(&self.called, state),
+        }
+    }
+
+    /// Ends the waiting, now and from now on.
+    pub fn stop(&self) {
+        let mut state = lock(&self.state);
+        state.stopped = true;
+        drop(state);
+        self.called.notify_all();
+        self.resting.notify_all();
+    }
+
+    /// Waits until a thread is asleep here with nothing to wake for: all that was due has been run. Says `false` when stopped. For tests and
+    /// simulations on a clock that moves by command; if no thread ever waits here, neither does this end.
+    pub fn settle(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.settling += 1;
+        while !state.stopped && (state.asleep == 0 || state.called || self.has_news(&state)) {
+            state = wait(&self.resting, state);
+        }
+        state.settling -= 1;
+        !state.stopped
+    }
+
+    fn has_news(&self, state: &State) -> bool {
+        state.is_due(self.clock.now()) || self.clock.wall_offset() != state.offset
+    }
+
+    /// How often a thread has come out of its sleep here: for alarms, for looks at a clock that may jump, and for nothing.
+    pub fn wakeups(&self) -> u64 {
+        lock(&self.state).wakeups
+    }
+
+    /// What the alarm is set to.
+    pub fn alarm(&self) -> Option<u64> {
+        lock(&self.state).alarm
+    }
+
+    /// Sets the alarm, unless it goes off earlier anyway.
+    pub(super) fn at_latest(&self, at: u64) {
+        self.change(|alarm| Some(alarm.map_or(at, |alarm| alarm.min(at))));
+    }
+
+    fn change(&self, to: impl FnOnce(Option<u64>) -> Option<u64>) {
+        let mut state = lock(&self.state);
+        state.alarm = to(state.alarm);
+        let earlier = match (state.alarm, state.until) {
+            (Some(at), Some(until)) => at < until,
+            (at, None) => at.is_some(),
+            (None, _) => false,
+        };
+        let call = state.call_if(earlier);
+        drop(state);
+        if call {
+            self.called.notify_all();
+        }
+    }
+}
+
+impl<K: Clock> Alarm for Parker<K> {
+    /// One lock, and a call of the sleeper only if this is earlier than what it sleeps for.
+    fn set(&self, at: Option<u64>) {
+        self.change(|_| at);
+    }
+}
+
+impl<K: Clock> Watcher for Parker<K> {
+    fn clock_moved(&self) {
+        let mut state = lock(&self.state);
+        let news = self.has_news(&state);
+        let call = state.call_if(news);
+        drop(state);
+        if call {
+            self.called.notify_all();
+        }
+    }
+}
+
+impl<K> fmt::Debug for Parker<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.state);
+        f.debug_struct("Parker")
+            .field("alarm", &state.alarm)
+            .field("stopped", &state.stopped)
+            .field("asleep", &state.asleep)
+            .field("wakeups", &state.wakeups)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

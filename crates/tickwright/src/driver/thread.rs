@@ -1,0 +1,190 @@
+//! A thread that sleeps at a parker and runs what is due.
+
+use core::any::Any;
+use core::fmt;
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::panic::catch_unwind;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder, JoinHandle};
+
+use super::{Parker, Woken};
+use crate::clock::Clock;
+use crate::sync::Arc;
+
+/// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what the panic kept from being set is
+/// not lost, and what panics always does not keep a processor busy.
+const AFTER_A_PANIC: u64 = 1_000_000_000;
+
+/// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall was set.
+///
+/// The closure sets the alarm anew; it may stop the parker, and may drop the driver. Dropping the driver stops the thread and waits
+/// for it, but a thread does not wait for itself.
+///
+/// ```
+/// use tickwright::clock::VirtualHost;
+/// use tickwright::driver::{Alarm, DriverThread, Parker};
+///
+/// let host = VirtualHost::new();
+/// let parker = Parker::new(host.monotonic());
+/// // Every 100 ns, in place of a service.
+/// parker.set(Some(100));
+/// let driver = DriverThread::spawn("every 100", parker.clone(), move || {
+///     let at = tickwright::clock::Clock::now(parker.clock());
+///     parker.set(Some(at + 100));
+/// })?;
+/// for _ in 0..3 {
+///     host.advance(100);
+///     driver.settle();
+/// }
+/// assert_eq!(driver.runs(), 3);
+/// driver.join()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DriverThread<K: Clock + 'static> {
+    parker: Arc<Parker<K>>,
+    shared: Arc<Shared>,
+    /// Taken when it is joined.
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread tells.
+#[derive(Default)]
+struct Shared {
+    runs: AtomicU64,
+    panics: Mutex<Option<DriverPanicked>>,
+}
+
+/// The closure of a [`DriverThread`] panicked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DriverPanicked {
+    /// How often.
+    pub count: u64,
+    /// What the first panic said.
+    pub first: String,
+}
+
+impl fmt::Display for DriverPanicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "what the driver runs panicked {} times, first with: {}", self.count, self.first)
+    }
+}
+
+impl core::error::Error for DriverPanicked {}
+
+impl<K: Clock + 'static> DriverThread<K> {
+    /// Starts the thread. NUL characters are left out of its name.
+    ///
+    /// # Errors
+    /// What the system says when it has no thread to give.
+    pub fn spawn(
+        name: &str,
+        parker: Arc<Parker<K>>,
+        mut run: impl FnMut() + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let (told, at) = (Arc::clone(&shared), Arc::clone(&parker));
+        let work = move || {
+            while at.wait() != Woken::Stopped {
+                told.runs.fetch_add(1, Ordering::Relaxed);
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(&mut run)) {
+                    told.note(panic);
+                    at.at_latest(at.clock().now().saturating_add(AFTER_A_PANIC));
+                }
+            }
+        };
+        let thread = Builder::new().name(name.replace('\0', "")).spawn(work)?;
+        Ok(Self { parker, shared, thread: Some(thread) })
+    }
+
+    /// The alarm.
+    pub fn parker(&self) -> &Arc<Parker<K>> {
+        &self.parker
+    }
+
+    /// How often the closure was called.
+    pub fn runs(&self) -> u64 {
+        self.shared.runs.load(Ordering::Relaxed)
+    }
+
+    /// How often the thread came out of its sleep: [`Parker::wakeups`]. An idle one does not.
+    pub fn wakeups(&self) -> u64 {
+        self.parker.wakeups()
+    }
+
+    /// The panics so far.
+    pub fn panics(&self) -> Option<DriverPanicked> {
+        self.shared.panics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until all that is due has been run: [`Parker::settle`]. Not from inside the closure.
+    pub fn settle(&self) -> bool {
+        self.parker.settle()
+    }
+
+    /// Tells the thread to end, and does not wait.
+    pub fn stop(&self) {
+        self.parker.stop();
+    }
+
+    /// Stops the thread and waits until it has ended, unless this is that thread.
+    ///
+    /// # Errors
+    /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
+    pub fn join(mut self) -> Result<(), DriverPanicked> {
+        self.end();
+        self.panics().map_or(Ok(()), Err)
+    }
+
+    fn end(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+            && let Err(panic) = thread.join()
+        {
+            self.shared.note(panic);
+        }
+    }
+}
+
+impl<K: Clock + 'static> Drop for DriverThread<K> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn note(&self, panic: Box<dyn Any + Send>) {
+        let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(panics) = &mut *panics {
+            panics.count = panics.count.saturating_add(1);
+        } else {
+            let first = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+                (Some(text), _) => (*text).to_owned(),
+                (None, Some(text)) => text.clone(),
+                (None, None) => "something that is no text".to_owned(),
+            };
+            *panics = Some(DriverPanicked { count: 1, first });
+        }
+        drop(panics);
+        // Its drop is the user's code too.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            core::mem::forget(panic);
+        }
+    }
+}
+
+impl<K: Clock + 'static> fmt::Debug for DriverThread<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverThread")
+            .field("parker", &self.parker)
+            .field("runs", &self.runs())
+            .field("panics", &self.panics())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,149 @@
+//! The alarm of an event loop on Linux: a descriptor that becomes readable.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use super::Alarm;
+use crate::clock::{Clock, SystemClock};
+use crate::sync::{Mutex, lock};
+
+/// What [`TimerFd::acknowledge`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rung {
+    /// The alarm went off.
+    Due,
+    /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
+    Stepped,
+    /// Nothing: the descriptor was not readable, or the alarm was set anew since.
+    Quiet,
+}
+
+/// An [`Alarm`] that is a `timerfd`, on the kernel's clock that belongs to the service's.
+///
+/// Put it into `poll`, `epoll` or another loop, for reading. When it is readable, [`acknowledge`](Self::acknowledge) it, then run the service
+/// unless the answer is [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at the wall's time of the
+/// moment when it was set, and also when the wall is set while an alarm is.
+#[derive(Debug)]
+pub struct TimerFd {
+    fd: OwnedFd,
+    clock: SystemClock,
+    /// What the kernel told while setting. The lock also keeps two settings apart: the later one is the one that holds.
+    told: Mutex<Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    /// The wall was set, and nobody knows of it yet.
+    stepped: bool,
+    failure: Option<io::Error>,
+}
+
+/// Due at once. 0 would mean no alarm.
+const AT_ONCE: u64 = 1;
+
+impl TimerFd {
+    /// One that is not set.
+    ///
+    /// # Errors
+    /// The system's: too many open descriptors, no memory.
+    pub fn new(clock: SystemClock) -> io::Result<Self> {
+        let id = match clock {
+            SystemClock::Monotonic => TimerfdClockId::Monotonic,
+            SystemClock::BootTime => TimerfdClockId::Boottime,
+            SystemClock::RealTime => TimerfdClockId::Realtime,
+        };
+        let fd = timerfd_create(id, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        Ok(Self { fd, clock, told: Mutex::default() })
+    }
+
+    /// The clock that it goes by.
+    #[must_use]
+    pub fn clock(&self) -> SystemClock {
+        self.clock
+    }
+
+    /// Takes note that it became readable, and says why. To be called before the service is run, which sets it anew.
+    ///
+    /// # Errors
+    /// The system's, also one from setting the alarm before, which [`Alarm::set`] cannot report.
+    pub fn acknowledge(&self) -> io::Result<Rung> {
+        let mut told = lock(&self.told);
+        if let Some(failure) = told.failure.take() {
+            return Err(failure);
+        }
+        let read = rustix::io::read(&self.fd, &mut [0; 8]);
+        if core::mem::take(&mut told.stepped) {
+            return Ok(Rung::Stepped);
+        }
+        match read {
+            Ok(_) => Ok(Rung::Due),
+            Err(Errno::AGAIN) => Ok(Rung::Quiet),
+            Err(Errno::CANCELED) => Ok(Rung::Stepped),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn arm(&self, told: &mut Told, at: Option<u64>) -> Result<(), Errno> {
+        let Some(at) = at else {
+            return self.settime(TimerfdTimerFlags::empty(), 0);
+        };
+        let Some(mut offset) = self.clock.wall_offset() else {
+            return self.settime(TimerfdTimerFlags::ABSTIME, at.max(AT_ONCE));
+        };
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        loop {
+            let at = if told.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
+            match self.settime(flags, at) {
+                // The wall was set since the last read, and this answer is all we hear of it: pass it on.
+                Err(Errno::CANCELED) => {
+                    told.stepped = true;
+                    continue;
+                }
+                result => result?,
+            }
+            // From here on the kernel tells of a step. One that came between our look and the setting is found here.
+            match self.clock.wall_offset() {
+                Some(now) if now != offset => offset = now,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn settime(&self, flags: TimerfdTimerFlags, at: u64) -> Result<(), Errno> {
+        // Both fit: of u64 nanoseconds there are fewer seconds than i64 holds.
+        let it_value = Timespec { tv_sec: (at / 1_000_000_000) as _, tv_nsec: (at % 1_000_000_000) as _ };
+        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        timerfd_settime(&self.fd, flags, &Itimerspec { it_interval, it_value }).map(|_| ())
+    }
+}
+
+impl Alarm for TimerFd {
+    /// One system call, by real time and a few looks at the clock. An error, which a descriptor of this type has no reason for, is kept for
+    /// [`acknowledge`](TimerFd::acknowledge).
+    fn set(&self, at: Option<u64>) {
+        let mut told = lock(&self.told);
+        if let Err(failure) = self.arm(&mut told, at) {
+            told.failure = Some(failure.into());
+        }
+    }
+}
+
+impl AsFd for TimerFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl AsRawFd for TimerFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

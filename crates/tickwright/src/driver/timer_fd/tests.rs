@@ -1,0 +1,79 @@
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Rung, TimerFd, Told};
+use crate::clock::{Clock, SystemClock};
+use crate::driver::Alarm;
+use crate::sync::lock;
+
+const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
+
+/// Whether it is readable: now, or ever.
+fn readable(fd: &TimerFd, wait: bool) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    poll(&mut fds, if wait { None } else { Some(&now) }).unwrap() == 1
+}
+
+#[test]
+fn what_is_past_rings_at_once_and_once() {
+    for clock in ALL {
+        let fd = TimerFd::new(clock).unwrap();
+        assert!(!readable(&fd, false));
+        assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
+        for at in [0, 1, clock.now()] {
+            fd.set(Some(at));
+            assert!(readable(&fd, true), "{clock:?}, {at}");
+            assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
+            assert!(!readable(&fd, false));
+            assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
+        }
+    }
+}
+
+#[test]
+fn it_rings_when_the_time_has_come_and_not_before() {
+    for clock in ALL {
+        let fd = TimerFd::new(clock).unwrap();
+        let at = clock.now() + 2_000_000;
+        fd.set(Some(at));
+        assert!(readable(&fd, true));
+        // By real time the offset is right to some 100 ns, and it is the kernel's wall that rings.
+        assert!(clock.now() + 1000 >= at, "{clock:?}: early");
+        assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
+    }
+}
+
+#[test]
+fn the_last_setting_holds() {
+    for clock in ALL {
+        let fd = TimerFd::new(clock).unwrap();
+        for far in [clock.now() + 3_600_000_000_000, u64::MAX] {
+            fd.set(Some(0));
+            fd.set(Some(far));
+            assert!(!readable(&fd, false), "{clock:?}, {far}");
+            fd.set(Some(0));
+            fd.set(None);
+            assert!(!readable(&fd, false));
+            assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
+        }
+    }
+}
+
+/// Tests may not set the wall. The kernel's word of it can come as the answer to a setting; this is what is done with it then.
+#[test]
+fn a_step_that_was_heard_of_rings_whatever_is_set_after_it() {
+    let fd = TimerFd::new(SystemClock::RealTime).unwrap();
+    *lock(&fd.told) = Told { stepped: true, failure: None };
+    fd.set(Some(u64::MAX));
+    assert!(readable(&fd, true));
+    assert_eq!(fd.acknowledge().unwrap(), Rung::Stepped);
+    assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
+}
+
+#[test]
+fn an_error_of_setting_is_told_at_the_next_look() {
+    let fd = TimerFd::new(SystemClock::Monotonic).unwrap();
+    lock(&fd.told).failure = Some(std::io::ErrorKind::Other.into());
+    assert!(fd.acknowledge().is_err());
+    assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
+}
