@@ -23,7 +23,7 @@
 //! # Who runs the callbacks
 //!
 //! Whoever calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for [`wait`](Scheduler::wait), or a thread of its own
-//! (see [`driver`](crate::driver)). Callbacks run without the lock, and one at a time: who calls `run_queue` while another thread does is told
+//! ([`SchedulerThread`]). Callbacks run without the lock, and one at a time: who calls `run_queue` while another thread does is told
 //! [`Busy`](RunError::Busy), and from inside a callback [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it
 //! began and armed before; equal due times run in the order in which they were armed.
 //!
@@ -54,6 +54,7 @@
 mod callback;
 mod report;
 mod run;
+mod thread;
 
 use core::fmt;
 use core::time::Duration;
@@ -64,9 +65,13 @@ pub use crate::service::{Next, TimerId};
 pub use callback::{Boxed, Callback, Firing, Plain};
 pub use report::{Dump, Report};
 pub use run::RunError;
+pub use thread::SchedulerThread;
 
-use crate::driver::Alarm;
-use crate::service::{Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, Timing};
+use crate::clock::Clock;
+use crate::driver::{Alarm, timeout_ms};
+use crate::service::{
+    Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Timing, nanos,
+};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, this_thread, wait};
 use run::Running;
 
@@ -348,17 +353,14 @@ impl<C: Callback> Scheduler<C> {
     /// The same as a time-out for `poll`: in ms, rounded up, -1 for none, at most [`i32::MAX`].
     #[must_use]
     pub fn timeout_ms(&self) -> i32 {
-        self.wait().map_or(-1, |left| {
-            let ms = left.as_nanos().div_ceil(1_000_000);
-            i32::try_from(ms).unwrap_or(i32::MAX)
-        })
+        timeout_ms(0, self.wait().map(nanos))
     }
 
     /// When a timer is due, in ns of the clock's steady timeline; `None` unless it is pending.
     #[must_use]
     pub fn when(&self, id: TimerId) -> Option<u64> {
         let info = self.find(id)?;
-        (info.state == crate::service::State::Pending).then_some(info.due)
+        (info.state == State::Pending).then_some(info.due)
     }
 
     /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
@@ -400,9 +402,25 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.reserve(additional)
     }
 
-    /// Tells `alarm` from now on when the queue is to be run.
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(self.lock().service.clock())
+    }
+
+    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a [`TimerFd`](crate::driver).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);
+    }
+
+    /// The same if it has none so far; whether it had none.
+    fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
+        let mut core = self.lock();
+        let first = !core.service.has_alarm();
+        if first {
+            core.service.set_alarm(Some(alarm));
+        }
+        first
     }
 
     /// Every timer there is, with its origin. O(timers log timers).

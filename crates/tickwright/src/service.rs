@@ -570,7 +570,13 @@ impl<P> Service<P> {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
         };
-        entry.due = entry.missed.next(entry.due, period, base);
+        // Of a periodic timer the missed periods were counted when it was taken; what passed meanwhile is counted the next time.
+        let (overruns, due) = match entry.is(Flag::Periodic) {
+            true => (0, entry.due),
+            false => entry.missed.deliver(entry.due, period, base),
+        };
+        entry.due = entry.missed.next(due, period, base);
+        self.statistics.overruns += overruns;
     }
 
     /// Ends a pass: sets the alarm for what comes next.
@@ -586,6 +592,10 @@ impl<P> Service<P> {
     pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
         self.alarm = alarm;
         self.end_pass();
+    }
+
+    pub(crate) fn has_alarm(&self) -> bool {
+        self.alarm.is_some()
     }
 
     /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending. Exact, and at the cost of

@@ -64,6 +64,22 @@ fn each_policy_does_what_its_table_says() {
     }
 }
 
+/// One that goes on without a period of its own goes on after its delay, and its policy is kept.
+#[test]
+fn policies_without_a_period() {
+    for (missed, next, overruns) in
+        [(Missed::Burst, 20, 0), (Missed::Skip, 50, 3), (Missed::Delay, 57, 3), (Missed::Collapse, 47, 3)]
+    {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()));
+        let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), 0, "t").unwrap();
+        host.advance(ns(secs(47)));
+        assert_eq!(pass(&mut service), [("t", 10, 0)]);
+        assert_eq!(service.find(id).map(|info| info.due / SECOND), Some(next), "{missed:?}");
+        assert_eq!(service.statistics().overruns, overruns, "{missed:?}");
+    }
+}
+
 #[test]
 fn a_grid_does_not_drift_in_a_million_periods() {
     let host = VirtualHost::new();

@@ -1,0 +1,101 @@
+//! A thread that runs a scheduler.
+
+use core::fmt;
+use std::io;
+use std::sync::Weak;
+
+use super::{Callback, Scheduler};
+use crate::clock::Clock;
+use crate::driver::{DriverPanicked, DriverThread, Parker};
+use crate::sync::Arc;
+
+/// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others may run it too: they take turns.
+///
+/// Dropped, it stops and is waited for, unless it is dropped from one of its own callbacks; the scheduler stays, and its timers wait for
+/// who runs the queue next. It ends on its own when the scheduler is dropped.
+pub struct SchedulerThread {
+    driver: Option<DriverThread<Arc<dyn Clock>>>,
+    /// Takes the alarm away again.
+    leave: Box<dyn Fn() + Send + Sync>,
+}
+
+impl SchedulerThread {
+    /// Starts a thread called `name` for `scheduler`.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the scheduler has an alarm already, of another thread or the user's; else what
+    /// the system says when it has no thread to give.
+    pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
+        let parker = Parker::new(scheduler.clock());
+        if !scheduler.set_first_alarm(Arc::clone(&parker) as _) {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "the scheduler has a thread or an alarm already: stop that first",
+            ));
+        }
+        let scheduler = Arc::downgrade(scheduler);
+        let of = Weak::clone(&scheduler);
+        let leave = Box::new(move || {
+            if let Some(scheduler) = of.upgrade() {
+                scheduler.set_alarm(None);
+            }
+        });
+        let at = Arc::clone(&parker);
+        let run = move || match scheduler.upgrade() {
+            // Whoever is running it now sets the alarm afterwards.
+            Some(scheduler) => drop(scheduler.run_queue()),
+            None => at.stop(),
+        };
+        match DriverThread::spawn(name, parker, run) {
+            Ok(driver) => Ok(Self { driver: Some(driver), leave }),
+            Err(error) => {
+                leave();
+                Err(error)
+            }
+        }
+    }
+
+    fn driver(&self) -> Option<&DriverThread<Arc<dyn Clock>>> {
+        self.driver.as_ref()
+    }
+
+    /// How often the thread came out of its sleep. One that has nothing to do does not.
+    #[must_use]
+    pub fn wakeups(&self) -> u64 {
+        self.driver().map_or(0, DriverThread::wakeups)
+    }
+
+    /// Waits until all that is due has been run; on a virtual clock. Not from a callback.
+    pub fn settle(&self) {
+        self.driver().map(DriverThread::settle);
+    }
+
+    /// The panics of callbacks that it ran.
+    #[must_use]
+    pub fn panics(&self) -> Option<DriverPanicked> {
+        self.driver().and_then(DriverThread::panics)
+    }
+
+    /// Stops the thread and waits until it has ended, unless this is a callback that it runs.
+    ///
+    /// # Errors
+    /// [`DriverPanicked`], if a callback ever did.
+    pub fn join(mut self) -> Result<(), DriverPanicked> {
+        (self.leave)();
+        self.driver.take().map_or(Ok(()), DriverThread::join)
+    }
+}
+
+impl Drop for SchedulerThread {
+    fn drop(&mut self) {
+        if self.driver.is_some() {
+            (self.leave)();
+        }
+    }
+}
+
+impl fmt::Debug for SchedulerThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchedulerThread").field("wakeups", &self.wakeups()).finish_non_exhaustive()
+    }
+}

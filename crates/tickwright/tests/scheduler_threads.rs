@@ -1,0 +1,321 @@
+//! The scheduler between threads: its own, others that cancel, and an alarm. On the virtual clock, without sleeps.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tickwright::clock::VirtualHost;
+use tickwright::driver::Alarm;
+use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
+use tickwright::service::{Settings, Site, Structure, Timing, When};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+fn scene(structure: Structure) -> (VirtualHost, Arc<Scheduler<Boxed>>, SchedulerThread) {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time()).structure(structure)));
+    let thread = SchedulerThread::start("scheduler", &scheduler).unwrap();
+    (host, scheduler, thread)
+}
+
+/// A callback that says when it has begun, and ends when it is told to.
+fn held(again: bool) -> (Boxed, Receiver<()>, Sender<()>) {
+    let (begun, has_begun) = mpsc::channel();
+    let (go, goes) = mpsc::channel();
+    let callback = Boxed::new(move |_| {
+        begun.send(()).unwrap();
+        let _ = goes.recv();
+        if again { Next::Again } else { Next::Done }
+    });
+    (callback, has_begun, go)
+}
+
+#[test]
+fn idle_is_asleep() {
+    for structure in Structure::all().into_iter().filter(Structure::is_exact) {
+        let (host, scheduler, thread) = scene(structure);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counts = Arc::clone(&runs);
+        thread.settle();
+        let before = thread.wakeups();
+        scheduler
+            .add(
+                secs(100),
+                Boxed::new(move |_| {
+                    counts.fetch_add(1, Ordering::Relaxed);
+                    Next::Again
+                }),
+            )
+            .unwrap();
+        thread.settle();
+        // Later ones, and time that passes with nothing due, wake nobody.
+        let armed = thread.wakeups();
+        assert!(armed <= before + 1, "{structure}");
+        for step in 0..1000 {
+            scheduler.add(secs(1_000_000 + step), Boxed::once(|_| {})).unwrap();
+        }
+        for _ in 0..99 {
+            host.advance(SECOND);
+        }
+        thread.settle();
+        assert_eq!(thread.wakeups(), armed, "{structure}: it was idle");
+        host.advance(SECOND);
+        thread.settle();
+        assert_eq!((runs.load(Ordering::Relaxed), thread.wakeups()), (1, armed + 1), "{structure}");
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn an_earlier_timer_wakes_the_thread() {
+    let (host, scheduler, thread) = scene(Structure::default());
+    let (done, is_done) = mpsc::channel();
+    scheduler.add(secs(100), Boxed::once(|_| {})).unwrap();
+    thread.settle();
+    scheduler.add(secs(5), Boxed::once(move |firing| done.send(firing.now()).unwrap())).unwrap();
+    host.advance(5 * SECOND);
+    assert_eq!(is_done.recv(), Ok(5 * SECOND));
+}
+
+#[test]
+fn a_step_of_the_wall_wakes_the_thread() {
+    let (host, scheduler, thread) = scene(Structure::default());
+    let (done, is_done) = mpsc::channel();
+    let at_noon = Timing::at(When::Wall(43_200 * SECOND));
+    scheduler
+        .add_timer(at_noon, &Site::here("noon"), 0, Boxed::once(move |_| done.send(()).unwrap()))
+        .unwrap();
+    thread.settle();
+    host.step_wall(43_200 * SECOND as i64);
+    assert_eq!(is_done.recv(), Ok(()));
+}
+
+#[test]
+fn a_second_thread_is_refused() {
+    let (_host, scheduler, thread) = scene(Structure::default());
+    let second = SchedulerThread::start("second", &scheduler).unwrap_err();
+    assert_eq!(second.kind(), io::ErrorKind::AlreadyExists);
+    thread.join().unwrap();
+    SchedulerThread::start("third", &scheduler).unwrap();
+}
+
+#[test]
+fn the_thread_ends_with_its_scheduler_and_from_its_own_callback() {
+    let (host, scheduler, thread) = scene(Structure::default());
+    let thread = Arc::new(Mutex::new(Some(thread)));
+    let own = Arc::clone(&thread);
+    let (done, is_done) = mpsc::channel();
+    let stop = Boxed::once(move |_| {
+        drop(own.lock().unwrap().take());
+        done.send(()).unwrap();
+    });
+    scheduler.add(secs(1), stop).unwrap();
+    host.advance(SECOND);
+    is_done.recv().unwrap();
+    assert!(thread.lock().unwrap().is_none());
+    drop(scheduler);
+}
+
+/// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a deadlock.
+#[test]
+fn cancel_sync_waits_for_a_callback_on_another_thread() {
+    for again in [true, false] {
+        let (host, scheduler, thread) = scene(Structure::default());
+        let (callback, has_begun, go) = held(again);
+        let id = scheduler.add(secs(1), callback).unwrap();
+        host.advance(SECOND);
+        has_begun.recv().unwrap();
+        assert!(matches!(scheduler.try_cancel(id), Cancelled::Running { here: false }));
+        assert_eq!(scheduler.run_queue(), Err(RunError::Busy));
+        let ended = Arc::new(AtomicBool::new(false));
+        let cancellers: Vec<_> = (0..2)
+            .map(|_| {
+                let (scheduler, ended) = (Arc::clone(&scheduler), Arc::clone(&ended));
+                thread::spawn(move || {
+                    let found = scheduler.cancel_sync(id).unwrap();
+                    assert!(ended.load(Ordering::SeqCst), "it did not wait");
+                    matches!(found, Cancelled::Finished { suppressed: true })
+                })
+            })
+            .collect();
+        // Nothing shows that they wait by now; if they come later, they find it gone, which is right too.
+        ended.store(true, Ordering::SeqCst);
+        go.send(()).unwrap();
+        let told =
+            cancellers.into_iter().filter_map(|canceller| canceller.join().ok()).filter(|told| *told).count();
+        assert!(told <= usize::from(again), "one is told, if it was to run again");
+        thread.settle();
+        if again {
+            host.advance(10 * SECOND);
+            thread.settle();
+        }
+        assert!(has_begun.try_recv().is_err() || told == 0, "cancelled, and ran again");
+        let _ = scheduler.cancel(id);
+        assert_eq!(scheduler.check(), Ok(()));
+    }
+}
+
+#[test]
+fn async_cancel_returns_while_the_callback_runs() {
+    let (host, scheduler, thread) = scene(Structure::default());
+    let (callback, has_begun, go) = held(true);
+    let id = scheduler.add(secs(1), callback).unwrap();
+    host.advance(SECOND);
+    has_begun.recv().unwrap();
+    assert!(matches!(scheduler.cancel(id), Cancelled::Running { here: false }));
+    go.send(()).unwrap();
+    thread.settle();
+    assert!(scheduler.find(id).is_none());
+    host.advance(10 * SECOND);
+    thread.settle();
+    assert!(has_begun.try_recv().is_err(), "it ran again");
+}
+
+#[test]
+fn shutdown_waits_for_the_callback_that_runs() {
+    let (host, scheduler, _thread) = scene(Structure::default());
+    let (callback, has_begun, go) = held(true);
+    scheduler.add(secs(1), callback).unwrap();
+    host.advance(SECOND);
+    has_begun.recv().unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let (other, told) = (Arc::clone(&scheduler), Arc::clone(&ended));
+    let shutting = thread::spawn(move || {
+        other.shutdown().unwrap();
+        assert!(told.load(Ordering::SeqCst), "it did not wait");
+    });
+    // As soon as it has begun, nothing can be added any more.
+    while scheduler.add(secs(1), Boxed::once(|_| {})).is_ok() {
+        thread::yield_now();
+    }
+    ended.store(true, Ordering::SeqCst);
+    go.send(()).unwrap();
+    shutting.join().unwrap();
+    assert_eq!(scheduler.wait(), None);
+}
+
+#[test]
+fn a_panic_does_not_stop_the_thread() {
+    let (host, scheduler, thread) = scene(Structure::default());
+    let (done, is_done) = mpsc::channel();
+    scheduler.add(secs(1), Boxed::new(|_| panic!("on purpose"))).unwrap();
+    scheduler.add(secs(1), Boxed::once(move |_| done.send(()).unwrap())).unwrap();
+    host.advance(SECOND);
+    is_done.recv().unwrap();
+    assert_eq!(thread.panics().map(|panics| panics.count), Some(1));
+    assert!(thread.join().is_err());
+}
+
+/// Whatever alarm it is given: it is set under the lock for each earlier timer, and after each pass.
+#[test]
+fn an_alarm_hears_of_every_earlier_timer() {
+    #[derive(Default)]
+    struct Noted(Mutex<Vec<Option<u64>>>);
+    impl Alarm for Noted {
+        fn set(&self, at: Option<u64>) {
+            self.0.lock().unwrap().push(at);
+        }
+    }
+    let noted = Arc::new(Noted::default());
+    let take = || core::mem::take(&mut *noted.0.lock().unwrap());
+    let host = VirtualHost::new();
+    let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(host.monotonic()));
+    scheduler.set_alarm(Some(Arc::clone(&noted) as _));
+    assert_eq!(take(), [None]);
+    let nothing = || Boxed::once(|_| {});
+    let first = scheduler.add(secs(10), nothing()).unwrap();
+    scheduler.add(secs(20), nothing()).unwrap();
+    scheduler.add(secs(5), nothing()).unwrap();
+    assert_eq!(take(), [Some(10 * SECOND), Some(5 * SECOND)]);
+    scheduler.start(first, Timing::after(secs(1))).unwrap();
+    assert_eq!(take(), [Some(SECOND)]);
+    scheduler.cancel(first);
+    host.advance(SECOND);
+    scheduler.run_queue().unwrap();
+    assert_eq!(take().last(), Some(&Some(5 * SECOND)), "the pass that found nothing sets it anew");
+    scheduler.set_alarm(None);
+    scheduler.add(secs(1), nothing()).unwrap();
+    assert_eq!(take(), [], "nobody is told any more");
+}
+
+/// Threads that add, move and cancel at random while one runs: every callback is dropped once, and none is lost.
+#[test]
+fn a_storm() {
+    const ROUNDS: usize = 2_000;
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    for structure in Structure::all() {
+        let (host, scheduler, thread) = scene(structure);
+        let (drops, added) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        thread::scope(|scope| {
+            for seed in 1..4u64 {
+                let (scheduler, drops, added, host) = (&scheduler, &drops, &added, &host);
+                scope.spawn(move || {
+                    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                    let mut below = |n: u64| {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                        random % n
+                    };
+                    let mut ids = Vec::new();
+                    for _ in 0..ROUNDS {
+                        match below(8) {
+                            0..3 => {
+                                let counted = Counted(Arc::clone(drops));
+                                let answer = if below(3) == 0 { Next::Again } else { Next::Done };
+                                let callback = Boxed::new(move |_| {
+                                    let _keep = &counted;
+                                    answer
+                                });
+                                // Not 0: a virtual clock stands still for one that is always due.
+                                let after = Timing::after(Duration::from_millis(1 + below(50)));
+                                ids.push(
+                                    scheduler.add_timer(after, &Site::here("storm"), 0, callback).unwrap(),
+                                );
+                                added.fetch_add(1, Ordering::Relaxed);
+                            }
+                            3 if !ids.is_empty() => {
+                                let id = ids.swap_remove(below(ids.len() as u64) as usize);
+                                let _ = scheduler.cancel_sync(id).unwrap();
+                                assert!(scheduler.find(id).is_none());
+                            }
+                            4 if !ids.is_empty() => {
+                                let id = ids.swap_remove(below(ids.len() as u64) as usize);
+                                drop(scheduler.cancel(id));
+                            }
+                            5 if !ids.is_empty() => {
+                                let id = ids[below(ids.len() as u64) as usize];
+                                let after = Timing::after(Duration::from_millis(1 + below(50)));
+                                let _ = scheduler.start(id, after);
+                            }
+                            6 => host.advance(below(5_000_000)),
+                            _ => {
+                                let _ = scheduler.run_queue_within(3);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(scheduler.check(), Ok(()), "{structure}");
+        host.advance(SECOND);
+        thread.settle();
+        let left = scheduler.report().statistics.timers;
+        assert_eq!(drops.load(Ordering::Relaxed) + left, added.load(Ordering::Relaxed), "{structure}");
+        scheduler.shutdown().unwrap();
+        assert_eq!(drops.load(Ordering::Relaxed), added.load(Ordering::Relaxed), "{structure}");
+        thread.join().unwrap();
+    }
+}
