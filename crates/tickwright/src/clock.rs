@@ -35,6 +35,8 @@ pub use virtual_host::{VirtualClock, VirtualHost};
 
 /// A source of time, in nanoseconds.
 ///
+/// A service asks it under its lock: it must not call the service back, and is not to panic.
+///
 /// Costs: `now` is on the path of every operation with a relative time, and is meant to take tens of nanoseconds.
 pub trait Clock: Send + Sync {
     /// Nanoseconds since an origin of its own. Never less than before, on whatever thread.

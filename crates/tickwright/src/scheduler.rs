@@ -41,7 +41,7 @@
 //! - A callback that is handed back is dropped by the caller; that of a timer that ran is dropped by the thread that ran it, without the lock, before a
 //!   waiting cancel returns. In every case once.
 //! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let: one of several who cancel
-//!   the same run is told so, the first. Who counts references takes the timer's back then; else the callback has done that when it answered "done".
+//!   the same run is told so, the first who waits. Who counts references takes the timer's back then; else the callback has done that when it answered "done".
 //! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers that wait for each other wait for ever, and so
 //!   does one who holds a lock that the callback wants.
 //! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a callback of its own it is refused.
@@ -291,10 +291,10 @@ impl<C: Callback> Scheduler<C> {
         } else if here {
             return Err(WouldDeadlock);
         }
-        let first = matches!(stop(&mut core.service, id), Removal::Running { first: true });
-        if let Some(running) = core.running.as_mut().filter(|_| first) {
-            running.awaited = true;
-        }
+        let _ = stop(&mut core.service, id);
+        // The first who waits is told.
+        let first =
+            core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         core.waiting += 1;
         while core.running.is_some_and(|running| running.serial == serial) {
             core = wait(&self.ended, core);
@@ -315,7 +315,7 @@ impl<C: Callback> Scheduler<C> {
         for id in ids {
             match core.service.shutdown(id) {
                 Removal::Removed(callback) => removed.push((id, callback)),
-                Removal::Running { .. } => running = true,
+                Removal::Running => running = true,
                 Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
             }
         }
@@ -461,7 +461,7 @@ impl<C> Core<C> {
             Removal::Removed(callback) => Cancelled::Removed(callback),
             Removal::Disarmed => Cancelled::Disarmed,
             Removal::Idle => Cancelled::Idle,
-            Removal::Running { .. } => {
+            Removal::Running => {
                 let me = this_thread();
                 Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
             }

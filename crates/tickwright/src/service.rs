@@ -57,7 +57,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright_core::{HeadChange, Reject, Tick, Violation};
+use tickwright_core::{Key, Reject, Tick, Violation};
 
 pub use lateness::Lateness;
 pub use site::{Origin, Site, SiteCounts};
@@ -249,10 +249,7 @@ pub enum Removal<P> {
     /// It is kept, and was idle already.
     Idle,
     /// It runs, and will not be armed again by what its callback answers.
-    Running {
-        /// It was not cancelled before in this run.
-        first: bool,
-    },
+    Running,
     /// The id names no timer.
     NotFound,
 }
@@ -426,6 +423,9 @@ impl<P> Service<P> {
         token: usize,
         payload: P,
     ) -> Result<TimerId, Refused<P>> {
+        if matches!(timing.when, When::Wall(_)) && self.clock.wall_offset().is_none() {
+            return Err(Refused { reason: Refusal::NoWall, payload });
+        }
         let (id, slot) = self.place(origin, token, payload)?;
         match self.start_slot(slot, timing) {
             Ok(()) => Ok(id),
@@ -471,16 +471,25 @@ impl<P> Service<P> {
 
     /// Begins a pass: what is due now, and was armed before, can be taken.
     pub fn begin_pass(&mut self) {
-        self.statistics.passes += 1;
-        self.pass = self.pass.wrapping_add(1);
         let now = self.clock.now();
         self.look_at_wall(now);
+        self.statistics.passes += 1;
+        self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
+            // The number comes round: nobody is to be taken for one armed in this pass.
+            self.table.entries.iter_mut().for_each(|entry| entry.pass = 0);
+            1
+        });
         self.cutoff = self.ticks.now(now);
+        // So that whatever is armed from now on, for however long ago, comes after what is due.
+        self.queue.touch(self.cutoff);
     }
 
     /// Takes the next timer of this pass. It runs from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
         loop {
+            // The clock is the user's code: it is asked while all is whole.
+            let now = self.clock.now();
+            let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
             let slot = match self.ahead.take() {
                 Some(slot) => slot,
                 None => self.queue.pop(self.cutoff)?,
@@ -490,46 +499,50 @@ impl<P> Service<P> {
             entry.key = None;
             let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             if entry.pass == pass {
-                // Whatever else is due now was armed in this pass as well, or is in no hurry.
+                // All that is left of what is due was armed in this pass as well.
                 self.ahead = Some(slot);
                 return None;
             }
-            let now = self.clock.now();
-            let mut base = now;
+            let offset = offset.unwrap_or(self.wall_offset);
             if by_wall {
                 self.walls -= 1;
-                let offset = self.clock.wall_offset().unwrap_or(self.wall_offset);
-                base = shifted(now, offset);
-                if base < due {
-                    // The wall runs slower than what it was filed by.
+                if shifted(now, offset) < due {
+                    // The wall runs slower than what it was filed by. In this pass it does not come again, also if there is no later tick.
+                    self.entry(slot).pass = pass;
                     let _ = self.file_at(slot, unshifted(due, offset), now);
                     continue;
                 }
             }
-            return self.run(slot, now, base);
+            return self.run(slot, now, by_wall.then_some(offset));
         }
     }
 
-    fn run(&mut self, slot: u32, now: u64, base: u64) -> Option<Due<P>> {
+    /// Marks a timer as running: one by the wall with the wall's `offset`.
+    fn run(&mut self, slot: u32, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(slot)?;
         let entry = self.entry(slot);
         let payload = entry.payload.take()?;
         entry.state = Some(State::Running);
-        let (overruns, due) = if entry.is(Flag::Periodic) {
-            entry.missed.deliver(entry.due, entry.period, base)
-        } else {
-            (0, entry.due)
+        let base = offset.map_or(now, |offset| shifted(now, offset));
+        let (overruns, due) = match entry.is(Flag::Periodic) {
+            true => entry.missed.deliver(entry.due, entry.period, base),
+            false => (0, entry.due),
         };
         entry.due = due;
         entry.set(Flag::Started, true);
-        let (token, site, by_wall) = (entry.token, entry.site, entry.is(Flag::Wall));
-        let due = if by_wall { unshifted(due, self.wall_offset) } else { due };
-        let since = if by_wall { due.max(self.stepped_at) } else { due };
+        let (token, site) = (entry.token, entry.site);
+        let due = offset.map_or(due, |offset| unshifted(due, offset));
+        // To a timer by the wall that was due in the past because of a step, it became due with that.
+        let since = offset.map_or(due, |_| due.max(self.stepped_at));
         self.statistics.fired += 1;
-        self.statistics.overruns += overruns;
+        self.count_overruns(overruns);
         self.statistics.lateness.note(now.saturating_sub(since));
         self.sites.row(site).fired += 1;
         Some(Due { id, payload, token, due, now, overruns })
+    }
+
+    fn count_overruns(&mut self, overruns: u64) {
+        self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
     }
 
     /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is meant; for another one nothing
@@ -576,11 +589,18 @@ impl<P> Service<P> {
             false => entry.missed.deliver(entry.due, period, base),
         };
         entry.due = entry.missed.next(due, period, base);
-        self.statistics.overruns += overruns;
+        self.count_overruns(overruns);
     }
 
     /// Ends a pass: sets the alarm for what comes next.
     pub fn end_pass(&mut self) {
+        if self.alarm.is_none() {
+            return;
+        }
+        // Whoever was told of a step, and found a pass under way, relies on this look.
+        if self.walls > 0 {
+            self.look_at_wall(self.clock.now());
+        }
         let next = self.next_wake();
         if let Some(alarm) = &self.alarm {
             self.alarm_at = next;
@@ -608,12 +628,20 @@ impl<P> Service<P> {
         }
     }
 
-    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending.
+    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At most what the clock
+    /// [can be trusted for](Clock::longest_sleep) where that matters: then look again.
     #[must_use]
     pub fn remaining(&mut self) -> Option<Duration> {
         let now = self.clock.now();
         self.look_at_wall(now);
-        self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)))
+        let left = self.next_wake()?.saturating_sub(now);
+        let most = match self.clock.longest_sleep() {
+            // Only the wall may jump, and no timer goes by it.
+            Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => u64::MAX,
+            Some(most) => most,
+            None => u64::MAX,
+        };
+        Some(Duration::from_nanos(left.min(most)))
     }
 
     /// What is known of a timer.
@@ -744,6 +772,8 @@ impl<P> Service<P> {
         payload: P,
     ) -> Result<(TimerId, u32), Refused<P>> {
         let full = |payload| Refused { reason: Refusal::Full, payload };
+        // The origin is the user's code: it is asked while all is whole.
+        let site = self.sites.number(origin);
         let timers = self.table.live() + 1;
         if timers > self.room && self.make_room(timers.saturating_mul(2).max(64)).is_err() {
             return Err(full(payload));
@@ -754,7 +784,6 @@ impl<P> Service<P> {
             self.table.vacate(slot);
             return Err(full(payload));
         };
-        let site = self.sites.number(origin);
         self.sites.row(site).added += 1;
         let entry = self.entry(slot);
         (entry.site, entry.token, entry.payload) = (site, token, Some(payload));
@@ -836,24 +865,25 @@ impl<P> Service<P> {
             0 => earliest,
             slack => roundest(earliest, ticks.now(due.saturating_add(slack)).max(earliest)),
         };
-        let (head, key) = match entry.key {
-            Some(key) => (self.queue.reschedule(key, deadline), key),
-            None => {
-                let (key, head) = self.queue.insert(deadline, slot).map_err(|_: Reject| Refusal::Full)?;
-                (head, key)
+        // What the queue says of its head is about `next_wake`; the alarm is set by what is exact.
+        let key = match entry.key {
+            Some(key) => {
+                self.queue.reschedule(key, deadline);
+                key
             }
+            None => self.queue.insert(deadline, slot).map_err(|_: Reject| Refusal::Full)?.0,
         };
         let entry = self.entry(slot);
         (entry.key, entry.state) = (Some(key), Some(State::Pending));
         let wall = entry.is(Flag::Wall);
         self.walls += usize::from(wall);
-        if self.alarm.is_some() && head == HeadChange::Changed {
+        if self.alarm.is_some() {
             self.bring_alarm_forward(key);
         }
         Ok(())
     }
 
-    fn bring_alarm_forward(&mut self, key: tickwright_core::Key) {
+    fn bring_alarm_forward(&mut self, key: Key) {
         let at = self.queue.expiry(key).map(|expiry| self.ticks.start(expiry));
         let earlier = match (at, self.alarm_at) {
             (Some(at), Some(set)) => at < set,
@@ -871,9 +901,8 @@ impl<P> Service<P> {
         match entry.state {
             Some(State::Running) => {
                 entry.set(Flag::Restarted, false);
-                let first = !entry.is(Flag::Suppressed);
                 entry.set(Flag::Suppressed, true);
-                return Removal::Running { first };
+                return Removal::Running;
             }
             Some(State::Idle) if kept => return Removal::Idle,
             Some(State::Pending) => {
@@ -911,9 +940,8 @@ impl<P> Service<P> {
         self.statistics.steps += 1;
         let wall_now = shifted(now, offset);
         for slot in 0..self.table.entries.len() as u32 {
-            let ahead = self.ahead == Some(slot);
             let entry = self.entry(slot);
-            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) || ahead {
+            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) {
                 continue;
             }
             let before = entry.due.saturating_sub(wall_now);
@@ -927,7 +955,10 @@ impl<P> Service<P> {
             }
             let due = unshifted(entry.due, offset);
             self.walls -= 1;
-            // It is in the queue: moving it needs no memory.
+            if self.ahead == Some(slot) {
+                self.ahead = None;
+            }
+            // It was in the queue: there is room.
             let _ = self.file_at(slot, due, now);
         }
     }
@@ -944,6 +975,15 @@ fn unshifted(wall: u64, offset: i64) -> u64 {
         Some(back) => wall.saturating_add_signed(back),
         // The offset is -2^63.
         None => wall.saturating_add(1 << 63),
+    }
+}
+
+/// Whoever waits at its alarm looks once more, and finds it gone.
+impl<P> Drop for Service<P> {
+    fn drop(&mut self) {
+        if let Some(alarm) = &self.alarm {
+            alarm.set(Some(0));
+        }
     }
 }
 

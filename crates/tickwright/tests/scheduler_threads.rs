@@ -123,6 +123,15 @@ fn the_thread_ends_with_its_scheduler_and_from_its_own_callback() {
     drop(scheduler);
 }
 
+#[test]
+fn a_thread_with_nothing_to_do_ends_with_its_scheduler() {
+    let (_host, scheduler, thread) = scene(Structure::default());
+    assert!(thread.settle());
+    drop(scheduler);
+    assert!(!thread.settle());
+    thread.join().unwrap();
+}
+
 /// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a deadlock.
 #[test]
 fn cancel_sync_waits_for_a_callback_on_another_thread() {

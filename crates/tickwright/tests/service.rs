@@ -317,8 +317,8 @@ fn a_kept_timer_goes_through_its_states() {
     let due = service.take().unwrap();
     assert_eq!(state(&service), Some(State::Running));
     // Cancelled and armed again while it runs: the last word counts.
-    assert_eq!(service.cancel(id), Removal::Running { first: true });
-    assert_eq!(service.cancel(id), Removal::Running { first: false });
+    assert_eq!(service.cancel(id), Removal::Running);
+    assert_eq!(service.cancel(id), Removal::Running);
     service.start(id, Timing::after(secs(2))).unwrap();
     assert_eq!(service.finish(id, due.payload, Next::Done).payload, None);
     assert_eq!((state(&service), service.remaining()), (Some(State::Pending), Some(secs(2))));

@@ -69,8 +69,8 @@ impl<C: Callback> Scheduler<C> {
         if core.shut {
             return Ok(0);
         }
-        core.pass = Some(me);
         core.service.begin_pass();
+        core.pass = Some(me);
         let mut ran = 0;
         while ran < budget {
             let Some(due) = core.service.take() else { break };

@@ -65,9 +65,9 @@ impl SchedulerThread {
         self.driver().map_or(0, DriverThread::wakeups)
     }
 
-    /// Waits until all that is due has been run; on a virtual clock. Not from a callback.
-    pub fn settle(&self) {
-        self.driver().map(DriverThread::settle);
+    /// Waits until all that is due has been run, on a virtual clock; `false` if the thread has ended, or will. Not from a callback.
+    pub fn settle(&self) -> bool {
+        self.driver().is_some_and(DriverThread::settle)
     }
 
     /// The panics of callbacks that it ran.

@@ -16,7 +16,7 @@ pub struct Site {
 
 /// Something that says where a timer comes from: cheap to compare, and described once.
 ///
-/// Two origins with equal keys are counted as one.
+/// Two origins with equal keys are counted as one. A scheduler asks under its lock: it must not be called back.
 pub trait Origin {
     /// Tells origins apart.
     fn key(&self) -> [usize; 3];

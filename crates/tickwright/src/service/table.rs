@@ -94,7 +94,7 @@ pub(super) struct Entry<P> {
     slack: u32,
     generation: u32,
     pub(super) site: u16,
-    /// In which pass it was armed. It comes round: then a timer is taken for one armed in this pass, and waits for the next.
+    /// In which pass it was armed.
     pub(super) pass: u16,
     /// `None`: the slot is free.
     pub(super) state: Option<State>,

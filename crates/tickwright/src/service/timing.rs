@@ -14,7 +14,8 @@ pub enum When {
     After(u64),
     /// When the service's clock shows this, in nanoseconds of its steady timeline. The past is legal: due at once.
     At(u64),
-    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is stepped, the timer goes with it.
+    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is stepped, the timer goes with it; what is due in the
+    /// same tick then runs in no stated order. A wall that is set to before 1970 holds its timers until it gets there.
     Wall(u64),
 }
 

@@ -1,0 +1,127 @@
+//! The alarm of a service: never later than its first timer, whatever the queue says of its head, and whoever heard of a step of the wall.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use tickwright::clock::VirtualHost;
+use tickwright::driver::{Alarm, DriverThread, Parker};
+use tickwright::scheduler::{Next, Plain, Scheduler};
+use tickwright::service::{Service, Settings, Site, Structure, Timing};
+
+const HOUR: u64 = 3_600_000_000_000;
+
+#[derive(Default)]
+struct Bell(Mutex<Option<u64>>);
+
+impl Alarm for Bell {
+    fn set(&self, at: Option<u64>) {
+        *self.0.lock().unwrap() = at;
+    }
+}
+
+#[test]
+fn the_alarm_is_never_later_than_the_first_timer() {
+    let mut late = Vec::new();
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let bell = Arc::new(Bell::default());
+        service.set_alarm(Some(bell.clone()));
+        let add = |service: &mut Service<()>, hours| {
+            service.add(Timing::after(Duration::from_nanos(hours * HOUR)), &Site::here("x"), 0, ()).unwrap()
+        };
+        let first = add(&mut service, 5);
+        add(&mut service, 9);
+        let _ = service.cancel(first);
+        service.begin_pass();
+        service.end_pass();
+        add(&mut service, 6);
+        let (set, next) = (bell.0.lock().unwrap().unwrap(), service.next_wake().unwrap());
+        if set > next {
+            late.push(format!("{structure}: the alarm is {:?} late", Duration::from_nanos(set - next)));
+        }
+    }
+    assert!(late.is_empty(), "{late:#?}");
+}
+
+/// What it means: the driver sleeps through it.
+#[test]
+fn a_driver_thread_runs_a_wheel_in_time() {
+    let host = VirtualHost::new();
+    let settings = Settings::new().clock(host.monotonic()).structure("wheel".parse().unwrap());
+    let scheduler: Arc<Scheduler<Plain<()>>> = Arc::new(Scheduler::new(settings));
+    let parker = Parker::new(host.monotonic());
+    scheduler.set_alarm(Some(parker.clone()));
+    let runs = Arc::clone(&scheduler);
+    let driver = DriverThread::spawn("driver", parker, move || {
+        let _ = runs.run_queue();
+    })
+    .unwrap();
+    let nothing = Plain::new((), |(), _| Next::Done);
+    let cancelled = scheduler.add(Duration::from_nanos(5 * HOUR), nothing).unwrap();
+    scheduler.add(Duration::from_nanos(9 * HOUR), nothing).unwrap();
+    scheduler.add(Duration::from_nanos(HOUR), nothing).unwrap();
+    let _ = scheduler.cancel(cancelled);
+    host.advance(HOUR);
+    assert!(driver.settle());
+    let soon = scheduler.add(Duration::from_nanos(5 * HOUR), nothing).unwrap();
+    host.advance(7 * HOUR);
+    assert!(driver.settle());
+    assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
+}
+
+/// A driver that hears of a step while another thread runs the queue is refused as busy; the one who runs does not look again.
+#[test]
+fn a_step_that_is_heard_of_while_busy_is_not_lost() {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Barrier;
+    use tickwright::scheduler::Boxed;
+    use tickwright::service::When;
+
+    let host = VirtualHost::starting_at(0, 0);
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time())));
+    let fired = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&fired);
+    let at = Timing::at(When::Wall(24 * HOUR));
+    let counts = Boxed::once(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    scheduler.add_timer(at, &Site::here("wall"), 0, counts).unwrap();
+    let (begun, ended) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (b, e) = (Arc::clone(&begun), Arc::clone(&ended));
+    let waits = Boxed::once(move |_| {
+        b.wait();
+        e.wait();
+    });
+    scheduler.add(Duration::ZERO, waits).unwrap();
+    let other = Arc::clone(&scheduler);
+    let pass = std::thread::spawn(move || other.run_queue());
+    begun.wait();
+    let parker = Parker::new(host.real_time());
+    scheduler.set_alarm(Some(parker.clone()));
+    let runs = Arc::clone(&scheduler);
+    let driver = DriverThread::spawn("driver", parker, move || {
+        let _ = runs.run_queue();
+    })
+    .unwrap();
+    assert!(driver.settle());
+    host.step_wall(48 * HOUR as i64);
+    assert!(driver.settle());
+    ended.wait();
+    assert_eq!(pass.join().unwrap(), Ok(1));
+    assert!(driver.settle());
+    assert_eq!(fired.load(Ordering::SeqCst), 1, "a day late by the wall, and the driver sleeps");
+}
+
+/// The same when the step came before the alarm was there.
+#[test]
+fn a_step_before_the_alarm_was_given_is_not_lost() {
+    use tickwright::service::When;
+    let host = VirtualHost::starting_at(0, 0);
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), 0, ()).unwrap();
+    host.step_wall(48 * HOUR as i64);
+    let bell = Arc::new(Bell::default());
+    service.set_alarm(Some(bell.clone()));
+    assert!(bell.0.lock().unwrap().is_some_and(|at| at == 0), "{:?}", bell.0.lock().unwrap());
+}

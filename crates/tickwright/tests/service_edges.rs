@@ -1,0 +1,248 @@
+//! Extreme inputs, counts, clocks that misbehave, and user code that panics where it is asked something.
+
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::panic::catch_unwind;
+use std::sync::mpsc;
+
+use tickwright::clock::{Clock, VirtualHost};
+use tickwright::scheduler::{Boxed, Cancelled, Next, Plain, Scheduler};
+use tickwright::service::{Missed, Origin, Service, Settings, Site, Timing, When};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// "Never" by the wall, at the end of time, with the wall behind it.
+#[test]
+fn a_pass_at_the_end_of_time_ends() {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let host = VirtualHost::starting_at(0, -1);
+        let mut service = Service::new(Settings::new().clock(host.real_time()));
+        service.add(Timing::at(When::Wall(u64::MAX)), &Site::here("x"), 0, ()).unwrap();
+        host.advance(u64::MAX);
+        service.begin_pass();
+        let _ = service.take();
+        let _ = sender.send(());
+    });
+    assert!(receiver.recv_timeout(Duration::from_secs(5)).is_ok(), "take() loops for ever");
+}
+
+#[test]
+fn overruns_saturate() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    for _ in 0..2 {
+        let timing = Timing::at(When::At(0)).every(Duration::from_nanos(1)).missed(Missed::Skip);
+        service.add(timing, &Site::here("x"), 0, ()).unwrap();
+    }
+    host.advance(u64::MAX);
+    service.begin_pass();
+    for _ in 0..2 {
+        let _ = service.take();
+    }
+}
+
+#[test]
+fn a_refused_add_counts_nothing() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()).int_ids());
+    assert!(service.add(Timing::at(When::Wall(5)), &Site::here("x"), 0, ()).is_err());
+    assert_eq!((service.statistics().high_water, service.sites().len()), (0, 0));
+}
+
+/// An origin is the user's code.
+#[test]
+fn an_origin_that_panics_leaves_the_scheduler_whole() {
+    struct Bad;
+    impl Origin for Bad {
+        fn key(&self) -> [usize; 3] {
+            panic!("on purpose")
+        }
+        fn site(&self) -> Site {
+            Site::here("bad")
+        }
+    }
+    let host = VirtualHost::new();
+    let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+    let timing = Timing::after(Duration::from_secs(1));
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| scheduler.add_timer(timing, &Bad, 0, Boxed::once(|_| {})))).is_err()
+    );
+    assert_eq!(scheduler.check(), Ok(()));
+    assert_eq!(scheduler.report().statistics.timers, 0, "a slot is lost for ever");
+}
+
+/// One on a grid that has begun comes within a period, also if it is the one held ahead.
+#[test]
+fn the_one_held_ahead_goes_with_the_wall() {
+    let host = VirtualHost::starting_at(0, 5_000 * SECOND as i64);
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let burst = Timing::at(When::Wall(5_010 * SECOND)).every(Duration::from_secs(10)).missed(Missed::Burst);
+    service.add(burst, &Site::here("x"), 0, ()).unwrap();
+    host.advance(35 * SECOND);
+    service.begin_pass();
+    while let Some(due) = service.take() {
+        let _ = service.finish(due.id, (), Next::Again);
+    }
+    service.end_pass();
+    host.step_wall(-1_000 * SECOND as i64);
+    service.begin_pass();
+    while let Some(due) = service.take() {
+        let _ = service.finish(due.id, (), Next::Again);
+    }
+    service.end_pass();
+    let left = service.remaining().unwrap();
+    assert!(left <= Duration::from_secs(10), "it comes in {left:?}");
+}
+
+/// Else a poll loop sleeps through steps and suspends.
+#[test]
+fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
+    struct Jumps;
+    impl Clock for Jumps {
+        fn now(&self) -> u64 {
+            5
+        }
+        fn wall_offset(&self) -> Option<i64> {
+            Some(0)
+        }
+        fn longest_sleep(&self) -> Option<u64> {
+            Some(SECOND)
+        }
+    }
+    let scheduler = Scheduler::new(Settings::new().clock(Jumps));
+    scheduler
+        .add_timer(Timing::at(When::Wall(3600 * SECOND)), &Site::here("x"), 0, Boxed::once(|_| {}))
+        .unwrap();
+    assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
+}
+
+/// An async cancel before it does not swallow the news that a run was kept from going on: a count of references would leak.
+#[test]
+fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
+    use std::sync::{Arc, Barrier};
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (begun, ended) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (b, e) = (Arc::clone(&begun), Arc::clone(&ended));
+    let id = scheduler
+        .add(
+            Duration::ZERO,
+            Boxed::new(move |_| {
+                b.wait();
+                e.wait();
+                Next::Again
+            }),
+        )
+        .unwrap();
+    let runner = Arc::clone(&scheduler);
+    let thread = std::thread::spawn(move || runner.run_queue());
+    begun.wait();
+    assert!(matches!(scheduler.cancel(id), Cancelled::Running { here: false }));
+    let releaser = std::thread::spawn(move || {
+        ended.wait();
+    });
+    let found = scheduler.cancel_sync(id).unwrap();
+    releaser.join().unwrap();
+    let _ = thread.join().unwrap();
+    assert!(matches!(found, Cancelled::Finished { suppressed: true } | Cancelled::NotFound), "{found:?}");
+}
+
+/// A clock that goes back.
+#[test]
+fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
+    use core::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::Arc;
+    struct Loose(Arc<AtomicU64>);
+    impl Clock for Loose {
+        fn now(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+    for structure in tickwright::service::Structure::all() {
+        let time = Arc::new(AtomicU64::new(100 * SECOND));
+        let scheduler = Scheduler::new(Settings::new().clock(Loose(Arc::clone(&time))).structure(structure));
+        let one = Plain::new((), |(), _| Next::Done);
+        scheduler.add(Duration::from_secs(5), one).unwrap();
+        time.store(200 * SECOND, Ordering::Relaxed);
+        assert_eq!(scheduler.run_queue(), Ok(1));
+        time.store(50 * SECOND, Ordering::Relaxed);
+        scheduler.add(Duration::from_secs(5), one).unwrap();
+        scheduler.run_queue().unwrap();
+        time.store(300 * SECOND, Ordering::Relaxed);
+        scheduler.run_queue().unwrap();
+        assert_eq!(scheduler.report().statistics.fired, 2, "{structure}");
+        assert_eq!(scheduler.check(), Ok(()));
+    }
+}
+
+/// `Due::due` and `Due::now` are both of the steady timeline, and a timer is not run before it is due.
+#[test]
+fn a_due_time_is_never_after_now() {
+    let host = VirtualHost::starting_at(0, 0);
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    service.add(Timing::at(When::Wall(3600 * SECOND)), &Site::here("other"), 0, ()).unwrap();
+    // The wall is slewed, by less than counts as a step, and a grid goes on by it.
+    host.step_wall(900_000);
+    service
+        .add(
+            Timing::at(When::Wall(10 * SECOND)).every(Duration::from_micros(300)).missed(Missed::Skip),
+            &Site::here("x"),
+            0,
+            (),
+        )
+        .unwrap();
+    host.advance(10 * SECOND);
+    service.begin_pass();
+    let due = service.take().unwrap();
+    assert!(due.due <= due.now, "due {}, now {}", due.due, due.now);
+}
+
+/// A clock is the user's code too. After a panic in it the scheduler goes on.
+#[test]
+fn a_clock_that_panics_once_does_not_block_the_scheduler() {
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::Arc;
+    struct Bad(Arc<AtomicBool>);
+    impl Clock for Bad {
+        fn now(&self) -> u64 {
+            assert!(!self.0.swap(false, Ordering::Relaxed), "on purpose");
+            5
+        }
+    }
+    let bad = Arc::new(AtomicBool::new(false));
+    let scheduler = Scheduler::new(Settings::new().clock(Bad(Arc::clone(&bad))));
+    scheduler.add(Duration::ZERO, Boxed::once(|_| {})).unwrap();
+    bad.store(true, Ordering::Relaxed);
+    assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+    assert_eq!(scheduler.run_queue(), Ok(1));
+    assert_eq!(scheduler.shutdown(), Ok(()));
+}
+
+/// Whoever waits for a callback that panics goes on.
+#[test]
+fn who_waits_for_a_callback_that_panics_goes_on() {
+    use std::sync::{Arc, Barrier};
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (begun, ended) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (b, e) = (Arc::clone(&begun), Arc::clone(&ended));
+    let bad = Boxed::new(move |_| {
+        b.wait();
+        e.wait();
+        panic!("on purpose")
+    });
+    let id = scheduler.add(Duration::ZERO, bad).unwrap();
+    let at = Arc::clone(&scheduler);
+    let thread = std::thread::spawn(move || catch_unwind(AssertUnwindSafe(|| at.run_queue())).is_err());
+    begun.wait();
+    let waiting = Arc::clone(&scheduler);
+    let waiter = std::thread::spawn(move || waiting.cancel_sync(id));
+    ended.wait();
+    assert!(thread.join().unwrap());
+    assert!(matches!(
+        waiter.join().unwrap(),
+        Ok(Cancelled::Finished { suppressed: false } | Cancelled::NotFound)
+    ));
+    assert_eq!(scheduler.shutdown(), Ok(()));
+}

@@ -1,0 +1,138 @@
+//! Random operations on the service; after each, its own check, its counts, and the alarm against what is next.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use tickwright::clock::VirtualHost;
+use tickwright::driver::Alarm;
+use tickwright::service::{
+    Due, Missed, Next, Removal, Service, Settings, Site, State, Structure, Timing, When,
+};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) % n
+    }
+}
+
+#[derive(Default)]
+struct Bell(Mutex<Option<u64>>);
+
+impl Alarm for Bell {
+    fn set(&self, at: Option<u64>) {
+        *self.0.lock().unwrap() = at;
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+const EPOCH: u64 = 1_700_000_000 * SECOND;
+
+fn timing(random: &mut Random, now: u64) -> Timing {
+    let span = match random.below(4) {
+        0 => 0,
+        1 => random.below(5_000_000),
+        2 => random.below(SECOND),
+        _ => random.below(100 * SECOND),
+    };
+    let when = match random.below(4) {
+        0 => When::At((now + span).saturating_sub(SECOND)),
+        1 => When::Wall(EPOCH + (now + span).saturating_sub(SECOND)),
+        _ => When::After(span),
+    };
+    let missed = [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse][random.below(4) as usize];
+    let timing = Timing::at(when).missed(missed);
+    let timing =
+        if random.below(2) == 0 { timing.every(Duration::from_nanos(random.below(SECOND))) } else { timing };
+    if random.below(4) == 0 { timing.slack(Duration::from_nanos(random.below(SECOND))) } else { timing }
+}
+
+fn run(structure: Structure, seed: u64, tick: Duration) {
+    let mut random = Random(seed);
+    let host = VirtualHost::starting_at(0, EPOCH as i64);
+    let mut service =
+        Service::new(Settings::new().clock(host.real_time()).structure(structure).tick(tick).int_ids());
+    let bell = Arc::new(Bell::default());
+    service.set_alarm(Some(bell.clone()));
+    let (mut ids, mut running): (Vec<_>, Vec<Due<u64>>) = (Vec::new(), Vec::new());
+    for step in 0..4_000u64 {
+        let now = service.now();
+        match random.below(12) {
+            0..3 => ids.push(service.add(timing(&mut random, now), &Site::here("a"), 0, step).unwrap()),
+            3 => ids.push(service.keep(&Site::here("k"), 0, step).unwrap()),
+            4..6 if !ids.is_empty() => {
+                let at = ids[random.below(ids.len() as u64) as usize];
+                let _ = service.start(at, timing(&mut random, now));
+            }
+            6 if !ids.is_empty() => {
+                let at = random.below(ids.len() as u64) as usize;
+                if service.cancel(ids[at]) == Removal::NotFound {
+                    ids.swap_remove(at);
+                }
+            }
+            7 if !ids.is_empty() => {
+                let at = random.below(ids.len() as u64) as usize;
+                let _ = service.shutdown(ids.swap_remove(at));
+            }
+            8 if random.below(4) == 0 => {
+                let by = random.below(20 * SECOND) as i64 - 10 * SECOND as i64;
+                host.step_wall(if random.below(3) == 0 { by / 20_000 } else { by });
+                let _ = service.remaining();
+            }
+            9 if random.below(2000) == 0 => {
+                let _ = service.clear();
+            }
+            10 | 11 => {
+                host.advance(random.below(SECOND));
+                service.begin_pass();
+                let (mut taken, budget) = (0, 1 + random.below(40));
+                while taken < budget {
+                    let Some(due) = service.take() else { break };
+                    taken += 1;
+                    assert!(due.due <= due.now, "{structure} {seed}: early {} {}", due.due, due.now);
+                    running.push(due);
+                    while running.len() > random.below(3) as usize {
+                        let due = running.swap_remove(random.below(running.len() as u64) as usize);
+                        let next = match random.below(4) {
+                            0 => Next::Done,
+                            1 => Next::After(Duration::from_nanos(random.below(SECOND))),
+                            _ => Next::Again,
+                        };
+                        if random.below(10) == 0 {
+                            let _ = service.cancel(due.id);
+                        }
+                        let _ = service.finish(due.id, due.payload, next);
+                    }
+                    assert!(taken < 100_000, "{structure} {seed}: a pass without end");
+                }
+                service.end_pass();
+            }
+            _ => {}
+        }
+        assert_eq!(service.check(), Ok(()), "{structure} {seed} {step}");
+        let pending = service.iter().filter(|info| info.state == State::Pending).count();
+        let statistics = service.statistics();
+        assert_eq!((statistics.pending, statistics.timers), (pending, service.iter().count()));
+        let (set, next) = (*bell.0.lock().unwrap(), service.next_wake());
+        if let Some(next) = next {
+            assert!(
+                set.is_some_and(|set| set <= next),
+                "{structure} {seed} {step}: alarm {set:?}, next {next}"
+            );
+        }
+    }
+}
+
+#[test]
+fn random_operations_keep_counts_and_alarm() {
+    for structure in Structure::all() {
+        for seed in 1..4 {
+            run(structure, seed * 7919, Duration::from_nanos(1));
+            run(structure, seed * 104_729, Duration::from_millis(1));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Passes: nobody starves, whatever is armed for now or for long ago, and order.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use tickwright::clock::VirtualHost;
+use tickwright::scheduler::{Boxed, Next, Scheduler};
+use tickwright::service::{Missed, Service, Settings, Site, Structure, Timing, When};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn secs(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+fn each(mut test: impl FnMut(Structure) -> Result<(), String>) {
+    let failed: Vec<_> =
+        Structure::all().into_iter().filter_map(|s| test(s).err().map(|e| format!("{s}: {e}"))).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// A burst that is far behind, beside another timer that is due.
+#[test]
+fn a_burst_far_behind_does_not_hold_others_back() {
+    each(|structure| {
+        let host = VirtualHost::new();
+        let mut service = Service::new(
+            Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
+        );
+        let burst = Timing::after(secs(1)).every(secs(1)).missed(Missed::Burst);
+        service.add(burst, &Site::here("burst"), 0, "burst").unwrap();
+        service.add(Timing::after(secs(5000)), &Site::here("once"), 0, "once").unwrap();
+        host.advance(10_000 * SECOND);
+        for _ in 0..5 {
+            service.begin_pass();
+            while let Some(due) = service.take() {
+                if due.payload == "once" {
+                    return Ok(());
+                }
+                service.finish(due.id, due.payload, Next::Again);
+            }
+            service.end_pass();
+            host.advance(1_000_000);
+        }
+        Err("5 passes, and the other timer has not run".into())
+    });
+}
+
+#[test]
+fn one_armed_for_the_past_does_not_starve_others() {
+    each(|structure| {
+        let host = VirtualHost::new();
+        let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let log: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (a, b) = (Arc::clone(&log), Arc::clone(&log));
+        scheduler
+            .add(
+                secs(1),
+                Boxed::new(move |firing| {
+                    a.lock().unwrap().push(b'a');
+                    firing.scheduler().start(firing.id(), Timing::at(When::At(0))).unwrap();
+                    Next::Done
+                }),
+            )
+            .unwrap();
+        scheduler.add(secs(50), Boxed::once(move |_| b.lock().unwrap().push(b'b'))).unwrap();
+        host.advance(60 * SECOND);
+        for _ in 0..5 {
+            scheduler.run_queue().unwrap();
+            host.advance(20_000_000);
+        }
+        let ran = log.lock().unwrap().clone();
+        if ran.contains(&b'b') { Ok(()) } else { Err(String::from_utf8_lossy(&ran).into_owned()) }
+    });
+}
+
+/// `Timing::every`: "A period of 0 is due again at each pass."
+#[test]
+fn a_period_of_zero_on_a_grid_does_not_starve_others() {
+    each(|structure| {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let zero = Timing::after(secs(1)).every(Duration::ZERO).missed(Missed::Skip);
+        service.add(zero, &Site::here("zero"), 0, "zero").unwrap();
+        service.add(Timing::after(secs(5)), &Site::here("once"), 0, "once").unwrap();
+        for _ in 0..50 {
+            host.advance(SECOND);
+            service.begin_pass();
+            while let Some(due) = service.take() {
+                if due.payload == "once" {
+                    return Ok(());
+                }
+                service.finish(due.id, due.payload, Next::Again);
+            }
+            service.end_pass();
+        }
+        Err("50 passes".into())
+    });
+}
+
+/// "A pass takes what was due when it began and armed before."
+#[test]
+fn a_pass_takes_all_that_was_due_and_armed_before() {
+    each(|structure| {
+        let host = VirtualHost::new();
+        let mut service = Service::new(
+            Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
+        );
+        for at in 1..=50u64 {
+            service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), 0, at).unwrap();
+        }
+        host.advance(60 * SECOND);
+        // Each re-armed in the past, in three passes.
+        for pass in 0..3 {
+            service.begin_pass();
+            let mut ran = 0;
+            while let Some(due) = service.take() {
+                ran += 1;
+                let _ = service.start(due.id, Timing::at(When::At(due.due)));
+                service.finish(due.id, due.payload, Next::Done);
+            }
+            service.end_pass();
+            if ran != 50 {
+                return Err(format!("pass {pass}: {ran} of 50"));
+            }
+            host.advance(100_000_000);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_pass_counter_comes_round_unseen() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    for name in ["a", "b"] {
+        service.add(Timing::after(secs(1)), &Site::here(name), 0, name).unwrap();
+    }
+    for _ in 0..65_535 {
+        service.begin_pass();
+        assert!(service.take().is_none());
+    }
+    host.advance(SECOND);
+    service.begin_pass();
+    assert!(service.take().is_some(), "due, armed 65536 passes ago, and not taken");
+}
+
+/// What is armed for the past is filed behind all that is due by now, also if it is the first that this pass takes.
+#[test]
+fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
+    each(|structure| {
+        let host = VirtualHost::new();
+        let mut service = Service::new(
+            Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
+        );
+        let burst = Timing::after(secs(1)).every(Duration::from_millis(1)).missed(Missed::Burst);
+        service.add(burst, &Site::here("burst"), 0, "burst").unwrap();
+        service.add(Timing::after(secs(11)), &Site::here("once"), 0, "once").unwrap();
+        for seconds in [10, 2] {
+            host.advance(seconds * SECOND);
+            service.begin_pass();
+            while let Some(due) = service.take() {
+                if due.payload == "once" {
+                    return Ok(());
+                }
+                service.finish(due.id, due.payload, Next::Again);
+            }
+            service.end_pass();
+        }
+        Err("due since a second and armed before, and the pass has left it".into())
+    });
+}
