@@ -5,7 +5,7 @@
 //! of [`statistics`](crate::shard), which no step of the protocol reads.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(not(loom))]
 pub(crate) use std::{
     sync::{Condvar, Mutex, MutexGuard},
@@ -16,7 +16,7 @@ pub(crate) use std::{
 pub(crate) use loom::{
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicI64, AtomicU32, AtomicU64},
+        atomic::{AtomicU32, AtomicU64},
     },
     thread::ThreadId,
 };

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Weak;
 
 use super::{Clock, SystemClock, Watcher};
-use crate::sync::{Arc, AtomicI64, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{Arc, Mutex, lock};
 
 /// A machine with the three clocks of [`SystemClock`], which stand still until told to go on. Clones are the same machine.
 ///
@@ -30,15 +30,25 @@ pub struct VirtualHost {
     times: Arc<Times>,
 }
 
+#[derive(Debug)]
 struct Times {
-    /// The monotonic clock.
-    running: AtomicU64,
-    /// The sum of all suspends. Boot time is both; either only grows, so their sum does for whoever reads them one by one.
-    suspended: AtomicU64,
-    /// The wall minus the monotonic clock.
-    offset: AtomicI64,
-    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+    shown: Mutex<Shown>,
+    watchers: Mutex<Watchers>,
 }
+
+/// What the clocks show.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    /// The monotonic clock.
+    running: u64,
+    /// The sum of all suspends: what boot time is ahead.
+    suspended: u64,
+    /// The wall minus the monotonic clock.
+    offset: i64,
+}
+
+#[derive(Default)]
+struct Watchers(Vec<Weak<dyn Watcher>>);
 
 impl VirtualHost {
     /// A machine that has just started, at the beginning of 1970.
@@ -50,12 +60,8 @@ impl VirtualHost {
     /// A machine that has run for `now` nanoseconds, on which the wall shows `now + offset` nanoseconds since 1970.
     #[must_use]
     pub fn starting_at(now: u64, offset: i64) -> Self {
-        let times = Times {
-            running: AtomicU64::new(now),
-            suspended: AtomicU64::new(0),
-            offset: AtomicI64::new(offset),
-            watchers: Mutex::new(Vec::new()),
-        };
+        let shown = Shown { running: now, suspended: 0, offset };
+        let times = Times { shown: Mutex::new(shown), watchers: Mutex::new(Watchers::default()) };
         Self { times: Arc::new(times) }
     }
 
@@ -85,40 +91,33 @@ impl VirtualHost {
 
     /// All clocks go on by `span` nanoseconds. Time that passes while nobody calls this is a machine that is paused.
     pub fn advance(&self, span: u64) {
-        add(&self.times.running, span);
-        self.times.moved();
+        self.change(|shown| shown.running = shown.running.saturating_add(span));
     }
 
     /// Somebody sets the wall clock: forward, or back.
     pub fn step_wall(&self, by: i64) {
-        self.times.shift(|offset| offset.saturating_add(by));
-        self.times.moved();
+        self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
 
     /// The machine sleeps for `span` nanoseconds: boot time and the wall go on, the monotonic clock does not.
     pub fn suspend(&self, span: u64) {
-        add(&self.times.suspended, span);
-        self.times.shift(|offset| offset.saturating_add_unsigned(span));
-        self.times.moved();
-    }
-}
-
-// Relaxed throughout: each value is by itself, and who is told of a move is told under a lock of its own.
-fn add(time: &AtomicU64, span: u64) {
-    let _ = time.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(now.saturating_add(span)));
-}
-
-impl Times {
-    fn shift(&self, shift: impl Fn(i64) -> i64) {
-        let _ = self.offset.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offset| Some(shift(offset)));
+        self.change(|shown| {
+            shown.suspended = shown.suspended.saturating_add(span);
+            shown.offset = shown.offset.saturating_add_unsigned(span);
+        });
     }
 
-    /// Tells all who watch, with no lock held: they may have moved on, and started to watch anew.
-    fn moved(&self) {
-        let watchers: Vec<_> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
+    /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to watch anew.
+    fn change(&self, change: impl FnOnce(&mut Shown)) {
+        change(&mut lock(&self.times.shown));
+        let watchers: Vec<_> = lock(&self.times.watchers).0.iter().filter_map(Weak::upgrade).collect();
         for watcher in watchers {
             watcher.clock_moved();
         }
+    }
+
+    fn shown(&self) -> Shown {
+        *lock(&self.times.shown)
     }
 }
 
@@ -128,13 +127,9 @@ impl Default for VirtualHost {
     }
 }
 
-impl fmt::Debug for Times {
+impl fmt::Debug for Watchers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Times")
-            .field("running", &self.running)
-            .field("suspended", &self.suspended)
-            .field("offset", &self.offset)
-            .finish_non_exhaustive()
+        self.0.len().fmt(f)
     }
 }
 
@@ -147,25 +142,24 @@ pub struct VirtualClock {
 
 impl Clock for VirtualClock {
     fn now(&self) -> u64 {
-        let times = &self.host.times;
-        let running = times.running.load(Ordering::Relaxed);
+        let shown = self.host.shown();
         match self.kind {
-            SystemClock::Monotonic | SystemClock::RealTime => running,
-            SystemClock::BootTime => running.saturating_add(times.suspended.load(Ordering::Relaxed)),
+            SystemClock::Monotonic | SystemClock::RealTime => shown.running,
+            SystemClock::BootTime => shown.running.saturating_add(shown.suspended),
         }
     }
 
     fn wall_offset(&self) -> Option<i64> {
         match self.kind {
             SystemClock::Monotonic | SystemClock::BootTime => None,
-            SystemClock::RealTime => Some(self.host.times.offset.load(Ordering::Relaxed)),
+            SystemClock::RealTime => Some(self.host.shown().offset),
         }
     }
 
     fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
         let mut watchers = lock(&self.host.times.watchers);
-        watchers.retain(|known| known.strong_count() > 0);
-        watchers.push(Weak::clone(watcher));
+        watchers.0.retain(|known| known.strong_count() > 0);
+        watchers.0.push(Weak::clone(watcher));
         true
     }
 }
