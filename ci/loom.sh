@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The models of the shards: the shipped code, compiled with loom's atomics and locks, in all schedules (three threads: in those with
+# The models of the shards and of the drivers: the shipped code, compiled with loom's atomics and locks, in all schedules (three threads: in those with
 # at most three preemptions). Well under a minute, after a build in a directory of its own. Arguments are passed to the test binaries.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -138,7 +138,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.panics().map_or(Ok(()), Err)
     }
 
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()

@@ -11,6 +11,8 @@ use super::statistics::{Statistics, Stripes};
 use super::timer::{Link, Node, RecordOf, SharedTimer};
 use super::variant::{How, Variant, Wheel};
 use super::word::{self, PARKED, Word};
+use crate::clock::Clock;
+use crate::driver::Alarm;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock};
 
 /// The shards that timers move between.
@@ -45,6 +47,16 @@ pub(super) struct Shard<V: Variant> {
     /// The owner has dropped the shards.
     pub(super) closed: bool,
     pub(super) statistics: Statistics,
+    pub(super) outside: Outside,
+}
+
+/// What a shard is told by, and whom it tells: in its ticks, both.
+#[derive(Default)]
+pub(super) struct Outside {
+    pub(super) clock: Option<Arc<dyn Clock>>,
+    pub(super) alarm: Option<Arc<dyn Alarm>>,
+    /// What the alarm was last set to. At most the next expiry, unless a pass is under way.
+    at: Option<Tick>,
 }
 
 /// The way to the records of the nodes in this shard's wheels. There is one, behind the shard's lock.
@@ -98,6 +110,47 @@ impl<V: Variant> Shard<V> {
             waiting: 0,
             closed: false,
             statistics: Statistics::default(),
+            outside: Outside::default(),
+        }
+    }
+
+    /// Moves the clock, never back. Not while a pass is under way: that one's end is fixed.
+    pub(super) fn forward(&mut self, base: &Base<V>, now: Tick) {
+        if now > self.now && !self.expiring {
+            self.now = now;
+            base.clock.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Looks at the clock, if there is one: what is filed by a clock that stood still while its driver slept gets a bucket that is too coarse.
+    pub(super) fn look(&mut self, base: &Base<V>) {
+        if let Some(clock) = &self.outside.clock {
+            let now = clock.now();
+            self.forward(base, now);
+        }
+    }
+
+    /// Something was armed for `deadline`, and words and wheels are whole: sets the alarm if it would go off too late.
+    ///
+    /// A deadline at or after what it is set to needs no earlier one. The end of a pass sets it anyway.
+    pub(super) fn ring_earlier(&mut self, deadline: Tick) {
+        if let Some(alarm) = &self.outside.alarm
+            && !self.expiring
+            && self.outside.at.is_none_or(|at| deadline < at)
+            && let Some(wake) = self.next_wake()
+            && self.outside.at.is_none_or(|at| wake < at)
+        {
+            self.outside.at = Some(wake);
+            alarm.set(Some(wake));
+        }
+    }
+
+    /// Sets the alarm to the next wake-up, whatever it is set to: it may have gone off meanwhile.
+    pub(super) fn ring_anew(&mut self) {
+        if let Some(alarm) = &self.outside.alarm {
+            let wake = self.next_wake();
+            self.outside.at = wake;
+            alarm.set(wake);
         }
     }
 

@@ -7,7 +7,7 @@ use tickwright_core::{Advance, Tick};
 use super::base::{Base, Taken};
 use super::timer::{Firing, SharedTimer};
 use super::variant::Variant;
-use crate::sync::{Ordering, lock, this_thread};
+use crate::sync::{lock, this_thread};
 
 /// Why a shard was not advanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +63,7 @@ impl<V: Variant> Drop for Pass<'_, V> {
                 state.finish(self.base, &timer.node);
             }
             state.expiring = false;
+            state.ring_anew();
         }
     }
 }
@@ -78,10 +79,7 @@ pub(super) fn advance<V: Variant>(
     if state.expiring {
         return Err(AdvanceError::Busy);
     }
-    if now > state.now {
-        state.now = now;
-        base.clock.store(now, Ordering::Relaxed);
-    }
+    state.forward(base, now);
     let now = state.now;
     let (mut left, mut delivered) = (budget, 0);
     let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
@@ -106,6 +104,7 @@ pub(super) fn advance<V: Variant>(
     }
     state.expiring = false;
     let complete = state.is_done();
+    state.ring_anew();
     drop(state);
     Ok(Advance { delivered, moved: budget - left - delivered, complete })
 }

@@ -91,8 +91,13 @@
 //! caller's earlier writes to the callback, or to who cancels it. That is why an equal deadline is exchanged too: a load that
 //! finds it equal orders nothing.
 //!
-//! *No deadlock.* One lock at a time, or two in the order of their numbers; who waits for a callback holds none. Users can still
-//! build one: see below.
+//! *No deadlock.* One lock at a time, or two in the order of their numbers, and inside of them those of an alarm and a clock, which know nothing of
+//! shards; who waits for a callback holds none. Users can still build one: see below.
+//!
+//! *Never slept through.* An alarm is set under the lock that the arming holds, so of two settings the one of the later state is the later. It is at
+//! or before the first expiry: an arm for a deadline before it sets it anew, other deadlines end no bucket before it, a re-arm in place leaves the end of
+//! its bucket as it is, and during a pass nobody needs it. Every pass sets it at its end, also if that seems to change nothing: it may have gone off
+//! meanwhile, and its driver have found the shard busy.
 //!
 //! # Costs
 //!
@@ -103,14 +108,18 @@
 //! | cancel, shutdown | 1 | 1 | remove: O(1) |
 //! | advance, k fired | k + 1 | 2 k | O(levels + k); what is far is moved at times |
 //!
+//! With an alarm, arming for a deadline before it adds one look for the next wake-up, O(levels), and one setting; an advance adds the same. With a clock
+//! each arm under the lock reads it once. Without them each costs a branch, and the unlocked path has nothing to do with either.
+//!
 //! A timer is one allocation of 88 bytes and its callback (64-bit). A shard takes 41 KB for its two wheels, a [`Shards`] 8 KB for its
 //! counters. The memory of the wheels goes with the last of `Shards` and its timers.
 //!
 //! # What is not promised
 //!
 //! - Order among timers of one bucket, and between standard and deferrable ones, is the wheel's; a re-arm in place keeps its place.
-//! - A match leaves the timer on the shard where it is. Nobody is told when an arm makes [`Shards::next_wake`] earlier: who arms for a
-//!   driver that sleeps wakes it. A re-arm in place never changes it.
+//! - A match leaves the timer on the shard where it is.
+//! - A shard goes by what the last advance said, and wakes nobody: that takes a clock and an alarm ([`Shards::set_clock`],
+//!   [`Shards::set_alarm`]; [`ShardDriver`](crate::driver::ShardDriver) sets both). A re-arm in place asks neither.
 //! - [`SharedTimer::cancel`] says nothing of a callback that runs. Two callbacks that wait for each other's timers wait for ever.
 //! - A callback that owns a handle to its own timer keeps it alive for ever: use [`Firing::timer`]. One that owns the shards (an `Arc` of
 //!   them) keeps those alive while it is pending: a `Weak` does not.
@@ -122,8 +131,8 @@
 //! # How it is checked
 //!
 //! `ci/loom.sh` compiles this very module with loom's atomics, locks and cells and drives it through all schedules of two threads, and those of three with at
-//! most three preemptions; each linearization point moves a shadow of the timer on and compares. `tests/shard_table.rs` holds every operation in
-//! every state, `tests/shard.rs` every level boundary, `tests/shard_stress.rs` the books of real threads. That the models can fail was tried: each
+//! most three preemptions (`tests/loom_alarm.rs` with a driver that sleeps); each linearization point moves a shadow of the timer on and compares. `tests/shard_table.rs` holds every operation in
+//! every state, `tests/shard.rs` every level boundary, `tests/shard_alarm.rs` what an alarm is told, `tests/shard_stress.rs` the books of real threads. That the models can fail was tried: each
 //! of these changes, made by hand, fails at least one. (Some break memory, and the run ends by a signal.)
 //!
 //! | change | a test that fails |
@@ -151,6 +160,9 @@
 //! | `shutdown_sync` does not wait; or nobody is told that a callback has ended | `shutdown_sync_against_a_callback_that_re_arms_itself` |
 //! | dropped shards are not closed | `the_end_of_the_shards_against_re_arm_and_cancel` |
 //! | a re-arm stays though a finer level is due | `a_timer_that_would_get_a_finer_level_is_requeued` |
+//! | an arm, or a reduce, or a drain, does not set the alarm; or after the lock is released | `arm_against_the_driver`, `reduce_against_the_driver_and_its_pass`, `drain_against_the_driver`; `two_arms_against_the_driver` |
+//! | the end of a pass leaves an alarm alone that seems set | `a_pass_of_another_thread_against_the_driver` |
+//! | arming moves the clock of a pass under way | `the_clock_against_the_driver` |
 //! | deadlines of 2^58 admitted in (1) | `deadlines_that_the_word_does_not_hold` |
 //! | armed for the past, it leaves in the same pass | `what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_pass` |
 
@@ -176,8 +188,10 @@ pub use statistics::Statistics;
 pub use timer::{Callback, Firing, SharedTimer};
 pub use variant::{AlwaysRequeue, LockFree, UnderLock, Variant};
 
+use crate::clock::Clock;
+use crate::driver::Alarm;
 use crate::sync::{Arc, Ordering, lock};
-use base::{Set, lock_both};
+use base::{Base, Set, lock_both};
 
 /// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`; any thread may advance any shard.
 ///
@@ -302,6 +316,46 @@ impl<V: Variant> Shards<V> {
         lock(&self.set.bases.get(shard)?.state).next_expiry()
     }
 
+    /// From now on `alarm` is told when a shard is to be advanced, in its ticks ([`InTicks`](crate::driver::InTicks) makes nanoseconds of them); `None`: nobody is.
+    /// It is set now, whenever arming, reducing or moving a timer makes the next wake-up earlier than what it is set to, and after every advance: so it
+    /// is never later than the first expiry, and who waits at it need not look. Deferrable timers never set it.
+    ///
+    /// It is set under the shard's lock: it must not wait, panic, or call the shards. A re-arm in place never needs it, and pays nothing: next wake-ups
+    /// come from the ends of buckets, and the timer stays in its own. Without an alarm the locked paths pay one branch. The alarm before
+    /// is let go of as it stands.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn set_alarm(&self, shard: usize, alarm: Option<Arc<dyn Alarm>>) -> Result<(), ArmError> {
+        let base = self.set.bases.get(shard).ok_or(ArmError::NoSuchShard)?;
+        let mut state = lock(&base.state);
+        let before = core::mem::replace(&mut state.outside.alarm, alarm);
+        state.ring_anew();
+        drop(state);
+        // With no lock held: its drop may be the caller's code.
+        drop(before);
+        Ok(())
+    }
+
+    /// From now on a shard looks at `clock`, in its ticks, whenever a timer is armed under the lock; `None`: its time is what the last advance said.
+    ///
+    /// A shard whose driver sleeps until something is due needs it. Buckets are chosen by the delay from the shard's time; if that
+    /// stood still for an hour, a timer for the next millisecond would get the bucket of one for the next hour, minutes wide. Never early either way.
+    ///
+    /// It is read under the shard's lock: it must not call the shards.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn set_clock(&self, shard: usize, clock: Option<Arc<dyn Clock>>) -> Result<(), ArmError> {
+        let base = self.set.bases.get(shard).ok_or(ArmError::NoSuchShard)?;
+        let mut state = lock(&base.state);
+        let before = core::mem::replace(&mut state.outside.clock, clock);
+        state.look(base);
+        drop(state);
+        drop(before);
+        Ok(())
+    }
+
     /// How many timers are pending on a shard, deferrable ones too.
     #[must_use]
     pub fn pending(&self, shard: usize) -> Option<usize> {
@@ -321,14 +375,17 @@ impl<V: Variant> Shards<V> {
         if from == to {
             return Ok(0);
         }
+        let base = target;
         let (mut source, mut target) = lock_both(&source.state, &target.state, from < to);
         if source.expiring {
             return Err(AdvanceError::Busy);
         }
+        target.look(base);
         let mut moved = 0;
         while source.hand_one_over(&mut target, number) {
             moved += 1;
         }
+        target.ring_earlier(0);
         Ok(moved)
     }
 
@@ -373,10 +430,13 @@ impl<V: Variant> Drop for Shards<V> {
                 self.run();
             }
         }
-        // All of them first: what is let go of below may arm others.
-        for base in &self.set.bases {
-            lock(&base.state).closed = true;
-        }
+        // All of them first: what is let go of below may arm others. And what is outside last, with no lock held.
+        let close = |base: &Base<V>| {
+            let mut state = lock(&base.state);
+            state.closed = true;
+            core::mem::take(&mut state.outside)
+        };
+        let _outside: Vec<_> = self.set.bases.iter().map(close).collect();
         Emptying(&self.set).run();
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-use super::base::Held;
+use super::base::{Held, Set};
 use super::specimen::{self, Posting};
 use super::timer::{Link, SharedTimer};
 use super::variant::{How, Variant, Wheel};
@@ -207,7 +207,9 @@ impl<V: Variant> SharedTimer<V> {
         before: Before,
     ) -> Result<bool, ArmError> {
         let mut held = self.node.set.lock_timer(&self.node, target);
+        held.look(&self.node.set);
         let outcome = self.arm_held(&mut held, how, deadline);
+        let filed = matches!(outcome, Outcome::Requeued | Outcome::Started);
         let locks = 1 + u64::from(held.away.is_some());
         let now = held.home.now;
         let statistics = &mut held.home.statistics;
@@ -223,6 +225,10 @@ impl<V: Variant> SharedTimer<V> {
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
+        // All else is where it was. Last: an alarm is the caller's code.
+        if filed {
+            held.ring_earlier(deadline);
+        }
         answer
     }
 
@@ -329,6 +335,20 @@ impl<V: Variant> SharedTimer<V> {
 impl<V: Variant> Held<'_, V> {
     fn is_closed(&self) -> bool {
         self.home.closed || self.away.as_ref().is_some_and(|(_, away)| away.closed)
+    }
+
+    fn look(&mut self, set: &Set<V>) {
+        self.home.look(self.base);
+        if let Some((target, away)) = &mut self.away {
+            away.look(&set.bases[*target as usize]);
+        }
+    }
+
+    fn ring_earlier(&mut self, deadline: Tick) {
+        self.home.ring_earlier(deadline);
+        if let Some((_, away)) = &mut self.away {
+            away.ring_earlier(deadline);
+        }
     }
 
     /// Files a timer that is in no wheel: on the target, unless its callback runs; then it stays where that runs.

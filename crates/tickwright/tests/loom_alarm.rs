@@ -1,0 +1,226 @@
+//! Shards with an alarm and a clock, in all schedules: the shipped code of both. A wake-up that is lost is a driver that sleeps for ever,
+//! which loom reports as a deadlock. See `loom_rearm.rs` and `loom_driver.rs`.
+//!
+//! That each can fail was tried: the change of the code that its comment names, made by hand, fails it.
+#![cfg(loom)]
+
+mod loom_common;
+
+use std::sync::Arc;
+
+use loom_common::{Logged, Ours, advance, explore, settle, together};
+use tickwright::clock::{Clock, VirtualClock, VirtualHost};
+use tickwright::driver::{Parker, Woken};
+use tickwright::shard::{Firing, Shards};
+
+#[derive(Clone)]
+struct Scene {
+    host: VirtualHost,
+    shards: Arc<Shards<Ours>>,
+    parker: Arc<Parker<VirtualClock>>,
+}
+
+impl Scene {
+    /// Two shards; the first one wakes a parker. Ticks are nanoseconds.
+    fn new() -> Self {
+        let host = VirtualHost::new();
+        let shards = Arc::new(Shards::new(2));
+        let parker = Parker::new(host.monotonic());
+        shards.set_alarm(0, Some(parker.clone())).unwrap();
+        Self { host, shards, parker }
+    }
+
+    /// A timer that ends the driver when it has fired so often, by whoever's pass.
+    fn timer(&self, shard: usize, firings: usize) -> Logged {
+        let parker = self.parker.clone();
+        Logged::doing(&self.shards, shard, move |_, before| {
+            if before + 1 == firings {
+                parker.stop();
+            }
+        })
+    }
+
+    fn armed(&self, shard: usize, deadline: u64) -> Logged {
+        let timer = self.timer(shard, 1);
+        timer.timer.add(deadline).unwrap();
+        timer
+    }
+
+    /// The driver of the first shard: waits and advances.
+    fn drive(&self) {
+        while self.parker.wait() != Woken::Stopped {
+            let now = self.parker.clock().now();
+            advance(&self.shards, 0, now);
+        }
+    }
+}
+
+/// Armed while the driver looks and lies down. Fails when an arm does not set the alarm.
+#[test]
+fn arm_against_the_driver() {
+    explore(None, || {
+        let scene = Scene::new();
+        scene.host.advance(100);
+        let timer = scene.timer(0, 1);
+        let (armed, driver) = (timer.clone(), scene.clone());
+        together!(move || armed.timer.add(70).unwrap(), move || driver.drive());
+        settle(&scene.shards, &[&timer]);
+    });
+}
+
+/// Two arm at once, the later one perhaps last. Fails when the alarm is set after the lock was released.
+#[test]
+fn two_arms_against_the_driver() {
+    explore(Some(3), || {
+        let scene = Scene::new();
+        scene.host.advance(20);
+        let (near, far) = (scene.timer(0, 1), Logged::new(&scene.shards, 0));
+        let (one, two, driver) = (near.clone(), far.clone(), scene.clone());
+        together!(move || one.timer.add(10).unwrap(), move || two.timer.add(300).unwrap(), move || driver
+            .drive());
+        settle(&scene.shards, &[&near, &far]);
+    });
+}
+
+/// Made earlier while the driver is about to sleep for something far off, or advances for another reason. Fails when a reduce does not set the
+/// alarm.
+#[test]
+fn reduce_against_the_driver_and_its_pass() {
+    explore(Some(3), || {
+        let scene = Scene::new();
+        scene.host.advance(20);
+        let first = Logged::armed(&scene.shards, 0, 5);
+        let timer = scene.armed(0, 300);
+        let (reduced, host) = (timer.clone(), scene.host.clone());
+        let (driver, other) = (scene.clone(), scene.clone());
+        together!(
+            move || {
+                reduced.timer.reduce(10).unwrap();
+                // What is armed for the past during a pass is due at the next tick.
+                host.advance(1);
+            },
+            move || advance(&other.shards, 0, 6),
+            move || driver.drive()
+        );
+        settle(&scene.shards, &[&first, &timer]);
+    });
+}
+
+/// Somebody else's pass, told an older time, is under way when the alarm goes off. Fails when the end of a pass leaves an alarm alone that it takes to be
+/// set.
+#[test]
+fn a_pass_of_another_thread_against_the_driver() {
+    explore(Some(3), || {
+        let scene = Scene::new();
+        let first = scene.shards.deferrable_timer(0, |_: &Firing<'_, Ours>| {}).unwrap();
+        first.add(5).unwrap();
+        let timer = scene.armed(0, 10);
+        let (driver, other) = (scene.clone(), scene.clone());
+        scene.host.advance(20);
+        together!(move || advance(&other.shards, 0, 6), move || driver.drive());
+        settle(&scene.shards, &[&timer]);
+    });
+}
+
+/// A callback, or somebody meanwhile, arms during the pass. Fails when the end of a pass does not set the alarm, or sets it to
+/// nothing.
+#[test]
+fn a_self_arming_timer_and_an_arm_against_the_driver() {
+    explore(Some(3), || {
+        let scene = Scene::new();
+        scene.host.advance(300);
+        let (host, parker) = (scene.host.clone(), scene.parker.clone());
+        let again = Logged::doing(&scene.shards, 0, move |firing, before| {
+            if before == 0 {
+                firing.timer().modify(firing.now() + 1).unwrap();
+                host.advance(10);
+            } else {
+                parker.stop();
+            }
+        });
+        again.timer.add(5).unwrap();
+        let (armed, driver) = (again.clone(), scene.clone());
+        together!(
+            move || {
+                armed.timer.modify_pending(7).unwrap();
+            },
+            move || driver.drive()
+        );
+        settle(&scene.shards, &[&again]);
+    });
+}
+
+/// A re-arm in its bucket sets no alarm, and needs none.
+#[test]
+fn a_re_arm_in_place_against_the_driver() {
+    explore(None, || {
+        let scene = Scene::new();
+        let timer = scene.armed(0, 70);
+        scene.host.advance(72);
+        let (re_armed, driver) = (timer.clone(), scene.clone());
+        together!(
+            move || {
+                re_armed.timer.modify_pending(65).unwrap();
+            },
+            move || driver.drive()
+        );
+        settle(&scene.shards, &[&timer]);
+    });
+}
+
+/// A timer comes over from another shard. Fails when an arm sets the alarm of the shard that the timer left alone.
+#[test]
+fn migrate_against_the_driver() {
+    explore(None, || {
+        let scene = Scene::new();
+        scene.host.advance(100);
+        let timer = scene.armed(1, 70);
+        let (moved, driver) = (timer.clone(), scene.clone());
+        together!(
+            move || {
+                moved.timer.modify_on(0, 70).unwrap();
+            },
+            move || driver.drive()
+        );
+        settle(&scene.shards, &[&timer]);
+    });
+}
+
+/// Fails when a drain does not set the alarm.
+#[test]
+fn drain_against_the_driver() {
+    explore(None, || {
+        let scene = Scene::new();
+        scene.host.advance(100);
+        let timer = scene.armed(1, 70);
+        let (other, driver) = (scene.clone(), scene.clone());
+        together!(move || assert_eq!(other.shards.drain(1, 0), Ok(1)), move || driver.drive());
+        settle(&scene.shards, &[&timer]);
+    });
+}
+
+/// Arming looks at the clock, while that moves and the driver takes what is due. Fails when a pass under way is forwarded: the timer is taken a second
+/// time in the pass that it was armed in.
+#[test]
+fn the_clock_against_the_driver() {
+    explore(Some(3), || {
+        let scene = Scene::new();
+        scene.shards.set_clock(0, Some(Arc::new(scene.host.monotonic()))).unwrap();
+        let (seen, parker) = (Arc::downgrade(&scene.shards), scene.parker.clone());
+        let host = scene.host.clone();
+        let timer = Logged::doing(&scene.shards, 0, move |firing, before| {
+            if before == 0 {
+                host.advance(10);
+                firing.timer().modify(firing.now() + 1).unwrap();
+            } else {
+                parker.stop();
+            }
+            let shown = seen.upgrade().and_then(|shards| shards.now(0));
+            assert_eq!(shown, Some(firing.now()), "a pass has a time of its own");
+        });
+        timer.timer.add(5).unwrap();
+        let (driver, host) = (scene.clone(), scene.host.clone());
+        together!(move || host.advance(6), move || driver.drive());
+        settle(&scene.shards, &[&timer]);
+    });
+}
