@@ -146,6 +146,12 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.try_reserve_exact(additional).map_err(|_| Reject::Full)
     }
 
+    /// What it compares by.
+    #[must_use]
+    pub const fn order(&self) -> &C {
+        &self.order
+    }
+
     /// How many elements it holds.
     #[must_use]
     pub fn len(&self) -> usize {

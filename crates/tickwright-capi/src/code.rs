@@ -1,0 +1,70 @@
+//! Results: zero or more is what was asked for, less is a negated `errno`.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use tickwright_core::{KeyError, Reject};
+
+/// A null pointer, an unknown value, or memory that is not what it is passed as.
+pub const INVALID: c_int = -libc::EINVAL;
+/// The timer or element is in no queue or heap.
+pub const ABSENT: c_int = -libc::ENOENT;
+/// It is in this one already.
+pub const ALREADY: c_int = -libc::EALREADY;
+/// It is in another one.
+pub const ELSEWHERE: c_int = -libc::EXDEV;
+/// A bounded queue is full, or the memory for a queue is too small.
+pub const FULL: c_int = -libc::ENOSPC;
+/// There is no memory.
+pub const NO_MEMORY: c_int = -libc::ENOMEM;
+/// A callback may not call this.
+pub const BUSY: c_int = -libc::EBUSY;
+/// All identities of queues are used up.
+pub const EXHAUSTED: c_int = -libc::EOVERFLOW;
+/// A structure is broken.
+pub const BROKEN: c_int = -libc::EBADMSG;
+
+/// What [`tw_strerror`] says.
+const TEXTS: [(c_int, &CStr); 10] = [
+    (0, c"done"),
+    (INVALID, c"a null pointer, an unknown value, or memory that is not what it is passed as"),
+    (ABSENT, c"the timer or element is not pending: it was taken out, or never put in"),
+    (ALREADY, c"the timer or element is already in this queue or heap: reschedule or update it instead"),
+    (ELSEWHERE, c"the timer or element is in another queue or heap: take it out there first"),
+    (FULL, c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first"),
+    (NO_MEMORY, c"no memory: nothing was changed"),
+    (BUSY, c"this may not be called from the callback that is running"),
+    (EXHAUSTED, c"this process has made 2^31 queues: no identity is left for another"),
+    (BROKEN, c"the structure is broken: something else has overwritten a timer, an element or the queue"),
+];
+
+/// What a result means, in English.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_strerror(code: c_int) -> *const c_char {
+    let known = TEXTS.iter().find(|(known, _)| *known == code.min(0));
+    known.map_or(c"no code of this library", |(_, text)| text).as_ptr()
+}
+
+/// Why a queue took no timer.
+pub(crate) fn rejected(reject: Reject) -> c_int {
+    match reject {
+        Reject::Full => FULL,
+        Reject::AlreadyLinked => ALREADY,
+        Reject::WrongQueue => ELSEWHERE,
+        Reject::NoIdentity => EXHAUSTED,
+        _ => INVALID,
+    }
+}
+
+/// Why a queue does not know a timer.
+pub(crate) fn unknown(error: KeyError) -> c_int {
+    match error {
+        KeyError::Stale => ABSENT,
+        KeyError::WrongQueue => ELSEWHERE,
+        _ => INVALID,
+    }
+}
+
+/// Runs the inside of a function, where `?` returns codes.
+pub(crate) fn answer<T>(inside: impl FnOnce() -> Result<T, T>) -> T {
+    inside().unwrap_or_else(|refusal| refusal)
+}

@@ -1,0 +1,263 @@
+//! The priority queue with the caller's comparator: `Heap` over pointers to the caller's elements.
+//!
+//! Each element may have a `size_t` for its position, at one offset in all of them. Both the comparator and that field are the caller's: while
+//! the comparator runs, the state is one that every function refuses.
+
+use core::cell::Cell;
+use core::cmp::Ordering;
+use core::ffi::{c_char, c_int, c_void};
+
+use tickwright_core::{Heap, HeapOrder, KeyError, Reject};
+
+use crate::code;
+use crate::queue::write_text;
+
+/// Compares two elements: above 0 when the first ranks higher, below 0 when the second does.
+pub type tw_compare_fn =
+    Option<unsafe extern "C" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
+
+/// An element of the caller's.
+#[derive(Debug)]
+struct Element(*mut c_void);
+
+/// The caller's order.
+struct ByCaller {
+    compare: unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
+    user: *mut c_void,
+    /// Where in an element its position is.
+    offset: Option<usize>,
+}
+
+impl ByCaller {
+    /// The place of an element's position.
+    fn place(&self, element: &Element) -> Option<*mut usize> {
+        Some(element.0.wrapping_byte_add(self.offset?).cast())
+    }
+}
+
+impl HeapOrder<Element> for ByCaller {
+    fn compare(&self, a: &Element, b: &Element) -> Ordering {
+        // SAFETY: the caller's function, called as the header says.
+        unsafe { (self.compare)(a.0, b.0, self.user) }.cmp(&0)
+    }
+
+    fn placed(&self, element: &mut Element, position: usize) {
+        if let Some(place) = self.place(element) {
+            // SAFETY: 1. aligned, as `element` has seen; 2. within the element, writable by the header's contract.
+            unsafe { place.write(position) };
+        }
+    }
+
+    fn position(&self, element: &Element) -> Option<usize> {
+        // SAFETY: as in `placed`, and initialised by the header's contract.
+        self.place(element).map(|place| unsafe { place.read() })
+    }
+
+    fn same(&self, a: &Element, b: &Element) -> bool {
+        a.0 == b.0
+    }
+}
+
+/// A heap of the library's own memory.
+#[derive(Debug)]
+pub struct tw_heap {
+    state: Cell<u64>,
+    heap: Heap<Element, ByCaller>,
+}
+
+/// States, before the address is mixed in.
+const READY: u64 = 0x7469_636b_6865_6170;
+const LENT: u64 = 0x7469_636b_7573_6572;
+
+fn state(kind: u64, heap: *const tw_heap) -> u64 {
+    kind ^ (heap.addr() as u64).rotate_left(16)
+}
+
+/// Does something with a heap, during which callbacks are refused.
+fn with<R>(
+    heap: *const tw_heap,
+    inside: impl FnOnce(&mut Heap<Element, ByCaller>) -> Result<R, c_int>,
+) -> Result<R, c_int> {
+    if heap.is_null() || !heap.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. a heap that `tw_heap_create` has made and nobody has destroyed, by the header's contract; 3. nobody
+    // borrows the state mutably, ever.
+    let now = unsafe { &(*heap).state };
+    match now.get() {
+        found if found == state(READY, heap) => {}
+        found if found == state(LENT, heap) => return Err(code::BUSY),
+        _ => return Err(code::INVALID),
+    }
+    now.set(state(LENT, heap));
+    // SAFETY: 1. as above; 2. the only reference: the state has just said that there was none, and refuses another.
+    let done = inside(unsafe { &mut (*heap.cast_mut()).heap });
+    now.set(state(READY, heap));
+    done
+}
+
+/// An element that a heap can take or have.
+fn element(heap: &Heap<Element, ByCaller>, element: *mut c_void) -> Result<Element, c_int> {
+    let element = Element(element);
+    let aligned = heap.order().place(&element).is_none_or(|place| place.is_aligned());
+    if element.0.is_null() || !aligned { Err(code::INVALID) } else { Ok(element) }
+}
+
+/// Makes a heap.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_create(
+    heap: *mut *mut tw_heap,
+    capacity: usize,
+    compare: tw_compare_fn,
+    user: *mut c_void,
+    index_offset: isize,
+) -> c_int {
+    code::answer(|| {
+        if heap.is_null() || !heap.is_aligned() {
+            return Err(code::INVALID);
+        }
+        // SAFETY: not null, aligned, writable by the header's contract.
+        unsafe { heap.write(core::ptr::null_mut()) };
+        let compare = compare.ok_or(code::INVALID)?;
+        let order = ByCaller { compare, user, offset: usize::try_from(index_offset).ok() };
+        let mut made = Heap::new(order);
+        made.reserve(capacity).map_err(|_| code::NO_MEMORY)?;
+        // A box that may be refused.
+        let mut one = Vec::new();
+        one.try_reserve_exact(1).map_err(|_| code::NO_MEMORY)?;
+        one.push(tw_heap { state: Cell::new(0), heap: made });
+        let at: *mut tw_heap = Box::into_raw(one.into_boxed_slice()).cast();
+        // SAFETY: made just now.
+        unsafe { &*at }.state.set(state(READY, at));
+        // SAFETY: as above.
+        unsafe { heap.write(at) };
+        Ok(0)
+    })
+}
+
+/// Ends a heap.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
+    code::answer(|| {
+        if heap.is_null() {
+            return Ok(0);
+        }
+        with(heap, |heap| {
+            heap.clear();
+            Ok(())
+        })?;
+        // SAFETY: a heap, as `with` has seen.
+        unsafe { &*heap }.state.set(0);
+        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_heap_create`; 2. no longer used, by the header's contract.
+        drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(heap, 1)) });
+        Ok(0)
+    })
+}
+
+/// Takes an element in.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
+    code::answer(|| {
+        with(heap, |heap| match heap.push(element(heap, new)?).map_err(|refused| refused.reason) {
+            Ok(()) => Ok(0),
+            Err(Reject::Full) => Err(code::NO_MEMORY),
+            Err(reason) => Err(code::rejected(reason)),
+        })
+    })
+}
+
+/// Takes the greatest element out.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
+    code::answer(|| {
+        if popped.is_null() || !popped.is_aligned() {
+            return Err(code::INVALID);
+        }
+        let Some(Element(greatest)) = with(heap, |heap| Ok(heap.pop()))? else { return Ok(0) };
+        // SAFETY: not null, aligned, writable by the header's contract.
+        unsafe { popped.write(greatest) };
+        Ok(1)
+    })
+}
+
+/// Shows the element at a position.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_peek(
+    heap: *const tw_heap,
+    position: usize,
+    found: *mut *mut c_void,
+) -> c_int {
+    code::answer(|| {
+        if found.is_null() || !found.is_aligned() {
+            return Err(code::INVALID);
+        }
+        let at = |heap: &mut Heap<Element, ByCaller>| Ok(heap.peek(position).map(|element| element.0));
+        let Some(there) = with(heap, at)? else { return Ok(0) };
+        // SAFETY: not null, aligned, writable by the header's contract.
+        unsafe { found.write(there) };
+        Ok(1)
+    })
+}
+
+/// Takes an element out.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
+    code::answer(|| with(heap, |heap| found(heap.remove(&element(heap, old)?).map(|_| ()))))
+}
+
+/// Puts an element whose rank has changed where it belongs.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
+    code::answer(|| with(heap, |heap| found(heap.update(&element(heap, changed)?))))
+}
+
+fn found(result: Result<(), KeyError>) -> Result<c_int, c_int> {
+    result.map(|()| 0).map_err(code::unknown)
+}
+
+/// How many elements it holds.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_size(heap: *const tw_heap) -> isize {
+    code::answer(|| {
+        let len = with(heap, |heap| Ok(heap.len())).map_err(|code| code as isize)?;
+        Ok(isize::try_from(len).unwrap_or(isize::MAX))
+    })
+}
+
+/// Verifies the structure.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_verify(heap: *const tw_heap, text: *mut c_char, size: usize) -> c_int {
+    code::answer(|| {
+        let Err(violation) = with(heap, |heap| Ok(heap.verify()))? else { return Ok(0) };
+        // SAFETY: the header's contract.
+        unsafe { write_text(text, size, &violation) };
+        Err(code::BROKEN)
+    })
+}

@@ -1,0 +1,30 @@
+//! The C face: conversion, checks of pointers and states, error codes. `include/tickwright.h` is the documentation of each function.
+//!
+//! There is no logic here. A panic, which would be a bug, ends the process at the boundary (`extern "C"` does that), and so does a C++
+//! exception that leaves a callback. Types have their C names: `tests/header.rs` compares each signature with the header's.
+//!
+//! - [`code`]: results; [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]: queues over nodes;
+//!   [`heap`]: the priority queue with the caller's comparator
+//!
+//! # What the caller answers for
+//! The functions are `unsafe extern "C"`, and have one contract: the header's. In short, and cited below as "the header's contract":
+//! 1. a pointer that is not null points to what its type says, readable and writable for as long as the call lasts, or, where it says so
+//!    (a queue, a pending timer, an element), until it is destroyed or taken out;
+//! 2. calls about one object do not overlap in time, except from a callback in the same thread;
+//! 3. callbacks return: no `longjmp`, no exception.
+#![allow(non_camel_case_types, reason = "C names")]
+
+pub mod code;
+pub mod family;
+pub mod heap;
+pub mod queue;
+pub mod timer;
+
+use core::ffi::c_char;
+
+/// The version of the library, as text.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}

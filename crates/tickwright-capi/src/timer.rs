@@ -1,0 +1,150 @@
+//! The node that a C program embeds in its own structs: one size for all families.
+//!
+//! ```text
+//!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
+//! ```
+//! The mark says that the body is a timer, of which family, and at what address; 0 says that it is none yet. So a timer may go from a queue of one family
+//! to one of another, memory that was never initialised is mostly refused, and a copy of a pending timer is told from the timer.
+
+use core::ffi::c_int;
+use core::pin::Pin;
+
+use tickwright_core::{Timer, TimerRef};
+
+use crate::code;
+use crate::family::{Known, with_family};
+
+/// A timer of the caller's.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_timer {
+    body: [u64; 6],
+    mark: u64,
+}
+
+/// What a mark begins with: the family's number, and a pattern that memory seldom has by itself.
+const PATTERN: u64 = 0x0073_6b63_6974_0000;
+
+/// The mark of a timer at `at` whose body is one of the family `number`.
+fn mark(at: *const tw_timer, number: c_int) -> u64 {
+    let number = u64::from(number.unsigned_abs()) << 56;
+    number | ((at.addr() as u64 ^ PATTERN) & !(0xff << 56))
+}
+
+/// What a body holds.
+enum Body {
+    /// Nothing yet, or what a timer left that was pending nowhere when it was moved here.
+    Fresh,
+    /// A timer of that family.
+    Of(c_int),
+}
+
+/// Reads a mark.
+///
+/// # Errors
+/// [`code::INVALID`] for what no timer is, and for a copy of a pending one.
+fn body(timer: *const tw_timer) -> Result<Body, c_int> {
+    if timer.is_null() || !timer.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
+    let found = unsafe { (*timer).mark };
+    if found == 0 {
+        return Ok(Body::Fresh);
+    }
+    let number = c_int::from((found >> 56) as u8);
+    if found == mark(timer, number) {
+        return with_family!(number, F => Body::Of(F::NUMBER)).ok_or(code::INVALID);
+    }
+    // Not made here. A copy of a timer is fine unless that was pending.
+    let copied = with_family!(number, F => {
+        let copied = timer.cast::<Timer<F, ()>>();
+        // SAFETY: 1. aligned and large enough (`fits`), readable by the header's contract; 2. every byte pattern that a C program can have here is
+        // the copy of such a timer, or rubbish in an `Option` of pointers, a number or an atomic number, of which only the last is read.
+        unsafe { Timer::is_linked(&*copied) }
+    });
+    if copied == Some(false) { Ok(Body::Fresh) } else { Err(code::INVALID) }
+}
+
+/// Asserts that a timer of family `F` fits in a body.
+const fn fits<F: Known>() {
+    assert!(size_of::<Timer<F, ()>>() <= 6 * 8 && align_of::<Timer<F, ()>>() <= align_of::<tw_timer>());
+}
+
+/// The timer of family `F` in the body.
+///
+/// # Safety
+/// The mark says that it is one.
+unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
+    const { fits::<F>() };
+    // What is handed out later is made from the address: it reaches the whole of the caller's struct.
+    let _ = timer.expose_provenance();
+    // SAFETY: 1. initialised, as the mark says; 2. aligned and not null, as `body` has seen; 3. it lives for as long as it is pending and for
+    // the rest of this call, by the header's contract, and no reference outlives both.
+    unsafe { &*timer.cast::<Timer<F, ()>>() }
+}
+
+/// A timer that a queue of family `F` is offered, made one of that family if it is pending nowhere.
+pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Timer<F, ()>>, c_int> {
+    match body(timer)? {
+        Body::Of(number) if number == F::NUMBER => {}
+        Body::Of(number) if linked(timer, number) => return Err(code::ELSEWHERE),
+        Body::Of(_) | Body::Fresh => {
+            // SAFETY: 1. aligned, writable by the header's contract, and large enough (`fits`); 2. no queue points at it: it is not pending.
+            unsafe { timer.cast::<Timer<F, ()>>().write(Timer::new(())) };
+            // SAFETY: as above.
+            unsafe { (*timer).mark = mark(timer, F::NUMBER) };
+        }
+    }
+    // SAFETY: the mark is that of `F`, was or is now.
+    let node = unsafe { node::<F>(timer) };
+    // SAFETY: it stays where it is while it is pending, by the header's contract.
+    Ok(unsafe { Pin::new_unchecked(node) })
+}
+
+/// A timer that may be pending in a queue of family `F`.
+pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, F, ()>, c_int> {
+    match body(timer)? {
+        // SAFETY: the mark says so.
+        Body::Of(number) if number == F::NUMBER => Ok(TimerRef::from(unsafe { node::<F>(timer) })),
+        Body::Of(number) if linked(timer, number) => Err(code::ELSEWHERE),
+        Body::Of(_) | Body::Fresh => Err(code::ABSENT),
+    }
+}
+
+/// Whether a timer, whose mark has that number, is pending.
+fn linked(timer: *mut tw_timer, number: c_int) -> bool {
+    // SAFETY: the mark says that it is one of that family.
+    with_family!(number, F => unsafe { node::<F>(timer) }.is_linked()).unwrap_or(false)
+}
+
+/// The caller's pointer to a node that was inserted.
+pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
+    core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node.get()).addr())
+}
+
+/// Makes a timer that is pending nowhere, whatever was in the memory.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_timer_init(timer: *mut tw_timer) -> c_int {
+    if timer.is_null() || !timer.is_aligned() {
+        return code::INVALID;
+    }
+    // SAFETY: not null, aligned, writable by the header's contract.
+    unsafe { timer.write(tw_timer { body: [0; 6], mark: 0 }) };
+    0
+}
+
+/// Whether a timer is pending.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_timer_is_linked(timer: *const tw_timer) -> c_int {
+    code::answer(|| match body(timer)? {
+        Body::Fresh => Ok(0),
+        Body::Of(number) => Ok(c_int::from(linked(timer.cast_mut(), number))),
+    })
+}
