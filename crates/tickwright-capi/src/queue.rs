@@ -172,16 +172,17 @@ pub unsafe extern "C" fn tw_queue_init(
     })
 }
 
-/// Makes a queue of family `F` in `size` bytes at `memory`.
+/// Makes a queue of family `F` in `bytes` bytes at `memory`.
 ///
 /// # Safety
 /// The memory is writable, and the queue's alone.
-unsafe fn make<F: Known>(memory: *mut u8, size: usize, capacity: usize) -> Result<*mut tw_queue, c_int> {
+unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Result<*mut tw_queue, c_int> {
     let (layout, room) = layout::<F>(capacity).ok_or(code::FULL)?;
-    let skipped = memory.align_offset(layout.align());
-    if skipped.checked_add(layout.size()).is_none_or(|needed| needed > size) {
+    if bytes < size::<F>(capacity) {
         return Err(code::FULL);
     }
+    // That size is for the worst address.
+    let skipped = memory.align_offset(layout.align());
     // SAFETY: within the memory, as just seen.
     let at = unsafe { memory.add(skipped) };
     // SAFETY: within the memory, as just seen.

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The C face as C programs meet it: installed into a prefix, found by pkg-config, linked shared and static, compiled as C11 and as C++, and run
+# plainly, under valgrind and under the compilers' sanitizers. PROFILE=dev takes the library with debug assertions.
+set -euo pipefail
+cd "$(dirname "$0")/../crates/tickwright-capi"
+
+for tool in cc make pkg-config; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "ctest: skipped: no $tool (Debian: apt-get install build-essential pkg-config)"
+        exit 0
+    fi
+done
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+prefix="$work/prefix"
+# Two prefixes that differ, as packagers have them: built to be in one, put into another.
+make -s install PREFIX=/opt/elsewhere DESTDIR="$work/staged" PROFILE="${PROFILE:-release}"
+test -f "$work/staged/opt/elsewhere/include/tickwright.h"
+grep -q '^libdir=/opt/elsewhere/lib$' "$work/staged/opt/elsewhere/lib/pkgconfig/tickwright.pc"
+make -s install PREFIX="$prefix" PROFILE="${PROFILE:-release}"
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" LD_LIBRARY_PATH="$prefix/lib"
+
+read -ra cflags < <(pkg-config --cflags tickwright)
+read -ra shared < <(pkg-config --libs tickwright)
+# With both libraries in one place the linker takes the shared one, unless it is told the other's name.
+read -ra static < <(pkg-config --libs --static tickwright | sed 's/-ltickwright/-l:libtickwright.a/')
+warnings=(-O1 -g -Wall -Wextra -Wpedantic -Werror)
+wraps=(-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign)
+
+# build NAME COMPILER... -- LIBRARIES...: the test programs, in a folder of that name.
+build() {
+    local name="$1" test compiler=()
+    shift
+    while [ "$1" != -- ]; do
+        compiler+=("$1")
+        shift
+    done
+    shift
+    mkdir "$work/$name"
+    for test in ctest/*.c; do
+        test="$(basename "$test" .c)"
+        # This one answers for malloc, which sanitizers want for themselves, and a shared library has its own.
+        if [ "$test" = no_memory ]; then
+            case "$name" in
+                *static*) "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "${wraps[@]}" "$@" -pthread ;;
+            esac
+        else
+            "${compiler[@]}" "${warnings[@]}" "${cflags[@]}" "ctest/$test.c" -o "$work/$name/$test" "$@" -pthread
+        fi
+    done
+}
+
+# run NAME [WRAPPER...]: all of them.
+run() {
+    local name="$1" program
+    shift
+    for program in "$work/$name"/*; do
+        "$@" "$program" || {
+            echo "ctest: $name/$(basename "$program") failed" >&2
+            exit 1
+        }
+    done
+}
+
+build c-shared cc -std=c11 -- "${shared[@]}"
+build c-static cc -std=c11 -- "${static[@]}"
+run c-shared
+run c-static
+if ldd "$work/c-static/states" | grep -q libtickwright; then
+    echo "ctest: a program that was linked statically asks for the shared library" >&2
+    exit 1
+fi
+if [ "$(uname -s)" = Linux ]; then
+    ldd "$work/c-shared/states" | grep -q "libtickwright.so.0 => $prefix/lib/libtickwright.so.0"
+fi
+echo "ctest: C11, shared and static"
+
+# What the library exports is what the header declares.
+nm -D --defined-only "$prefix/lib/libtickwright.so" | awk '{ print $NF }' | sort >"$work/exported"
+sed -n 's/^TW_API [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "$prefix/include/tickwright.h" | sort >"$work/declared"
+diff "$work/declared" "$work/exported"
+echo "ctest: $(wc -l <"$work/declared") functions, each exported, and nothing else"
+
+if command -v c++ >/dev/null; then
+    build cxx-shared c++ -x c++ -std=c++11 -- -x none "${shared[@]}"
+    build cxx-static c++ -x c++ -std=c++17 -- -x none "${static[@]}"
+    run cxx-shared
+    run cxx-static
+    echo "ctest: C++, shared and static"
+else
+    echo "ctest: C++ skipped: no c++"
+fi
+
+if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get install -qq -y valgrind >/dev/null 2>&1 || true
+fi
+if command -v valgrind >/dev/null; then
+    run c-shared valgrind -q --error-exitcode=99 --leak-check=full
+    run c-static valgrind -q --error-exitcode=99 --leak-check=full
+    echo "ctest: valgrind memcheck"
+else
+    echo "ctest: valgrind skipped: not installed"
+fi
+
+# sanitized NAME FLAG OPTIONS...: with the caller's side instrumented; the library's is not, but its calls of malloc are seen.
+sanitized() {
+    local name="$1" flag="$2"
+    shift 2
+    if echo 'int main(void) { return 0; }' | cc -x c "$flag" - -o "$work/probe" 2>/dev/null && "$work/probe"; then
+        build "$name" cc -std=c11 "$flag" -fno-sanitize-recover=all -- "${shared[@]}"
+        run "$name" env "$@"
+        echo "ctest: $flag"
+    else
+        echo "ctest: $flag skipped: the compiler does not have it here"
+    fi
+}
+sanitized asan -fsanitize=address,undefined ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
+sanitized tsan -fsanitize=thread TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1
+
+make -s uninstall PREFIX="$prefix"
+test -z "$(find "$prefix" -name '*tickwright*')"

@@ -1,0 +1,69 @@
+/* A test framework in one page: a check that fails says where and what, and ends the program. Valid as C11 and as C++. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tickwright.h>
+
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) \
+            fail(__FILE__, __LINE__, #condition); \
+    } while (0)
+
+/* Two integers are equal. */
+#define EQUAL(left, right) equal(__FILE__, __LINE__, #left " == " #right, (intmax_t)(left), (intmax_t)(right))
+
+static inline void fail(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+    exit(1);
+}
+
+static inline void equal(const char *file, int line, const char *what, intmax_t left, intmax_t right)
+{
+    if (left != right) {
+        fprintf(stderr, "%s:%d: not so: %s: %jd, %jd\n", file, line, what, left, right);
+        exit(1);
+    }
+}
+
+/* Numbers that are the same in each run: xorshift, after Marsaglia 2003. */
+static inline uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 11;
+}
+
+static const int FAMILIES[] = {
+    TW_FAMILY_LIST, TW_FAMILY_HEAP2, TW_FAMILY_HEAP4, TW_FAMILY_RB,
+    TW_FAMILY_RB_CACHED, TW_FAMILY_AVL, TW_FAMILY_WHEEL, TW_FAMILY_COARSE,
+};
+enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
+
+/* A queue in memory of the heap's, of just its size, at an odd address. */
+static inline tw_queue *new_queue(int family, size_t capacity, void **memory)
+{
+    size_t size = tw_queue_size(family, capacity);
+    tw_queue *queue;
+    *memory = malloc(size + 1);
+    CHECK(size > 0 && *memory != NULL);
+    EQUAL(tw_queue_init(&queue, (char *)*memory + 1, size, family, capacity), 0);
+    CHECK(queue != NULL);
+    return queue;
+}
+
+static inline void end_queue(tw_queue *queue, void *memory)
+{
+    EQUAL(tw_queue_check(queue, NULL, 0), 0);
+    EQUAL(tw_queue_destroy(queue), 0);
+    free(memory);
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* The heap by itself: the tests that Asterisk's came with, and what those did not ask. */
+#include "check.h"
+
+enum { COUNT = 20000 };
+
+struct item {
+    int value, popped;
+    size_t position;
+};
+
+static int by_value(const void *a, const void *b, void *user)
+{
+    const struct item *left = (const struct item *)a, *right = (const struct item *)b;
+    ++*(size_t *)user;
+    return (left->value > right->value) - (left->value < right->value);
+}
+
+static size_t comparisons;
+static struct item items[COUNT];
+
+static tw_heap *new_heap(size_t capacity, ptrdiff_t offset)
+{
+    tw_heap *heap = NULL;
+    EQUAL(tw_heap_create(&heap, capacity, by_value, &comparisons, offset), 0);
+    CHECK(heap != NULL);
+    return heap;
+}
+
+static const ptrdiff_t POSITION = offsetof(struct item, position);
+
+static struct item *pop(tw_heap *heap)
+{
+    void *popped = NULL;
+    EQUAL(tw_heap_pop(heap, &popped), 1);
+    return (struct item *)popped;
+}
+
+static void few(void)
+{
+    struct item three[3] = { { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } };
+    tw_heap *heap = new_heap(0, POSITION), *other = new_heap(0, POSITION);
+    void *popped = &popped;
+    int i;
+    for (i = 0; i < 3; i++)
+        EQUAL(tw_heap_push(heap, &three[i]), 0);
+    EQUAL(tw_heap_push(heap, &three[1]), -EALREADY);
+    for (i = 3; i > 0; i--)
+        EQUAL(pop(heap)->value, i);
+    EQUAL(tw_heap_pop(heap, &popped), 0);
+    CHECK(popped == &popped);
+    EQUAL(tw_heap_peek(heap, 1, &popped), 0);
+
+    EQUAL(tw_heap_push(heap, &three[0]), 0);
+    EQUAL(tw_heap_push(other, &three[1]), 0);
+    EQUAL(tw_heap_remove(heap, &three[1]), -EXDEV);
+    EQUAL(tw_heap_update(heap, &three[1]), -EXDEV);
+    EQUAL(tw_heap_remove(heap, &three[2]), -ENOENT);
+    EQUAL(tw_heap_update(heap, &three[2]), -ENOENT);
+    three[2].position = SIZE_MAX;
+    EQUAL(tw_heap_remove(heap, &three[2]), -EXDEV);
+    EQUAL(tw_heap_remove(heap, &three[0]), 0);
+    EQUAL(tw_heap_remove(heap, &three[0]), -ENOENT);
+    EQUAL(tw_heap_destroy(other), 0);
+    EQUAL(three[1].position, 0);
+    EQUAL(tw_heap_destroy(heap), 0);
+}
+
+static void without_positions(void)
+{
+    struct item item = { 1, 0, 77 };
+    tw_heap *heap = new_heap(0, -1);
+    EQUAL(tw_heap_push(heap, &item), 0);
+    EQUAL(tw_heap_remove(heap, &item), -ENOENT);
+    EQUAL(tw_heap_update(heap, &item), -ENOENT);
+    EQUAL(item.position, 77);
+    CHECK(pop(heap) == &item);
+    EQUAL(tw_heap_destroy(heap), 0);
+}
+
+static void pop_all(tw_heap *heap)
+{
+    int i, last = 0;
+    for (i = 0; i < COUNT; i++) {
+        struct item *item = pop(heap);
+        CHECK(i == 0 || item->value <= last);
+        EQUAL(item->popped++, 0);
+        EQUAL(item->position, 0);
+        last = item->value;
+    }
+    EQUAL(tw_heap_size(heap), 0);
+}
+
+static void many(int removals)
+{
+    uint64_t random = 4711;
+    tw_heap *heap = new_heap(COUNT / 2, POSITION);
+    char text[80];
+    int i;
+    for (i = 0; i < COUNT; i++) {
+        items[i].value = (int)(next_random(&random) % 1000000);
+        items[i].popped = 0;
+        items[i].position = 0;
+        EQUAL(tw_heap_push(heap, &items[i]), 0);
+    }
+    EQUAL(tw_heap_size(heap), COUNT);
+    EQUAL(tw_heap_verify(heap, text, sizeof text), 0);
+    for (i = 0; i < removals; i++) {
+        size_t position = 1 + (size_t)(next_random(&random) % COUNT);
+        void *found = NULL;
+        struct item *item;
+        EQUAL(tw_heap_peek(heap, position, &found), 1);
+        item = (struct item *)found;
+        EQUAL(item->position, position);
+        if (i % 2) {
+            EQUAL(tw_heap_remove(heap, item), 0);
+            EQUAL(tw_heap_push(heap, item), 0);
+        } else {
+            item->value = (int)(next_random(&random) % 1000000);
+            EQUAL(tw_heap_update(heap, item), 0);
+        }
+    }
+    EQUAL(tw_heap_verify(heap, text, sizeof text), 0);
+
+    items[7].position++;
+    EQUAL(tw_heap_verify(heap, text, sizeof text), -EBADMSG);
+    CHECK(strstr(text, "position") != NULL);
+    items[7].position--;
+    items[7].value = -1;
+    items[7].value = 2000000;
+    EQUAL(tw_heap_update(heap, &items[7]), 0);
+    pop_all(heap);
+    EQUAL(tw_heap_destroy(heap), 0);
+}
+
+int main(void)
+{
+    few();
+    without_positions();
+    many(0);
+    many(COUNT / 10);
+    CHECK(comparisons > 0);
+    return 0;
+}

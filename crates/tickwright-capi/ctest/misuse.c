@@ -1,0 +1,222 @@
+/* Null, nonsense, and what is no more: each has an answer. */
+#include "check.h"
+
+static void fire(const tw_expired *fired, void *user)
+{
+    (void)fired;
+    (void)user;
+}
+
+static uint64_t rearm(tw_timer *timer, uint64_t expiry, void *user)
+{
+    (void)timer;
+    (void)user;
+    return expiry + 1;
+}
+
+static int compare(const void *a, const void *b, void *user)
+{
+    (void)user;
+    return (a > b) - (a < b);
+}
+
+/* Everything that takes a queue says that this is none. */
+static void no_queue(tw_queue *queue)
+{
+    tw_timer timer = TW_TIMER_INIT, *shown;
+    tw_expired fired;
+    tw_advance done;
+    uint64_t tick;
+    char text[4] = "abc";
+    EQUAL(tw_queue_insert(queue, &timer, 1), -EINVAL);
+    EQUAL(tw_queue_remove(queue, &timer), -EINVAL);
+    EQUAL(tw_queue_reschedule(queue, &timer, 1), -EINVAL);
+    EQUAL(tw_queue_expiry(queue, &timer, &tick), -EINVAL);
+    EQUAL(tw_queue_peek(queue, &shown, &tick), -EINVAL);
+    EQUAL(tw_queue_second(queue, &shown, &tick), -EINVAL);
+    EQUAL(tw_queue_next_expiry(queue, &tick), -EINVAL);
+    EQUAL(tw_queue_next_wake(queue, &tick), -EINVAL);
+    EQUAL(tw_queue_pop_expired(queue, 1, &fired), -EINVAL);
+    EQUAL(tw_queue_pop_and_reinsert(queue, 1, rearm, NULL, &fired), -EINVAL);
+    EQUAL(tw_queue_advance(queue, 1, 1, fire, NULL, &done), -EINVAL);
+    EQUAL(tw_queue_now(queue, &tick), -EINVAL);
+    EQUAL(tw_queue_len(queue), -EINVAL);
+    EQUAL(tw_queue_clear(queue), -EINVAL);
+    EQUAL(tw_queue_check(queue, text, sizeof text), -EINVAL);
+    EQUAL(tw_queue_destroy(queue), -EINVAL);
+    EQUAL(strcmp(text, "abc"), 0);
+    EQUAL(tw_timer_is_linked(&timer), 0);
+}
+
+static void no_heap(tw_heap *heap)
+{
+    void *element;
+    EQUAL(tw_heap_push(heap, &element), -EINVAL);
+    EQUAL(tw_heap_pop(heap, &element), -EINVAL);
+    EQUAL(tw_heap_peek(heap, 1, &element), -EINVAL);
+    EQUAL(tw_heap_remove(heap, &element), -EINVAL);
+    EQUAL(tw_heap_update(heap, &element), -EINVAL);
+    EQUAL(tw_heap_size(heap), -EINVAL);
+    EQUAL(tw_heap_verify(heap, NULL, 0), -EINVAL);
+}
+
+static void no_timer(tw_queue *queue, tw_timer *timer)
+{
+    EQUAL(tw_timer_is_linked(timer), -EINVAL);
+    EQUAL(tw_queue_insert(queue, timer, 1), -EINVAL);
+    EQUAL(tw_queue_remove(queue, timer), -EINVAL);
+    EQUAL(tw_queue_reschedule(queue, timer, 1), -EINVAL);
+    EQUAL(tw_queue_expiry(queue, timer, NULL), -EINVAL);
+    EQUAL(tw_queue_len(queue), 0);
+}
+
+static void queues(int family)
+{
+    uint64_t nonsense[64];
+    char odd[200];
+    size_t size = tw_queue_size(family, 2), less;
+    char *memory = (char *)malloc(size), *copy = (char *)malloc(size);
+    tw_queue *queue, *other = (tw_queue *)nonsense;
+    tw_timer timer;
+
+    EQUAL(tw_queue_init(NULL, memory, size, family, 2), -EINVAL);
+    EQUAL(tw_queue_init(&other, NULL, size, family, 2), -EINVAL);
+    for (less = 0; less < size; less += less < 100 ? 1 : size - less > 100 ? 97 : 1) {
+        EQUAL(tw_queue_init(&other, memory, less, family, 2), -ENOSPC);
+        CHECK(other == NULL);
+    }
+    EQUAL(tw_queue_init(&queue, memory, size, family, 2), 0);
+    EQUAL(tw_queue_advance(queue, 1, 1, NULL, NULL, NULL), -EINVAL);
+    EQUAL(tw_queue_pop_and_reinsert(queue, 1, NULL, NULL, NULL), -EINVAL);
+    EQUAL(tw_queue_now(queue, NULL), 0);
+
+    no_timer(queue, NULL);
+    memset(&timer, 0xff, sizeof timer);
+    no_timer(queue, &timer);
+    memset(nonsense, 0xa5, sizeof nonsense);
+    no_timer(queue, (tw_timer *)nonsense);
+    no_timer(queue, (tw_timer *)(void *)(odd + 1 + ((uintptr_t)odd & 1)));
+
+    /* A copy of a queue is none, and neither is one that is gone. */
+    CHECK(tw_timer_init(&timer) == 0 && tw_queue_insert(queue, &timer, 5) == 1);
+    memcpy(copy, memory, size);
+    other = (tw_queue *)(void *)(copy + ((char *)queue - memory));
+    if (((uintptr_t)other & 7) == 0)
+        no_queue(other);
+    EQUAL(tw_queue_destroy(queue), 0);
+    no_queue(queue);
+    free(memory);
+    free(copy);
+}
+
+/* What something else has overwritten is named. */
+static void overwritten(void)
+{
+    void *memory;
+    tw_queue *queue = new_queue(TW_FAMILY_LIST, 0, &memory);
+    tw_timer first = TW_TIMER_INIT, second = TW_TIMER_INIT, kept;
+    char text[80], brief[5];
+    CHECK(tw_queue_insert(queue, &first, 1) == 1 && tw_queue_insert(queue, &second, 2) == 0);
+    EQUAL(tw_queue_check(queue, text, sizeof text), 0);
+    kept = second;
+    EQUAL(tw_timer_init(&second), 0); /* as the header forbids */
+    EQUAL(tw_queue_check(queue, text, sizeof text), -EBADMSG);
+    CHECK(strlen(text) > 10);
+    EQUAL(tw_queue_check(queue, brief, sizeof brief), -EBADMSG);
+    EQUAL(strncmp(text, brief, 4), 0);
+    EQUAL(strlen(brief), 4);
+    EQUAL(tw_queue_check(queue, brief, 1), -EBADMSG);
+    EQUAL(strlen(brief), 0);
+    EQUAL(tw_queue_check(queue, NULL, 0), -EBADMSG);
+    second = kept;
+    end_queue(queue, memory);
+}
+
+static void sizes(void)
+{
+    static const int none[] = { 0, -1, 9, 1000, -2147483647 - 1, 2147483647 };
+    char memory[64];
+    tw_queue *queue;
+    size_t i;
+    for (i = 0; i < sizeof none / sizeof *none; i++) {
+        EQUAL(tw_queue_size(none[i], 1), 0);
+        EQUAL(tw_queue_init(&queue, memory, sizeof memory, none[i], 1), -EINVAL);
+        CHECK(queue == NULL);
+    }
+    EQUAL(tw_queue_size(TW_FAMILY_HEAP4, SIZE_MAX), 0);
+    EQUAL(tw_queue_size(TW_FAMILY_HEAP4, SIZE_MAX / 32), 0);
+    EQUAL(tw_queue_init(&queue, memory, sizeof memory, TW_FAMILY_HEAP4, SIZE_MAX), -ENOSPC);
+    EQUAL(tw_queue_init(&queue, memory, sizeof memory, TW_FAMILY_HEAP4, SIZE_MAX / 128), -ENOSPC);
+}
+
+/* The constants of the header, for static memory. */
+static unsigned char lists[TW_QUEUE_BYTES], wheels[TW_WHEEL_BYTES], coarses[TW_COARSE_BYTES], heaps[TW_HEAP_BYTES(100)];
+
+static void in_statics(void)
+{
+    tw_queue *queue;
+    EQUAL(tw_queue_init(&queue, lists, sizeof lists, TW_FAMILY_AVL, 0), 0);
+    EQUAL(tw_queue_destroy(queue), 0);
+    EQUAL(tw_queue_init(&queue, wheels, sizeof wheels, TW_FAMILY_WHEEL, 0), 0);
+    EQUAL(tw_queue_destroy(queue), 0);
+    EQUAL(tw_queue_init(&queue, coarses, sizeof coarses, TW_FAMILY_COARSE, 0), 0);
+    EQUAL(tw_queue_destroy(queue), 0);
+    EQUAL(tw_queue_init(&queue, heaps, sizeof heaps, TW_FAMILY_HEAP2, 100), 0);
+    EQUAL(tw_queue_destroy(queue), 0);
+}
+
+static void heap_misuse(void)
+{
+    struct { char pad; size_t position; } element = { 0, 0 };
+    uint64_t nonsense[16];
+    tw_heap *heap;
+    void *popped;
+    EQUAL(tw_heap_create(NULL, 1, compare, NULL, -1), -EINVAL);
+    heap = (tw_heap *)nonsense;
+    EQUAL(tw_heap_create(&heap, 1, NULL, NULL, -1), -EINVAL);
+    CHECK(heap == NULL);
+    EQUAL(tw_heap_create(&heap, SIZE_MAX, compare, NULL, -1), -ENOMEM);
+    CHECK(heap == NULL);
+    no_heap(NULL);
+    EQUAL(tw_heap_destroy(NULL), 0);
+    memset(nonsense, 0xa5, sizeof nonsense);
+    no_heap((tw_heap *)nonsense);
+    EQUAL(tw_heap_destroy((tw_heap *)nonsense), -EINVAL);
+
+    EQUAL(tw_heap_create(&heap, 1, compare, NULL, 1), 0);
+    EQUAL(tw_heap_push(heap, &element), -EINVAL); /* its position would not be aligned */
+    EQUAL(tw_heap_push(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_remove(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_update(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_pop(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_peek(heap, 1, NULL), -EINVAL);
+    EQUAL(tw_heap_pop(heap, &popped), 0);
+    EQUAL(tw_heap_size(heap), 0);
+    EQUAL(tw_heap_destroy(heap), 0);
+}
+
+int main(void)
+{
+    static const int codes[] = { EINVAL, ENOENT, EALREADY, EXDEV, ENOSPC, ENOMEM, EBUSY, EOVERFLOW, EBADMSG };
+    size_t i, k;
+    int family;
+    no_queue(NULL);
+    EQUAL(tw_timer_init(NULL), -EINVAL);
+    EQUAL(tw_timer_is_linked(NULL), -EINVAL);
+    for (family = TW_FAMILY_LIST; family <= TW_FAMILY_COARSE; family++)
+        queues(family);
+    overwritten();
+    sizes();
+    in_statics();
+    heap_misuse();
+
+    EQUAL(strcmp(tw_version(), TW_VERSION), 0);
+    EQUAL(strcmp(tw_strerror(0), tw_strerror(7)), 0);
+    for (i = 0; i < sizeof codes / sizeof *codes; i++) {
+        CHECK(strcmp(tw_strerror(-codes[i]), tw_strerror(-9999)) != 0);
+        for (k = 0; k < i; k++)
+            CHECK(strcmp(tw_strerror(-codes[i]), tw_strerror(-codes[k])) != 0);
+    }
+    CHECK(tw_strerror(-2147483647 - 1) != NULL && tw_strerror(2147483647) != NULL);
+    return 0;
+}
