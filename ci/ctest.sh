@@ -13,6 +13,7 @@ done
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+trap 'echo "ctest: line $LINENO failed" >&2' ERR
 prefix="$work/prefix"
 # Two prefixes that differ, as packagers have them: built to be in one, put into another.
 make -s install PREFIX=/opt/elsewhere DESTDIR="$work/staged" PROFILE="${PROFILE:-release}"
@@ -67,13 +68,19 @@ build c-shared cc -std=c11 -- "${shared[@]}"
 build c-static cc -std=c11 -- "${static[@]}"
 run c-shared
 run c-static
-if ldd "$work/c-static/states" | grep -q libtickwright; then
+ldd "$work/c-static/states" >"$work/needs" || true # where it needs nothing at all
+if grep -q libtickwright "$work/needs"; then
     echo "ctest: a program that was linked statically asks for the shared library" >&2
     exit 1
 fi
 if [ "$(uname -s)" = Linux ]; then
-    ldd "$work/c-shared/states" | grep -q "libtickwright.so.0 => $prefix/lib/libtickwright.so.0"
+    ldd "$work/c-shared/states" >"$work/needs"
+    grep -q "libtickwright.so.0 => $prefix/lib/libtickwright.so.0" "$work/needs"
 fi
+# The README's program does what it looks like.
+sed -n '/^```c$/,/^```$/{/^```/d;p}' ../../README.md >"$work/readme.c"
+cc -std=c11 "${warnings[@]}" "${cflags[@]}" "$work/readme.c" -o "$work/readme" "${shared[@]}"
+diff <(printf 'egg\ntea\n') <("$work/readme")
 echo "ctest: C11, shared and static"
 
 # What the library exports is what the header declares.
