@@ -83,6 +83,13 @@ cc -std=c11 "${warnings[@]}" "${cflags[@]}" "$work/readme.c" -o "$work/readme" "
 diff <(printf 'egg\ntea\n') <("$work/readme")
 echo "ctest: C11, shared and static"
 
+# The comparison with event loops, and that it does without them. Nobody reads its times.
+make -s peers OUT="$work/peers" STAGE="$work/stage" PROFILE="${PROFILE:-release}"
+"$work/peers" --n 1,1000 --rounds 1 >/dev/null
+make -s peers OUT="$work/alone" STAGE="$work/stage" PROFILE="${PROFILE:-release}" PEER_FLAGS=
+"$work/alone" --n 10 --rounds 1 2>/dev/null | grep -c '"why": "not built' | grep -qx 3
+echo "ctest: comparison with event loops: builds and answers rightly"
+
 # What the library exports is what the header declares.
 nm -D --defined-only "$prefix/lib/libtickwright.so" | awk '{ print $NF }' | sort >"$work/exported"
 sed -n 's/^TW_API [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "$prefix/include/tickwright.h" | sort >"$work/declared"

@@ -145,6 +145,7 @@ static void sizes(void)
     }
     EQUAL(tw_queue_size(TW_FAMILY_HEAP4, SIZE_MAX), 0);
     EQUAL(tw_queue_size(TW_FAMILY_HEAP4, SIZE_MAX / 32), 0);
+    EQUAL(tw_queue_size(TW_FAMILY_HEAP2, UINT32_MAX), 0); /* cells are numbered in 32 bits */
     EQUAL(tw_queue_init(&queue, memory, sizeof memory, TW_FAMILY_HEAP4, SIZE_MAX), -ENOSPC);
     EQUAL(tw_queue_init(&queue, memory, sizeof memory, TW_FAMILY_HEAP4, SIZE_MAX / 128), -ENOSPC);
 }

@@ -4,7 +4,7 @@ use core::alloc::Layout;
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
-use tickwright_core::family::dary_heap::{Arity, Degree, Group, groups_for};
+use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
     AvlTree, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Wheel,
@@ -117,6 +117,9 @@ where
     const NUMBER: c_int = if D == 2 { TW_FAMILY_HEAP2 } else { TW_FAMILY_HEAP4 };
 
     fn room(capacity: usize) -> Option<Layout> {
+        if capacity > MOST {
+            return None;
+        }
         Layout::array::<Group<HookPtr<Self>, D>>(groups_for::<D>(capacity)).ok()
     }
 

@@ -156,7 +156,7 @@ pub unsafe extern "C" fn tw_queue_init(
     capacity: usize,
 ) -> c_int {
     code::answer(|| {
-        if queue.is_null() || memory.is_null() {
+        if queue.is_null() || !queue.is_aligned() || memory.is_null() {
             return Err(code::INVALID);
         }
         // SAFETY: not null; writable by the header's contract.

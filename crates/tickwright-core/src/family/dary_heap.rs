@@ -91,7 +91,7 @@ pub use buffer::{Arity, Degree, Group, groups_for};
 use buffer::{Buffer, Entry, Inline, Lent};
 
 /// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
-pub(crate) const MOST: usize = u32::MAX as usize - 4;
+pub const MOST: usize = u32::MAX as usize - 4;
 
 /// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
 #[cfg(feature = "alloc")]

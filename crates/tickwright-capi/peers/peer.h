@@ -1,0 +1,54 @@
+/* What every library under comparison does: one file each, one row in peers.c.
+ *
+ * Timers are numbers from 0 to n - 1, delays are milliseconds from a now that stands still: every library has the time of its loop in a cache. The
+ * loops are the same text in each file (PEER_LOOPS), so that calls into a library are the only difference. */
+#ifndef PEER_H
+#define PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Says that a timer was due. */
+typedef void (*peer_fired)(size_t timer);
+
+struct peer {
+    const char *name;
+    /* Why it cannot run here; the rest is null then. */
+    const char *missing;
+    /* n timers that are not armed. 0, or -1 without memory. */
+    int (*setup)(size_t n);
+    /* Arms all of them, one after another. */
+    void (*add)(const uint64_t *delays, size_t n);
+    /* Arms all of them anew, in that order. */
+    void (*rearm)(const uint32_t *order, const uint64_t *delays, size_t n);
+    /* Disarms all of them, in the order in which they were armed. */
+    void (*del)(size_t n);
+    /* How many are armed. */
+    size_t (*armed)(size_t n);
+    /* Waits until all that are armed have fired. */
+    void (*run)(peer_fired fired);
+    void (*teardown)(void);
+    /* Calls `work` where the library wants to be called from; null: anywhere. */
+    void (*inside)(void (*work)(void *), void *argument);
+};
+
+#define PEER_LOOPS(add_one, rearm_one, del_one) \
+    static void add(const uint64_t *delays, size_t n) \
+    { \
+        for (size_t i = 0; i < n; i++) \
+            add_one(i, delays[i]); \
+    } \
+    static void rearm(const uint32_t *order, const uint64_t *delays, size_t n) \
+    { \
+        for (size_t i = 0; i < n; i++) \
+            rearm_one(order[i], delays[i]); \
+    } \
+    static void del(size_t n) \
+    { \
+        for (size_t i = 0; i < n; i++) \
+            del_one(i); \
+    }
+
+extern const struct peer tickwright_wheel, tickwright_heap4, libuv, libevent, libev;
+
+#endif
