@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::adversary::pattern::Pattern;
+use crate::c_peers::PeersArgs;
 use crate::heap::HeapCommand;
 use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
@@ -77,6 +78,8 @@ pub(crate) enum Bench {
     Adversary(AdversaryArgs),
     /// Bytes per pending timer, and of an empty queue
     Memory(MemoryArgs),
+    /// One C program over our C library, libuv, libevent and libev: add, re-arm, delete
+    CPeers(PeersArgs),
 }
 
 /// Arguments of the comparisons whose samples can be of any length.

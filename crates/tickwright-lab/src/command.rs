@@ -31,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Reads(args))) => timed(Model::Reads, &args.timed, args.operations),
         Some(Command::Bench(Bench::Adversary(args))) => adversary(&args),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
+        Some(Command::Bench(Bench::CPeers(args))) => args.execute(),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Heap(command)) => command.execute(),
         Some(Command::Check) => check::run(),

@@ -5,6 +5,7 @@ mod adversary;
 mod allocator;
 mod baseline;
 mod bench;
+mod c_peers;
 mod candidate;
 mod check;
 mod cli;

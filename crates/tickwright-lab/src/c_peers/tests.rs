@@ -1,0 +1,48 @@
+use super::{Printed, Report, show};
+use crate::host::Host;
+use crate::output::SCHEMA;
+
+/// What the C program prints, with a library twice as slow as ours and one that is not there.
+fn printed() -> String {
+    let sample = |peer: &str, round: u64, operation: &str, ns: u64| {
+        format!(
+            r#"{{ "peer": "{peer}", "n": 1000, "round": {round}, "operation": "{operation}", "ns_per_operation": {ns}.00 }}"#
+        )
+    };
+    let mut samples = Vec::new();
+    for round in 0..8 {
+        for operation in ["add", "rearm", "del"] {
+            samples.push(sample("libother", round, operation, 40 + round));
+            samples.push(sample("tickwright/wheel", round, operation, 20));
+            samples.push(sample("tickwright/heap4", round, operation, 19 + round % 3));
+        }
+    }
+    format!(
+        r#"{{ "schema": 1, "seed": 1, "rounds": 8, "skipped": [{{ "peer": "libnone", "why": "not built: no libnone" }}], "samples": [{}] }}"#,
+        samples.join(",")
+    )
+}
+
+#[test]
+fn the_table_says_how_many_times_and_who_is_missing() {
+    let Printed { skipped, samples } = serde_json::from_str(&printed()).unwrap();
+    let report = Report {
+        schema: SCHEMA,
+        command: "tickwright bench c-peers".into(),
+        host: Host::read(),
+        rounds: 8,
+        seed: 1,
+        skipped,
+        samples,
+    };
+    let text = show(&report);
+    let row = |peer: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(peer)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(row("tickwright/wheel")[1..], ["20", "1", "20", "1", "20", "1"]);
+    assert_eq!(row("tickwright/heap4")[2], "~");
+    assert_eq!(row("libother")[1..3], ["44", "2.17"]);
+    assert!(text.trim_start().starts_with("n=1k"), "{text}");
+    assert!(text.contains("libnone: not built: no libnone"), "{text}");
+}
