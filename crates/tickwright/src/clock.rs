@@ -8,13 +8,13 @@
 //!
 //! # What happens to timers when time does something odd
 //!
-//! *Relative*: due so long after it was armed. *Periodic*: on a grid of the steady timeline. *Wall*: due when the wall shows a date;
-//! only [`SystemClock::RealTime`] has those.
+//! *Relative*: due so long after it was armed. *Periodic*: on a grid from there. *Wall*: due when the wall shows a date, or on a grid from
+//! there; only [`SystemClock::RealTime`] has those.
 //!
 //! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
 //! |---|---|---|---|
-//! | the wall is set back 1 h | nothing | nothing | relative, periodic: nothing. Wall: each fires 1 h later, when the wall shows its date again; what has fired does not fire again |
-//! | the wall is set forward 1 d | nothing | nothing | relative, periodic: nothing. Wall: what was due within the day fires now, once, in order of its date |
+//! | the wall is set back 1 h | nothing | nothing | relative, periodic: nothing. Wall: each fires 1 h later, when the wall shows its date again; what has fired does not fire again. A grid that has begun goes on within a period |
+//! | the wall is set forward 1 d | nothing | nothing | relative, periodic: nothing. Wall: what was due within the day fires now, once; the missed points of a grid are overruns |
 //! | suspended for 8 h | all stand still, and are 8 h late by the world's time; no overruns | what came due fires at the resume; periodic ones count the periods slept through as overruns, and their policy says what of them is made up for | relative, periodic: as monotonic. Wall: what came due fires at the resume |
 //! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
 //! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |

@@ -305,29 +305,29 @@ impl<C: Callback> Scheduler<C> {
         Ok(Cancelled::Finished { suppressed })
     }
 
-    /// Cancels every timer with this token, kept ones too, and hands their callbacks out. One that runs will not run again; whether
-    /// one does is the second answer. O(timers).
-    pub fn cancel_matching(&self, token: usize) -> (Vec<(TimerId, C)>, bool) {
+    /// Cancels every timer with this token, kept ones too, and hands their callbacks out. One that runs will not run again; the second
+    /// answer names it, for who has to [wait](Self::shutdown_timer_sync) for its end. O(timers).
+    pub fn cancel_matching(&self, token: usize) -> (Vec<(TimerId, C)>, Option<TimerId>) {
         let mut core = self.lock();
         let matching = core.service.iter().filter(|timer| timer.token == token);
         let ids: Vec<TimerId> = matching.map(|timer| timer.id).collect();
-        let (mut removed, mut running) = (Vec::with_capacity(ids.len()), false);
+        let (mut removed, mut running) = (Vec::with_capacity(ids.len()), None);
         for id in ids {
             match core.service.shutdown(id) {
                 Removal::Removed(callback) => removed.push((id, callback)),
-                Removal::Running => running = true,
+                Removal::Running => running = Some(id),
                 Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
             }
         }
         (removed, running)
     }
 
-    /// Ends the scheduler: drops all callbacks, waits for the one that runs on another thread, and refuses whatever is armed afterwards. A second
-    /// time it does nothing.
+    /// Ends the scheduler: waits for the callback that runs on another thread, hands all others out, and refuses whatever is armed
+    /// afterwards. A second time it does nothing.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
-    pub fn shutdown(&self) -> Result<(), WouldDeadlock> {
+    pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
         let mut core = self.lock();
         if core.pass == Some(this_thread()) {
             return Err(WouldDeadlock);
@@ -339,9 +339,7 @@ impl<C: Callback> Scheduler<C> {
             core = wait(&self.ended, core);
         }
         core.waiting -= 1;
-        drop(core);
-        drop(callbacks);
-        Ok(())
+        Ok(callbacks)
     }
 
     /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due, `None` if nothing is pending.
@@ -416,11 +414,19 @@ impl<C: Callback> Scheduler<C> {
     /// The same if it has none so far; whether it had none.
     fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
-        let first = !core.service.has_alarm();
+        let first = core.service.alarm().is_none();
         if first {
             core.service.set_alarm(Some(alarm));
         }
         first
+    }
+
+    /// Tells `alarm` no more, if that is who is told.
+    fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
+        let mut core = self.lock();
+        if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
+            core.service.set_alarm(None);
+        }
     }
 
     /// Every timer there is, with its origin. O(timers log timers).

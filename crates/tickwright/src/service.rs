@@ -27,14 +27,7 @@
 //!
 //! Deadlines are rounded up to ticks and the clock down, so nothing is early. A tick is 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
 //!
-//! What a change of the clock means to a timer depends on what it was armed by:
-//!
-//! | | `After`, `At` on monotonic | `After`, `At` on boot time | `Wall` |
-//! |---|---|---|---|
-//! | the wall is set back 1 h | nothing | nothing | an hour later; one on a grid that has begun comes within a period |
-//! | the wall is set forward 1 d | nothing | nothing | due if it was to come in that day; a periodic one runs once, and the rest are overruns |
-//! | the machine sleeps 1 h | an hour later by the wall | due at once if it was to come in that hour | due at once if it was to come in that hour |
-//! | the virtual machine is paused | as the host's kernel tells its clocks: nothing, or a sleep | the same | the same |
+//! What a step of the wall, a sleep of the machine or a pause means to each kind of timer is in [`clock`](crate::clock).
 //!
 //! # Passes
 //!
@@ -43,8 +36,9 @@
 //!
 //! # Costs
 //!
-//! `add`, `start`, `cancel`, `take`: one operation of the queue, one read of the clock, and O(1) to look an id up; nothing is allocated after
-//! [`Settings::capacity`]. A step of the wall files all wall timers anew: O(timers).
+//! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the clock (while timers by the wall are pending
+//! also one of its offset), and O(1) to look an id up; nothing is allocated up to [`Settings::capacity`]. A step of the wall files all
+//! timers by the wall anew: O(timers).
 
 mod int;
 mod lateness;
@@ -614,8 +608,8 @@ impl<P> Service<P> {
         self.end_pass();
     }
 
-    pub(crate) fn has_alarm(&self) -> bool {
-        self.alarm.is_some()
+    pub(crate) fn alarm(&self) -> Option<&Arc<dyn Alarm>> {
+        self.alarm.as_ref()
     }
 
     /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending. Exact, and at the cost of
@@ -689,7 +683,7 @@ impl<P> Service<P> {
         }
     }
 
-    /// Bytes on the heap, without what payloads own themselves.
+    /// Bytes on the heap, without what payloads own themselves and the counts by origin.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.queue.heap_bytes() + self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)

@@ -368,7 +368,7 @@ fn shutdown_against_a_pass() {
             let (runner, owner) = (scene.clone(), scene.clone());
             together!(move || runner.pass(), move || {
                 let Scene { scheduler, place, counts, .. } = owner;
-                scheduler.shutdown().unwrap();
+                drop(scheduler.shutdown().unwrap());
                 place.touch();
                 assert_eq!(counts.drops(), 1);
                 let (late, ..) = probe(&[], |_| {});
@@ -389,7 +389,7 @@ fn shutdown_and_cancel_sync_against_a_pass() {
             move || {
                 drop(other.scheduler.cancel_sync(other.id).unwrap());
             },
-            move || owner.scheduler.shutdown().unwrap()
+            move || drop(owner.scheduler.shutdown().unwrap())
         );
         scene.settle();
     });

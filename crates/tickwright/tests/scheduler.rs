@@ -150,7 +150,9 @@ fn a_budget_leaves_the_rest_in_order() {
         host.advance(ns(ms(100)));
         let mut ran = 0;
         while scheduler.wait() == Some(Duration::ZERO) {
-            ran += scheduler.run_queue_within(7).unwrap();
+            let some = scheduler.run_queue_within(7).unwrap();
+            assert!(some <= 7, "over the budget");
+            ran += some;
         }
         assert_eq!((ran, log.take()), (100, (0..100).collect::<Vec<_>>()));
         assert_eq!(scheduler.run_queue_within(0), Ok(0));
@@ -250,7 +252,7 @@ fn a_callback_may_do_anything_to_its_neighbours_and_to_itself() {
                 Boxed::once(move |firing| {
                     let scheduler = firing.scheduler();
                     assert_eq!(scheduler.run_queue(), Err(RunError::WithinCallback));
-                    assert_eq!(scheduler.shutdown(), Err(WouldDeadlock), "it cannot end what runs it");
+                    assert_eq!(scheduler.shutdown().err(), Some(WouldDeadlock), "it cannot end what runs it");
                     assert_eq!(scheduler.wait(), Some(Duration::ZERO));
                     assert_eq!(scheduler.find(firing.id()).map(|info| info.state), Some(State::Running));
                     let ids = theirs.lock().unwrap();
@@ -338,15 +340,75 @@ fn every_callback_is_dropped_once_however_it_ends() {
     scheduler.run_queue().unwrap();
     assert_eq!(drops.load(Ordering::SeqCst), 2);
     add(Next::Done);
-    scheduler.shutdown().unwrap();
+    drop(scheduler.shutdown().unwrap());
     assert_eq!(drops.load(Ordering::SeqCst), 4);
     let refused = scheduler.add(ms(1), Boxed::once(|_| {})).unwrap_err();
     assert_eq!(refused.reason, Refusal::Shutdown);
     let kept = scheduler.keep(&Site::here("k"), 0, Boxed::once(|_| {})).unwrap_err();
     assert_eq!(kept.reason, Refusal::Shutdown);
-    assert_eq!((scheduler.run_queue(), scheduler.shutdown(), scheduler.wait()), (Ok(0), Ok(()), None));
+    assert!(scheduler.shutdown().is_ok_and(|callbacks| callbacks.is_empty()), "a second time");
+    assert_eq!((scheduler.run_queue(), scheduler.wait()), (Ok(0), None));
     drop(scheduler);
     assert_eq!(drops.load(Ordering::SeqCst), 4);
+}
+
+/// Callbacks are dropped without the lock: their drops may use the scheduler.
+#[test]
+fn the_drop_of_a_callback_may_use_the_scheduler() {
+    struct Asks(Arc<Scheduler<Boxed>>, Arc<AtomicUsize>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            let _ = self.0.wait();
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let drops = Arc::new(AtomicUsize::new(0));
+    let add = || {
+        let asks = Asks(Arc::clone(&scheduler), Arc::clone(&drops));
+        let callback = Boxed::new(move |_| {
+            let _keep = &asks;
+            Next::Done
+        });
+        scheduler.add_timer(Timing::after(ms(1)), &Site::here("asks"), 3, callback).unwrap()
+    };
+    drop(scheduler.cancel(add()));
+    add();
+    host.advance(ns(ms(1)));
+    assert_eq!(scheduler.run_queue(), Ok(1));
+    add();
+    drop(scheduler.cancel_matching(3));
+    add();
+    drop(scheduler.shutdown().unwrap());
+    assert_eq!(drops.load(Ordering::Relaxed), 4);
+}
+
+/// A poll loop must not come back before anything is due.
+#[test]
+fn the_time_out_of_a_poll_is_rounded_up() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    scheduler.add(Duration::from_nanos(2_000_001), Boxed::once(|_| {})).unwrap();
+    assert_eq!(scheduler.timeout_ms(), 3);
+    host.advance(2_000_000);
+    assert_eq!(scheduler.timeout_ms(), 1);
+    host.advance(1);
+    assert_eq!(scheduler.timeout_ms(), 0);
+    scheduler.run_queue().unwrap();
+    scheduler.add(Duration::MAX, Boxed::once(|_| {})).unwrap();
+    assert_eq!(scheduler.timeout_ms(), i32::MAX);
+}
+
+#[test]
+fn a_refused_replacement_leaves_the_old_one() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let old = scheduler.add(ms(5), Boxed::once(|_| {})).unwrap();
+    let by_wall = Timing::at(tickwright::service::When::Wall(5));
+    let refused = scheduler.replace(old, by_wall, &Site::here("new"), 0, Boxed::once(|_| {}));
+    assert_eq!(refused.err().map(|refused| refused.reason), Some(Refusal::NoWall));
+    assert_eq!(scheduler.remaining(old), Some(ms(5)));
 }
 
 #[test]
@@ -398,7 +460,7 @@ fn a_panic_in_the_drop_of_a_callback_leaves_the_scheduler_whole() {
     host.advance(ns(ms(1)));
     assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
     assert_eq!((scheduler.run_queue(), log.take(), scheduler.check()), (Ok(1), vec![1], Ok(())));
-    assert_eq!(scheduler.shutdown(), Ok(()));
+    assert!(scheduler.shutdown().is_ok());
 }
 
 #[test]
@@ -411,7 +473,7 @@ fn clean_up_by_token() {
         scheduler.add_timer(timing, &Site::here("n"), number as usize % 3, log.note(number)).unwrap();
     }
     let (removed, running) = scheduler.cancel_matching(1);
-    assert_eq!((removed.len(), running), (10, false));
+    assert_eq!((removed.len(), running), (10, None));
     assert!(removed.iter().all(|(id, _)| scheduler.find(*id).is_none()));
     let (removed, _) = scheduler.cancel_matching(77);
     assert!(removed.is_empty());
@@ -426,7 +488,7 @@ fn clean_up_from_a_callback_takes_it_along() {
     let scheduler = scheduler(&host, Structure::default());
     let cleaning = Boxed::new(|firing: &Firing<'_, Boxed>| {
         let (removed, running) = firing.scheduler().cancel_matching(5);
-        assert_eq!((removed.len(), running), (0, true));
+        assert_eq!((removed.len(), running), (0, Some(firing.id())));
         Next::Again
     });
     scheduler.add_timer(Timing::after(ms(1)), &Site::here("c"), 5, cleaning).unwrap();

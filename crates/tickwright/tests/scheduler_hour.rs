@@ -156,7 +156,7 @@ fn hour(structure: Structure, tick: Duration) -> Vec<Event> {
     }
     assert!(scheduler.now() >= HOUR, "it was {} ns", scheduler.now());
     assert_eq!(scheduler.check(), Ok(()));
-    scheduler.shutdown().unwrap();
+    drop(scheduler.shutdown().unwrap());
     drop(scheduler);
     core::mem::take(&mut *log.lock().unwrap())
 }

@@ -197,7 +197,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
     let ended = Arc::new(AtomicBool::new(false));
     let (other, told) = (Arc::clone(&scheduler), Arc::clone(&ended));
     let shutting = thread::spawn(move || {
-        other.shutdown().unwrap();
+        drop(other.shutdown().unwrap());
         assert!(told.load(Ordering::SeqCst), "it did not wait");
     });
     // As soon as it has begun, nothing can be added any more.
@@ -323,7 +323,7 @@ fn a_storm() {
         thread.settle();
         let left = scheduler.report().statistics.timers;
         assert_eq!(drops.load(Ordering::Relaxed) + left, added.load(Ordering::Relaxed), "{structure}");
-        scheduler.shutdown().unwrap();
+        drop(scheduler.shutdown().unwrap());
         assert_eq!(drops.load(Ordering::Relaxed), added.load(Ordering::Relaxed), "{structure}");
         thread.join().unwrap();
     }

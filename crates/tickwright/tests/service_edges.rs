@@ -216,7 +216,7 @@ fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     bad.store(true, Ordering::Relaxed);
     assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
     assert_eq!(scheduler.run_queue(), Ok(1));
-    assert_eq!(scheduler.shutdown(), Ok(()));
+    assert!(scheduler.shutdown().is_ok());
 }
 
 /// Whoever waits for a callback that panics goes on.
@@ -244,5 +244,5 @@ fn who_waits_for_a_callback_that_panics_goes_on() {
         waiter.join().unwrap(),
         Ok(Cancelled::Finished { suppressed: false } | Cancelled::NotFound)
     ));
-    assert_eq!(scheduler.shutdown(), Ok(()));
+    assert!(scheduler.shutdown().is_ok());
 }

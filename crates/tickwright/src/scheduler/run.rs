@@ -161,7 +161,10 @@ impl<C> Core<C> {
     /// No callback runs any more.
     fn settle(&mut self, suppressed: bool) {
         if let Some(Running { serial, awaited: true, .. }) = self.running.take() {
-            self.outcomes.push((serial, suppressed));
+            // Without memory the one who waits is told that nothing was suppressed.
+            if self.outcomes.try_reserve(1).is_ok() {
+                self.outcomes.push((serial, suppressed));
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Weak;
 
 use super::{Callback, Scheduler};
 use crate::clock::Clock;
-use crate::driver::{DriverPanicked, DriverThread, Parker};
+use crate::driver::{Alarm, DriverPanicked, DriverThread, Parker};
 use crate::sync::Arc;
 
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others may run it too: they take turns.
@@ -27,7 +27,8 @@ impl SchedulerThread {
     /// the system says when it has no thread to give.
     pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
         let parker = Parker::new(scheduler.clock());
-        if !scheduler.set_first_alarm(Arc::clone(&parker) as _) {
+        let alarm: Arc<dyn Alarm> = Arc::clone(&parker) as _;
+        if !scheduler.set_first_alarm(Arc::clone(&alarm)) {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
                 "the scheduler has a thread or an alarm already: stop that first",
@@ -37,7 +38,7 @@ impl SchedulerThread {
         let of = Weak::clone(&scheduler);
         let leave = Box::new(move || {
             if let Some(scheduler) = of.upgrade() {
-                scheduler.set_alarm(None);
+                scheduler.leave_alarm(&alarm);
             }
         });
         let at = Arc::clone(&parker);

@@ -87,9 +87,11 @@ impl Sites {
         if last == key {
             return number;
         }
-        let number = match self.known.get(&key) {
-            Some(&number) => number,
+        let number = match self.known.get(&key).copied() {
+            Some(number) => number,
             None if self.rows.len() >= MOST => return 0,
+            // Without memory it is one of the others too.
+            None if self.rows.try_reserve(1).is_err() || self.known.try_reserve(1).is_err() => return 0,
             None => {
                 let number = self.rows.len() as u16;
                 self.rows.push(SiteCounts { site: origin.site(), added: 0, fired: 0, panicked: 0 });
