@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
-use crate::reproduce::{linux, xenomai};
+use crate::reproduce::{asterisk, linux, xenomai};
 use crate::scenario::Scenario;
 use crate::tour;
 
@@ -61,6 +61,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     findings.note("experiment linux", linux::check())?;
     interrupted()?;
     findings.note("heap", by_itself())?;
+    interrupted()?;
+    findings.note("experiment asterisk", asterisk::check())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

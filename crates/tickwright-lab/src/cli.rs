@@ -11,6 +11,7 @@ use crate::heap::HeapCommand;
 use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
+use crate::sched::Sched;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Try the heap that is a part by itself
     #[command(subcommand)]
     Heap(HeapCommand),
+    /// Try the callback scheduler by itself
+    #[command(subcommand)]
+    Sched(Sched),
     /// Run every structure and scenario once, verify every answer, time nothing
     Check,
     /// Show structures, scenarios and experiments

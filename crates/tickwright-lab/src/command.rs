@@ -34,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::CPeers(args))) => args.execute(),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Heap(command)) => command.execute(),
+        Some(Command::Sched(sched)) => sched.execute(),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),

@@ -27,6 +27,7 @@ mod progress;
 mod registry;
 mod reproduce;
 mod scenario;
+mod sched;
 mod stats;
 mod tour;
 

@@ -1,5 +1,6 @@
 //! The classic experiments, one module each.
 
+pub(crate) mod asterisk;
 pub(crate) mod linux;
 pub(crate) mod xenomai;
 
@@ -14,6 +15,8 @@ pub(crate) enum Reproduce {
     Xenomai(xenomai::XenomaiArgs),
     /// Linux 2016: how many re-arms can stay in their bucket, and without the lock?
     Linux(linux::LinuxArgs),
+    /// Asterisk 2009: a sorted list or a heap under a scheduler of callbacks?
+    Asterisk(asterisk::AsteriskArgs),
 }
 
 impl Reproduce {
@@ -25,6 +28,7 @@ impl Reproduce {
         match self {
             Self::Xenomai(args) => args.execute(),
             Self::Linux(args) => args.execute(),
+            Self::Asterisk(args) => args.execute(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::bench::{report, run};
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::output::{self, Files};
-use crate::reproduce::{linux, xenomai};
+use crate::reproduce::{asterisk, linux, xenomai};
 use crate::scenario::Scenario;
 
 /// A part of the tour.
@@ -30,6 +30,7 @@ pub(crate) const PLAN: &[Part] = &[
     Part { name: "hold", seconds: 5, command: "bench hold", run: hold },
     Part { name: "xenomai", seconds: 13, command: "reproduce xenomai", run: xenomai::tour },
     Part { name: "linux", seconds: 6, command: "reproduce linux", run: linux::tour },
+    Part { name: "asterisk", seconds: 5, command: "reproduce asterisk", run: asterisk::tour },
 ];
 
 /// The tour answers within this.
@@ -63,6 +64,8 @@ What to run next
   tickwright bench network              a server's time-outs; also bench expire, reads and adversary
   tickwright bench memory               bytes per timer and of an empty queue
   tickwright reproduce linux            every delay, step and HZ; real connections
+  tickwright reproduce asterisk --budget 1h     the list of 2009 as far as an hour goes
+  tickwright sched test 10k             add and delete, over each structure; also sched beat
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments
 With `cargo run --release --` in place of `tickwright` in a source tree.

@@ -188,6 +188,68 @@ fn the_linux_experiment_logs_its_traffic() {
 }
 
 #[test]
+fn the_scheduler_experiment_refuses_what_it_cannot_do() {
+    refused(&["sched", "test"], 2, &["<N>"]);
+    refused(&["sched", "test", "0"], 2, &["'0'", "from 1 to 16777216"]);
+    refused(&["sched", "test", "-5"], 2, &["'-5'", "from 1 to 16777216"]);
+    refused(&["sched", "test", "10", "--structures", "lits"], 2, &["\"lits\"", "list, "]);
+    refused(&["sched", "test", "10", "--mode", "theirs"], 2, &["faithful, ours"]);
+    refused(&["reproduce", "asterisk", "--budget", "0s"], 2, &["between 1ms and 168h"]);
+    refused(&["reproduce", "asterisk", "--rounds", "0"], 2, &["from 1 to 1000"]);
+    refused(&["sched", "beat", "--duration", "1s", "--interval", "100ms"], 2, &["--interval is too long"]);
+    refused(&["sched", "beat", "--calls", "0"], 2, &["1..=100000"]);
+    refused(&["sched", "beat", "--svg", "-"], 2, &["--svg needs a file"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_scheduler_experiment_writes_a_line_a_sample() {
+    let csv = temporary("asterisk.csv");
+    let args = ["reproduce", "asterisk", "--only", "table,comparisons", "--n", "100,1k", "--rounds", "2"];
+    let more = ["--structures", "list,wheel", "--csv", csv.to_str().unwrap()];
+    let output = tickwright(&[&args[..], &more].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in ["list, 2009", "heap, scanned here", "wheel here", "Can a heap degrade to a list?", "101.8"] {
+        assert!(text.contains(word), "'{word}' is missing in: {text}");
+    }
+    let rows = fs::read_to_string(&csv).unwrap();
+    fs::remove_file(&csv).unwrap();
+    assert!(
+        rows.starts_with("schema,mode,structure,n,round,add_ns,del_ns\n1,faithful,list,100,1,"),
+        "{rows}"
+    );
+    assert_eq!(rows.lines().count(), 1 + 6 * 2 * 2, "{rows}");
+}
+
+#[cfg(unix)]
+#[test]
+fn sched_test_times_each_structure() {
+    let output = tickwright(&["sched", "test", "50", "--rounds", "1"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in ["50 adds with delays of 0 to 60 s", "heap as in 2009", "heap4", "wheel", "ns per del"] {
+        assert!(text.contains(word), "'{word}' is missing in: {text}");
+    }
+    let args = ["sched", "test", "50", "--mode", "ours", "--json"];
+    let report: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&args))).unwrap();
+    assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
+    assert_eq!(report["table"]["cells"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn a_beat_goes_into_a_picture() {
+    let svg = temporary("beat.svg");
+    let args = ["sched", "beat", "--duration", "100ms", "--interval", "2ms", "--structure", "wheel"];
+    let output = tickwright(&[&args[..], &["--svg", svg.to_str().unwrap()]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("2000 calls a second over wheel") && text.contains("lateness: "), "{text}");
+    assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg "));
+    fs::remove_file(&svg).unwrap();
+}
+
+#[test]
 fn a_run_prints_tables_without_colours_when_nobody_looks() {
     let output = short(&[]);
     let text = stdout(&output);

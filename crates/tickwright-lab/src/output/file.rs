@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-/// A file of rows beside the results, opened before the run.
+/// A file beside the results, opened before the run.
 #[derive(Debug)]
 pub(crate) struct RowsFile(Sink);
 
@@ -129,6 +129,14 @@ impl RowsFile {
     /// When the file system refuses after all.
     pub(crate) fn write<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
         self.0.rows(rows)
+    }
+
+    /// Writes `text`.
+    ///
+    /// # Errors
+    /// When the file system refuses after all.
+    pub(crate) fn text(&self, text: &str) -> Result<(), LabError> {
+        self.0.write(|out| out.write_all(text.as_bytes()))
     }
 }
 

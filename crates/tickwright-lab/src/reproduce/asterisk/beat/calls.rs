@@ -1,0 +1,261 @@
+//! Short calls through a proxy. A call arrives; its request is retransmitted after 500 ms and then after twice as long each time (T1 of SIP) until
+//! an answer comes, and given up after 32 s; the call lasts a moment, and its end is a request of the same kind. The far end is played by timers too.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+use tickwright::scheduler::{Firing, Next, Plain, Scheduler, TimerId};
+use tickwright::service::{Missed, Settings, Site, Timing};
+
+use super::Load;
+use crate::clock::{Meter, OsClock};
+use crate::error::LabError;
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// The first retransmission (RFC 3261, T1), and when a request is given up (64 T1).
+const RETRANSMIT: Duration = Duration::from_millis(500);
+const GIVE_UP: Duration = Duration::from_secs(32);
+/// Means of exponential times: until an answer, and of a call.
+const ANSWER: Duration = Duration::from_millis(150);
+const TALK: Duration = Duration::from_secs(1);
+/// One request in so many is lost.
+const LOST: u32 = 20;
+
+/// An entry that ran.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ran {
+    /// ns from the begin.
+    pub(super) at_ns: u64,
+    pub(super) late_ns: u64,
+}
+
+/// What became of the calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) begun: u64,
+    pub(crate) completed: u64,
+    pub(crate) given_up: u64,
+    pub(crate) retransmitted: u64,
+    /// Calls under way at the end.
+    pub(crate) live: u64,
+}
+
+/// What a timer stands for. Calls are named by their slot.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Arrival,
+    Retransmit(usize),
+    GiveUp(usize),
+    Answer(usize),
+    Bye(usize),
+}
+
+/// The timers of a request that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    retransmit: TimerId,
+    give_up: TimerId,
+    answer: Option<TimerId>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Call {
+    request: Option<Request>,
+    /// Of the request under way.
+    retransmissions: u32,
+    /// The request under way ends the call.
+    ending: bool,
+}
+
+struct Exchange {
+    random: Pcg64Mcg,
+    /// Mean time between arrivals.
+    gap: Duration,
+    calls: Vec<Call>,
+    free: Vec<usize>,
+    counts: Counts,
+    origin: u64,
+    ran: Vec<Ran>,
+}
+
+struct Event {
+    kind: Kind,
+    exchange: Arc<Mutex<Exchange>>,
+}
+
+type Timer = Plain<Event>;
+
+fn lock(exchange: &Mutex<Exchange>) -> MutexGuard<'_, Exchange> {
+    exchange.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the load in a poll loop that sleeps whole milliseconds; what ran, in order.
+///
+/// # Errors
+/// Calls that are not accounted for.
+pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
+    let scheduler: Scheduler<Timer> = Scheduler::new(Settings::new().structure(load.structure));
+    let clock = OsClock::start();
+    let exchange = Arc::new(Mutex::new(Exchange {
+        random: Pcg64Mcg::seed_from_u64(load.seed),
+        gap: Duration::from_secs(1) / load.calls,
+        calls: Vec::new(),
+        free: Vec::new(),
+        counts: Counts::default(),
+        origin: scheduler.now(),
+        // About six runs a call.
+        ran: Vec::with_capacity((load.lasts.as_secs_f64() * f64::from(load.calls) * 6.0).min(1e8) as usize),
+    }));
+    let failed = |what: String| LabError::failed(format!("beat over {}: {what}", load.structure.id()));
+    let event = Event { kind: Kind::Arrival, exchange: Arc::clone(&exchange) };
+    // Arrivals keep their rate however late the loop wakes.
+    let first = Timing::after(Duration::ZERO).missed(Missed::Burst);
+    scheduler
+        .add_timer(first, &Site::here("arrival"), 0, Plain::new(event, Event::run))
+        .map_err(|refused| failed(refused.to_string()))?;
+    let lasts = u64::try_from(load.lasts.as_nanos()).unwrap_or(u64::MAX);
+    let progress = Progress::lasting(load.lasts, "beat");
+    while !interrupt::requested() {
+        scheduler.run_queue().map_err(|error| failed(error.to_string()))?;
+        let now = clock.now();
+        progress.at(Duration::from_nanos(now));
+        let Some(left) = lasts.checked_sub(now).filter(|left| *left > 0) else { break };
+        // Arrivals never end, so there is always a time-out.
+        let wait = u64::try_from(scheduler.timeout_ms()).unwrap_or(0).saturating_mul(1_000_000);
+        std::thread::sleep(Duration::from_nanos(wait.min(left)));
+    }
+    scheduler.check().map_err(|violation| failed(violation.to_string()))?;
+    let timers = scheduler.report().statistics.timers;
+    let mut exchange = lock(&exchange);
+    let mut counts = exchange.counts;
+    counts.live = (exchange.calls.len() - exchange.free.len()) as u64;
+    if counts.begun != counts.completed + counts.given_up + counts.live {
+        return Err(failed(format!("calls are lost: {counts:?}")));
+    }
+    if timers != 1 + exchange.timers() {
+        return Err(failed(format!("{timers} timers for {} that the calls wait for", 1 + exchange.timers())));
+    }
+    Ok((core::mem::take(&mut exchange.ran), counts))
+}
+
+impl Event {
+    /// A timer has run. The exchange's lock is taken before the scheduler's, here and everywhere.
+    fn run(&mut self, firing: &Firing<'_, Timer>) -> Next {
+        let mut exchange = lock(&self.exchange);
+        let at_ns = firing.now().saturating_sub(exchange.origin);
+        exchange.ran.push(Ran { at_ns, late_ns: firing.now().saturating_sub(firing.due()) });
+        let later = Later { scheduler: firing.scheduler(), exchange: &self.exchange };
+        match self.kind {
+            Kind::Arrival => {
+                exchange.arrive(&later);
+                let gap = exchange.gap;
+                Next::After(exchange.about(gap))
+            }
+            Kind::Retransmit(call) => exchange.retransmit(call, &later),
+            Kind::GiveUp(call) => {
+                exchange.answered(call, &later);
+                exchange.counts.given_up += 1;
+                exchange.free.push(call);
+                Next::Done
+            }
+            Kind::Answer(call) => {
+                exchange.answered(call, &later);
+                if exchange.calls[call].ending {
+                    exchange.counts.completed += 1;
+                    exchange.free.push(call);
+                } else {
+                    let talk = exchange.about(TALK);
+                    later.add(talk, Kind::Bye(call));
+                }
+                Next::Done
+            }
+            Kind::Bye(call) => {
+                exchange.calls[call].ending = true;
+                exchange.request(call, &later);
+                Next::Done
+            }
+        }
+    }
+}
+
+/// How an exchange arms and cancels its timers.
+struct Later<'a> {
+    scheduler: &'a Scheduler<Timer>,
+    exchange: &'a Arc<Mutex<Exchange>>,
+}
+
+impl Later<'_> {
+    /// None only without memory: the call is then given up or never ends, and the count says so.
+    fn add(&self, delay: Duration, kind: Kind) -> Option<TimerId> {
+        let event = Event { kind, exchange: Arc::clone(self.exchange) };
+        self.scheduler.add(delay, Plain::new(event, Event::run)).ok()
+    }
+}
+
+impl Exchange {
+    /// Timers that calls wait for.
+    fn timers(&self) -> usize {
+        let mut free = vec![false; self.calls.len()];
+        self.free.iter().for_each(|&call| free[call] = true);
+        let live = self.calls.iter().zip(free).filter(|(_, free)| !free);
+        // Without a request a call waits for its end alone.
+        live.map(|(call, _)| call.request.map_or(1, |request| 2 + usize::from(request.answer.is_some())))
+            .sum()
+    }
+
+    /// An exponential time.
+    fn about(&mut self, mean: Duration) -> Duration {
+        let uniform: f64 = self.random.random();
+        mean.mul_f64(-(1.0 - uniform).ln())
+    }
+
+    fn arrive(&mut self, later: &Later<'_>) {
+        let call = self.free.pop().unwrap_or_else(|| {
+            self.calls.push(Call::default());
+            self.calls.len() - 1
+        });
+        self.calls[call] = Call::default();
+        self.counts.begun += 1;
+        self.request(call, later);
+    }
+
+    fn request(&mut self, call: usize, later: &Later<'_>) {
+        self.calls[call].retransmissions = 0;
+        let answer = self.answer(call, later);
+        let retransmit = later.add(RETRANSMIT, Kind::Retransmit(call));
+        let give_up = later.add(GIVE_UP, Kind::GiveUp(call));
+        self.calls[call].request =
+            retransmit.zip(give_up).map(|(retransmit, give_up)| Request { retransmit, give_up, answer });
+    }
+
+    /// An answer under way, unless the request is lost.
+    fn answer(&mut self, call: usize, later: &Later<'_>) -> Option<TimerId> {
+        let lost = self.random.random_range(0..LOST) == 0;
+        let after = self.about(ANSWER);
+        if lost { None } else { later.add(after, Kind::Answer(call)) }
+    }
+
+    fn retransmit(&mut self, call: usize, later: &Later<'_>) -> Next {
+        self.counts.retransmitted += 1;
+        if let Some(mut request) = self.calls[call].request.filter(|request| request.answer.is_none()) {
+            request.answer = self.answer(call, later);
+            self.calls[call].request = Some(request);
+        }
+        self.calls[call].retransmissions += 1;
+        let doublings = self.calls[call].retransmissions.min(6);
+        Next::After(RETRANSMIT * (1 << doublings))
+    }
+
+    /// The request is over: none of its timers is wanted any more. That of the one that runs is gone by itself.
+    fn answered(&mut self, call: usize, later: &Later<'_>) {
+        if let Some(Request { retransmit, give_up, answer }) = self.calls[call].request.take() {
+            for timer in [Some(retransmit), Some(give_up), answer].into_iter().flatten() {
+                let _ = later.scheduler.cancel(timer);
+            }
+        }
+    }
+}

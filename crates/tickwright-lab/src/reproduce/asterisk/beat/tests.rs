@@ -1,0 +1,82 @@
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::periodicity::search;
+use super::*;
+
+/// 400 values: `wave` and noise between 0 and 1.
+fn noisy(seed: u64, wave: impl Fn(f64) -> f64) -> Vec<f64> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    (0..400).map(|at| wave(f64::from(at)) + random.random::<f64>()).collect()
+}
+
+#[test]
+fn a_wave_in_noise_is_found_with_its_period() {
+    for period in [7.0, 20.0, 50.0] {
+        let series = noisy(1, |at| (at / period * core::f64::consts::TAU).sin());
+        let found = search(&series, 1).period.unwrap();
+        // Any multiple of a period is one.
+        let off = found.lag as f64 % period;
+        assert!(off.min(period - off) <= 1.0 && found.strength > 0.3, "{period}: {found:?}");
+    }
+    let bursts = noisy(2, |at| if at % 25.0 == 0.0 { 4.0 } else { 0.0 });
+    assert_eq!(search(&bursts, 1).period.unwrap().lag % 25, 0);
+}
+
+#[test]
+fn noise_a_trend_a_step_and_nothing_have_no_period() {
+    for seed in 0..10 {
+        assert_eq!(search(&noisy(seed, |_| 0.0), seed).period, None, "noise {seed}");
+        assert_eq!(search(&noisy(seed, |at| at / 40.0), seed).period, None, "trend {seed}");
+        assert_eq!(search(&noisy(seed, |at| f64::from(at > 200.0)), seed).period, None, "step {seed}");
+        let settles = |at: f64| 1.0 - (-at / 60.0).exp();
+        assert_eq!(search(&noisy(seed, settles), seed).period, None, "approach {seed}");
+    }
+    assert_eq!(search(&[3.0; 100], 1).period, None);
+    assert_eq!(search(&[], 1).period, None);
+    assert_eq!(search(&[1.0], 1).period, None);
+}
+
+#[test]
+fn a_finding_is_said_with_its_period_and_what_chance_reaches() {
+    let series = noisy(1, |at| 3.0 * (at / 20.0 * core::f64::consts::TAU).sin());
+    let words = search(&series, 1).words(10.0);
+    assert!(words.starts_with("a period of 200 ms: the autocorrelation stands out by "), "{words}");
+    let words = search(&noisy(1, |_| 0.0), 1).words(10.0);
+    assert!(words.starts_with("no periodicity above chance"), "{words}");
+}
+
+#[test]
+fn runs_are_counted_in_the_interval_that_they_fall_into() {
+    let interval = Duration::from_millis(10);
+    let load = Load { interval, ..Load::usual(Duration::from_millis(100), 0) };
+    let at = |ms: u64, late_us: u64| Ran { at_ns: ms * 1_000_000, late_ns: late_us * 1000 };
+    // The first 20 ms warm up, and the interval of the last run is not whole.
+    let found = intervals(&load, &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
+    let seen: Vec<_> = found.iter().map(|i| (i.at_ms, i.entries, i.late_mean_us, i.late_max_us)).collect();
+    assert_eq!(seen, [(20.0, 2, 2.0, 3.0), (30.0, 0, 0.0, 0.0), (40.0, 1, 5.0, 5.0)]);
+}
+
+/// Every call and timer is accounted for at the end, or this fails.
+#[test]
+fn a_short_load_runs_over_every_structure() {
+    for structure in Structure::all() {
+        let lasts = Duration::from_millis(30);
+        let interval = Duration::from_millis(1);
+        let beat = run(&Load { lasts, calls: 5000, interval, structure, seed: 3 }).unwrap();
+        assert!(beat.counts.begun > 0, "{structure}: {:?}", beat.counts);
+        let text = beat.text();
+        assert!(text.contains("5000 calls a second") && text.contains("mean lateness"), "{text}");
+        let picture = beat.svg();
+        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
+        assert_eq!(picture.matches("<polyline").count(), 5);
+    }
+}
+
+#[test]
+fn a_line_of_blocks_is_as_wide_as_it_may_be() {
+    assert_eq!(plot::line(&[0.0, 7.0, 3.5], 80), "▁█▅");
+    assert_eq!(plot::line(&[1.0, 1.0, 0.0, 0.0], 2), "█▁");
+    assert_eq!(plot::line(&[0.0; 160], 80), "▁".repeat(80));
+    assert_eq!(plot::line(&[], 80), "");
+}

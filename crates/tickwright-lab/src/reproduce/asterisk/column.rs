@@ -1,0 +1,196 @@
+//! What is compared: the schedulers of 2009, and ours over each structure.
+
+use serde::{Serialize, Serializer};
+use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
+use tickwright::service::{Settings, Structure};
+
+use super::then::{Context, Heap, List, Order, Tree};
+use crate::clock::{Meter, OsClock};
+
+/// How a scheduler is built and driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// As in 2009: an allocation per entry, lookup as then, a random source of the system inside the timed loop
+    Faithful,
+    /// This project's scheduler, its delays drawn before the clock starts
+    Ours,
+}
+
+/// The columns of the faithful mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    List,
+    Heap,
+    Tree,
+    /// The heap since 2014: no table, an id is looked for through the heap.
+    HeapScan,
+}
+
+/// A scheduler under measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Then(Then),
+    Ours(Structure),
+}
+
+impl Column {
+    pub(crate) const THEN: [Self; 4] =
+        [Self::Then(Then::List), Self::Then(Then::Heap), Self::Then(Then::Tree), Self::Then(Then::HeapScan)];
+
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Self::Then(_) => Mode::Faithful,
+            Self::Ours(_) => Mode::Ours,
+        }
+    }
+
+    /// For the heading of a table of its mode.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Then(Then::List) => "list",
+            Self::Then(Then::Heap) => "heap",
+            Self::Then(Then::Tree) => "rb",
+            Self::Then(Then::HeapScan) => "heap, scanned",
+            Self::Ours(structure) => structure.id(),
+        }
+    }
+
+    /// For messages and files.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
+            Self::Then(_) => format!("{} as in 2009", self.title()),
+            Self::Ours(_) => self.title().to_owned(),
+        }
+    }
+
+    pub(crate) fn is_list(self) -> bool {
+        self.title() == "list"
+    }
+
+    /// Whether ids are looked for through all entries.
+    pub(crate) fn scans(self) -> bool {
+        self == Self::Then(Then::HeapScan)
+    }
+
+    /// A new scheduler on the real clock, given to `visitor`.
+    pub(crate) fn visit<V: Visitor>(self, clock: OsClock, visitor: V) -> V::Out {
+        let at = move |ahead: u64| clock.now() / 1000 + ahead;
+        match self {
+            Self::Then(Then::List) => visitor.visit(Context::<List<u64>, u64, _>::new(at)),
+            Self::Then(Then::Heap) => visitor.visit(Context::<Heap<u64>, u64, _>::new(at)),
+            Self::Then(Then::Tree) => visitor.visit(Context::<Tree<u64>, u64, _>::new(at)),
+            Self::Then(Then::HeapScan) => visitor.visit(Context::<Heap<u64>, u64, _, true>::new(at)),
+            Self::Ours(structure) => visitor.visit(Ours::new(Settings::new().structure(structure))),
+        }
+    }
+}
+
+impl Serialize for Column {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+/// Something to do with a scheduler whose type is known to [`Column`] alone.
+pub(crate) trait Visitor {
+    type Out;
+    fn visit<S: Subject>(self, scheduler: S) -> Self::Out;
+}
+
+/// A scheduler as the experiment uses it. A callback does nothing.
+pub(crate) trait Subject {
+    type Id: Copy;
+
+    /// Schedules a callback in `delay` ms. None if it is refused, which no scheduler has a reason for.
+    fn add(&self, delay: u32) -> Option<Self::Id>;
+    /// Whether it was pending.
+    fn del(&self, id: Self::Id) -> bool;
+    /// When it is due, in ns of its own clock, to the µs.
+    fn when(&self, id: Self::Id) -> Option<u64>;
+    /// The time by its own clock, in ns.
+    fn now(&self) -> u64;
+    fn pending(&self) -> usize;
+    /// What is wrong inside it.
+    fn fault(&self) -> Option<String>;
+}
+
+fn nothing(_: usize) -> i32 {
+    0
+}
+
+impl<O: Order<u64>, C: Fn(u64) -> u64, const SCAN: bool> Subject for Context<O, u64, C, SCAN> {
+    type Id = i32;
+
+    #[inline]
+    fn add(&self, delay: u32) -> Option<i32> {
+        Some(Context::add(self, delay, nothing, 0))
+    }
+
+    #[inline]
+    fn del(&self, id: i32) -> bool {
+        Context::del(self, id)
+    }
+
+    fn when(&self, id: i32) -> Option<u64> {
+        Context::when(self, id).map(|us| us * 1000)
+    }
+
+    fn now(&self) -> u64 {
+        self.time() * 1000
+    }
+
+    fn pending(&self) -> usize {
+        self.len()
+    }
+
+    fn fault(&self) -> Option<String> {
+        None
+    }
+}
+
+/// This project's scheduler with plain callbacks.
+#[derive(Debug)]
+pub(crate) struct Ours(Scheduler<Plain<usize>>);
+
+impl Ours {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self(Scheduler::new(settings))
+    }
+}
+
+fn done(_: &mut usize, _: &Firing<'_, Plain<usize>>) -> Next {
+    Next::Done
+}
+
+impl Subject for Ours {
+    type Id = TimerId;
+
+    #[inline]
+    fn add(&self, delay: u32) -> Option<TimerId> {
+        let delay = core::time::Duration::from_millis(u64::from(delay));
+        self.0.add(delay, Plain::new(0, done)).ok()
+    }
+
+    #[inline]
+    fn del(&self, id: TimerId) -> bool {
+        matches!(self.0.cancel(id), Cancelled::Removed(_))
+    }
+
+    fn when(&self, id: TimerId) -> Option<u64> {
+        self.0.when(id)
+    }
+
+    fn now(&self) -> u64 {
+        self.0.now()
+    }
+
+    fn pending(&self) -> usize {
+        self.0.report().statistics.pending
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.0.check().err().map(|violation| violation.to_string())
+    }
+}

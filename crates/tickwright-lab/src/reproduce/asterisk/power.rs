@@ -1,0 +1,42 @@
+//! A power law through measured times: what cannot be waited for is read off it.
+
+use serde::Serialize;
+
+/// t = factor * n^exponent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Power {
+    pub(crate) exponent: f64,
+    pub(crate) factor: f64,
+    /// The sizes that it was fitted on.
+    pub(crate) on: Vec<usize>,
+}
+
+/// A law is fitted on sizes down to this share of the largest: below, costs that do not grow weigh in.
+const RANGE: usize = 16;
+
+impl Power {
+    /// Least squares of the logarithms over the largest sizes, at least two. None for fewer.
+    pub(crate) fn fit(points: &[(usize, f64)]) -> Option<Self> {
+        let mut points: Vec<(usize, f64)> =
+            points.iter().copied().filter(|(n, t)| *n > 0 && t.is_finite() && *t > 0.0).collect();
+        points.sort_by_key(|(n, _)| *n);
+        points.dedup_by_key(|(n, _)| *n);
+        let least = points.last()?.0 / RANGE;
+        let near = points.iter().filter(|(n, _)| *n >= least).count();
+        let points = points.get(points.len().checked_sub(near.max(2))?..)?;
+        let logs: Vec<(f64, f64)> = points.iter().map(|(n, t)| ((*n as f64).ln(), t.ln())).collect();
+        let count = logs.len() as f64;
+        let (x, y) = logs.iter().fold((0.0, 0.0), |(x, y), log| (x + log.0 / count, y + log.1 / count));
+        let (over, under) = logs.iter().fold((0.0, 0.0), |(over, under), log| {
+            (over + (log.0 - x) * (log.1 - y), under + (log.0 - x) * (log.0 - x))
+        });
+        let exponent = over / under;
+        let on = points.iter().map(|(n, _)| *n).collect();
+        Some(Self { exponent, factor: (y - exponent * x).exp(), on })
+    }
+
+    /// At `n`.
+    pub(crate) fn at(&self, n: usize) -> f64 {
+        self.factor * (n as f64).powf(self.exponent)
+    }
+}

@@ -1,0 +1,178 @@
+//! One measurement: N adds, a look at every one of them, N deletes by id in the order of the adds.
+
+use std::fs::File;
+use std::io::Read;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+use super::column::{Column, Mode, Subject, Visitor};
+use crate::clock::{Meter, OsClock};
+use crate::error::LabError;
+use crate::interrupt;
+
+/// Delays are from 0 to 60 s, in whole ms.
+pub(crate) const DELAYS_MS: u32 = 60_000;
+
+/// What N adds and N deletes took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Sample {
+    pub(crate) add_ns: u64,
+    pub(crate) del_ns: u64,
+}
+
+impl Sample {
+    pub(crate) fn total(self) -> u64 {
+        self.add_ns + self.del_ns
+    }
+}
+
+/// Where delays come from.
+#[derive(Debug)]
+pub(crate) enum Delays {
+    /// Eight bytes of the system's random source for each, as in 2009.
+    System(File),
+    /// Drawn before; begun again at the end.
+    Drawn { delays: Vec<u32>, at: usize },
+}
+
+impl Delays {
+    /// Those of a mode; `most` are drawn at once.
+    ///
+    /// # Errors
+    /// A system without a random source to read.
+    pub(crate) fn of(mode: Mode, most: usize, seed: u64) -> Result<Self, LabError> {
+        match mode {
+            Mode::Ours => Ok(Self::drawn(most, seed)),
+            Mode::Faithful => {
+                File::open("/dev/urandom").map(Self::System).map_err(|error| LabError::usage(format!(
+                    "the faithful mode reads /dev/urandom, which cannot be opened here: {error}; take --mode ours"
+                )))
+            }
+        }
+    }
+
+    pub(crate) fn drawn(most: usize, seed: u64) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let delays = (0..most.max(1)).map(|_| random.random_range(0..DELAYS_MS)).collect();
+        Self::Drawn { delays, at: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> u32 {
+        match self {
+            Self::System(file) => {
+                let mut bytes = [0; 8];
+                // A source that fails gives zeros; the verification does not depend on what it gives.
+                let _ = file.read_exact(&mut bytes);
+                (u64::from_ne_bytes(bytes) % u64::from(DELAYS_MS)) as u32
+            }
+            Self::Drawn { delays, at } => {
+                let delay = delays[*at];
+                *at = if *at + 1 < delays.len() { *at + 1 } else { 0 };
+                delay
+            }
+        }
+    }
+}
+
+/// Calls between two looks at the clock and at Ctrl-C.
+const CHUNK: usize = 4096;
+
+/// What to measure.
+#[derive(Debug)]
+pub(crate) struct Measure<'a> {
+    pub(crate) n: usize,
+    pub(crate) delays: &'a mut Delays,
+    pub(crate) clock: OsClock,
+    /// It is given up at this time.
+    pub(crate) until: u64,
+}
+
+impl Measure<'_> {
+    /// Measures `column`; none if it was given up.
+    ///
+    /// # Errors
+    /// A wrong answer.
+    pub(crate) fn take(self, column: Column) -> Result<Option<Sample>, LabError> {
+        let (clock, what) = (self.clock, format!("{}, N = {}", column.name(), self.n));
+        let taken = column.visit(clock, Take { measure: self, look: !column.scans() });
+        taken.map_err(|wrong| LabError::failed(format!("{what}: {wrong}")))
+    }
+}
+
+struct Take<'a> {
+    measure: Measure<'a>,
+    /// Every id is asked when it is due. Where ids are looked for through all entries, that would take longer than what is measured: then the deletes
+    /// alone tell.
+    look: bool,
+}
+
+impl Visitor for Take<'_> {
+    type Out = Result<Option<Sample>, String>;
+
+    fn visit<S: Subject>(self, scheduler: S) -> Self::Out {
+        let Self { measure: Measure { n, delays, clock, until }, look } = self;
+        let over = || interrupt::requested() || clock.now() > until;
+        let mut ids = Vec::with_capacity(n);
+        let mut asked = Vec::with_capacity(n);
+        let begun = scheduler.now();
+        let start = clock.now();
+        while ids.len() < n {
+            for _ in 0..CHUNK.min(n - ids.len()) {
+                let delay = delays.next();
+                let Some(id) = scheduler.add(delay) else { return Err("an add was refused".into()) };
+                ids.push(id);
+                asked.push(delay);
+            }
+            if over() {
+                return Ok(None);
+            }
+        }
+        let add_ns = clock.now().saturating_sub(start);
+        let pending = scheduler.pending();
+        if pending != n {
+            return Err(format!("{pending} are pending"));
+        }
+        if look {
+            in_time(&scheduler, ids.iter().copied().zip(asked), begun)?;
+        }
+        if let Some(fault) = scheduler.fault() {
+            return Err(fault);
+        }
+        let (mut deleted, start) = (0, clock.now());
+        for chunk in ids.chunks(CHUNK) {
+            for &id in chunk {
+                deleted += usize::from(scheduler.del(id));
+            }
+            if over() {
+                return Ok(None);
+            }
+        }
+        let del_ns = clock.now().saturating_sub(start);
+        match (deleted, scheduler.pending()) {
+            (deleted, 0) if deleted == n => Ok(Some(Sample { add_ns, del_ns })),
+            (deleted, left) => Err(format!("{deleted} were deleted and {left} are left")),
+        }
+    }
+}
+
+/// Every id is pending, and due its delay after it was added: between the begin and now, and not before the one added before it.
+fn in_time<S: Subject>(
+    scheduler: &S,
+    asked: impl Iterator<Item = (S::Id, u32)>,
+    begun: u64,
+) -> Result<(), String> {
+    let ended = scheduler.now() / 1000;
+    let mut last = begun / 1000;
+    for (at, (id, delay)) in asked.enumerate() {
+        let when = scheduler.when(id).ok_or_else(|| format!("the {at}th is not pending"))?;
+        let added = (when / 1000).checked_sub(u64::from(delay) * 1000);
+        match added {
+            Some(added) if last <= added && added <= ended => last = added,
+            _ => return Err(format!("the {at}th, of {delay} ms, is due at {when} ns")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! The binary heap: an array of pointers to entries, each of which knows its place.
+
+use core::cell::Cell;
+use std::rc::Rc;
+
+use super::{Entry, Moment, Order};
+
+/// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`, and none is earlier than it.
+#[derive(Default)]
+pub(crate) struct Heap<K> {
+    entries: Vec<Rc<Entry<K, Cell<usize>>>>,
+}
+
+impl<K: Moment> Heap<K> {
+    fn when(&self, at: usize) -> K {
+        self.entries[at].when.get()
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.entries.swap(a, b);
+        self.entries[a].place.set(a);
+        self.entries[b].place.set(b);
+    }
+
+    /// Whether it moved.
+    fn rise(&mut self, mut at: usize) -> bool {
+        let from = at;
+        while at > 0 && self.when(at) < self.when((at - 1) / 2) {
+            self.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+        at != from
+    }
+
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let left = 2 * at + 1;
+            if left >= self.entries.len() {
+                return;
+            }
+            let right = left + 1;
+            let child =
+                if right < self.entries.len() && self.when(right) < self.when(left) { right } else { left };
+            if self.when(child) >= self.when(at) {
+                return;
+            }
+            self.swap(at, child);
+            at = child;
+        }
+    }
+}
+
+impl<K: Moment> Order<K> for Heap<K> {
+    type Place = Cell<usize>;
+
+    fn add(&mut self, entry: Rc<Entry<K, Cell<usize>>>) {
+        let at = self.entries.len();
+        entry.place.set(at);
+        self.entries.push(entry);
+        self.rise(at);
+    }
+
+    fn remove(&mut self, entry: &Rc<Entry<K, Cell<usize>>>) {
+        let at = entry.place.get();
+        let last = self.entries.len() - 1;
+        if at != last {
+            self.swap(at, last);
+        }
+        self.entries.pop();
+        if at != last && !self.rise(at) {
+            self.sink(at);
+        }
+    }
+
+    fn first(&self) -> Option<Rc<Entry<K, Cell<usize>>>> {
+        self.entries.first().map(Rc::clone)
+    }
+
+    fn find(&self, id: i32) -> Option<Rc<Entry<K, Cell<usize>>>> {
+        self.entries.iter().find(|entry| entry.id.get() == id).map(Rc::clone)
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+}

@@ -1,0 +1,61 @@
+use super::ids::Ids;
+use super::*;
+
+fn context<O: Order<u64>>() -> Context<O, u64, impl Fn(u64) -> u64> {
+    Context::new(|ahead| ahead)
+}
+
+fn add<O: Order<u64>, C: Fn(u64) -> u64>(context: &Context<O, u64, C>, delays: &[u32]) -> Vec<i32> {
+    delays.iter().enumerate().map(|(at, &delay)| context.add(delay, |_| 0, at)).collect()
+}
+
+#[test]
+fn the_table_finds_every_id_however_it_grows() {
+    let mut ids = Ids::new();
+    (1..=1000).for_each(|id| ids.insert(id, id * 10));
+    (1..=1000).step_by(2).for_each(|id| ids.remove(id));
+    ids.remove(1);
+    for id in 1..=1000 {
+        let expected = (id % 2 == 0).then_some(id * 10);
+        assert_eq!(ids.get(id).copied(), expected, "{id}");
+    }
+    ids.insert(-5, 7);
+    assert_eq!(ids.get(-5), Some(&7), "ids run over into the negative");
+}
+
+#[test]
+fn at_most_so_many_freed_entries_are_kept_and_used_again() {
+    let context = context::<Heap<u64>>();
+    let delays: Vec<u32> = (0..300).collect();
+    for id in add(&context, &delays) {
+        assert!(context.del(id));
+    }
+    assert_eq!(context.lock().freed.len(), KEPT);
+    let ids = add(&context, &[1, 2, 3]);
+    assert_eq!(context.lock().freed.len(), KEPT - 3);
+    assert_eq!(
+        (context.when(ids[2]), context.when(1), context.len()),
+        (Some(3000), None, 3),
+        "an old id stays stale"
+    );
+}
+
+/// The walk begins at the nearer end, and equals lie as the direction says.
+#[test]
+fn the_list_puts_equals_last_forward_and_first_backward() {
+    let context = context::<List<u64>>();
+    add(&context, &[0, 100, 20, 20, 80, 80]);
+    let order: Vec<usize> = core::iter::from_fn(|| context.pop()).map(|(at, _)| at).collect();
+    assert_eq!(order, [0, 2, 3, 5, 4, 1]);
+}
+
+/// Where the heap of 2009 failed: what comes into the hole of a removal may have to rise.
+#[test]
+fn a_removal_from_the_middle_keeps_the_order() {
+    let context = context::<Heap<u64>>();
+    // 50 stands below 40, and 6 comes last, under 2.
+    let ids = add(&context, &[1, 40, 2, 50, 45, 5, 6]);
+    assert!(context.del(ids[3]), "6 comes to where 50 was, under 40");
+    let order: Vec<u64> = core::iter::from_fn(|| context.pop()).map(|(_, when)| when / 1000).collect();
+    assert_eq!(order, [1, 2, 5, 6, 40, 45]);
+}

@@ -1,0 +1,186 @@
+//! In virtual time: every scheduler runs what is left of a script in the order that sorting gives.
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tickwright::clock::VirtualHost;
+use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler};
+use tickwright::service::{Settings, Structure};
+
+use super::column::{Column, Then};
+use super::sample::Delays;
+use super::then::{Context, Heap, List, Order, Tree};
+use crate::error::LabError;
+
+/// Adds with time going on between them; then every third is deleted, and the rest run.
+#[derive(Debug)]
+struct Script {
+    /// Before each add, in ms.
+    pauses: Vec<u32>,
+    /// In ms; few enough different ones that many are due at once.
+    delays: Vec<u32>,
+}
+
+/// One run: which add it was, and when it was due, in µs.
+type Event = (usize, u64);
+
+impl Script {
+    fn new(n: usize, seed: u64) -> Self {
+        let mut drawn = Delays::drawn(2 * n, seed);
+        let range = u32::try_from(n / 2).unwrap_or(u32::MAX).max(1);
+        let mut draw = |range: u32| (0..n).map(|_| drawn.next() % range).collect();
+        Self { pauses: draw(3), delays: draw(range) }
+    }
+
+    fn deleted(at: usize) -> bool {
+        at.is_multiple_of(3)
+    }
+
+    /// By sorting, and nothing else.
+    fn expected(&self) -> Vec<Event> {
+        let mut now = 0;
+        let mut events: Vec<Event> = Vec::new();
+        for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
+            now += u64::from(*pause);
+            events.push((at, (now + u64::from(*delay)) * 1000));
+        }
+        events.retain(|(at, _)| !Self::deleted(*at));
+        events.sort_by_key(|(_, when)| *when);
+        events
+    }
+
+    fn then<O: Order<u64>, const SCAN: bool>(&self) -> Result<Vec<Event>, String> {
+        let now = Rc::new(Cell::new(0));
+        let clock = Rc::clone(&now);
+        let context = Context::<O, u64, _, SCAN>::new(move |ahead| clock.get() + ahead);
+        let mut ids = Vec::new();
+        for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
+            now.set(now.get() + u64::from(*pause) * 1000);
+            ids.push(context.add(*delay, |_| 0, at));
+        }
+        for (at, &id) in ids.iter().enumerate().filter(|(at, _)| Self::deleted(*at)) {
+            if !context.del(id) || context.del(id) || context.when(id).is_some() {
+                return Err(format!("the {at}th was not deleted once"));
+            }
+        }
+        Ok(core::iter::from_fn(|| context.pop()).collect())
+    }
+
+    fn ours(&self, structure: Structure) -> Result<Vec<Ran>, String> {
+        let host = VirtualHost::new();
+        let scheduler = Scheduler::new(Settings::new().structure(structure).clock(host.monotonic()));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let mut ids = Vec::new();
+        for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
+            host.advance(u64::from(*pause) * 1_000_000);
+            let delay = Duration::from_millis(u64::from(*delay));
+            let note = Note { at, log: Arc::clone(&log) };
+            ids.push(
+                scheduler.add(delay, Plain::new(note, Note::take)).map_err(|refused| refused.to_string())?,
+            );
+        }
+        for (at, &id) in ids.iter().enumerate().filter(|(at, _)| Self::deleted(*at)) {
+            let first = matches!(scheduler.cancel(id), Cancelled::Removed(_));
+            if !first || !matches!(scheduler.cancel(id), Cancelled::NotFound) {
+                return Err(format!("the {at}th was not deleted once"));
+            }
+        }
+        while let Some(wait) = scheduler.wait() {
+            host.advance(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
+            scheduler.run_queue().map_err(|error| error.to_string())?;
+        }
+        scheduler.check().map_err(|violation| violation.to_string())?;
+        let ran = core::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(ran)
+    }
+}
+
+/// A run of ours.
+#[derive(Debug, Clone, Copy)]
+struct Ran {
+    at: usize,
+    due_us: u64,
+    ran_us: u64,
+}
+
+/// The data of a callback that notes its run.
+struct Note {
+    at: usize,
+    log: Arc<Mutex<Vec<Ran>>>,
+}
+
+impl Note {
+    fn take(&mut self, firing: &Firing<'_, Plain<Self>>) -> Next {
+        let ran = Ran { at: self.at, due_us: firing.due() / 1000, ran_us: firing.now() / 1000 };
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+        Next::Done
+    }
+}
+
+/// Runs a script of `n` adds on each column; how many events were right.
+///
+/// # Errors
+/// The first event that was not.
+pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabError> {
+    let script = Script::new(n, seed);
+    let expected = script.expected();
+    for &column in columns {
+        verify(&script, &expected, column)
+            .map_err(|wrong| LabError::failed(format!("{}, in virtual time: {wrong}", column.name())))?;
+    }
+    Ok(expected.len() * columns.len())
+}
+
+fn verify(script: &Script, expected: &[Event], column: Column) -> Result<(), String> {
+    let then = match column {
+        Column::Then(Then::List) => script.then::<List<u64>, false>()?,
+        Column::Then(Then::Heap) => script.then::<Heap<u64>, false>()?,
+        Column::Then(Then::Tree) => script.then::<Tree<u64>, false>()?,
+        Column::Then(Then::HeapScan) => script.then::<Heap<u64>, true>()?,
+        Column::Ours(structure) => return verify_ours(script, expected, structure),
+    };
+    // Equals came in any order then.
+    if !then.is_sorted_by_key(|(_, when)| *when) {
+        return Err("not in the order of time".into());
+    }
+    compare(sorted(then), &sorted(expected.to_vec()))
+}
+
+fn sorted(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|(at, when)| (*when, *at));
+    events
+}
+
+fn verify_ours(script: &Script, expected: &[Event], structure: Structure) -> Result<(), String> {
+    let ran = script.ours(structure)?;
+    let tick = structure.default_tick();
+    // Nothing runs before all are added.
+    let begun = script.pauses.iter().map(|pause| u64::from(*pause) * 1000).sum::<u64>();
+    for &Ran { at, due_us, ran_us } in &ran {
+        let ticks = tick.now(u64::from(script.delays.get(at).copied().unwrap_or(0)) * 1_000_000);
+        // And a tick, since the queue's clock may be that much behind.
+        let most = tick.start(structure.lateness(ticks)) / 1000 + if structure.is_exact() { 0 } else { 1000 };
+        if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
+            return Err(format!("the {at}th was due at {due_us} us and ran at {ran_us} us"));
+        }
+    }
+    let events = ran.iter().map(|ran| (ran.at, ran.due_us)).collect();
+    if structure.is_exact() {
+        compare(events, expected)
+    } else {
+        compare(sorted(events), &sorted(expected.to_vec()))
+    }
+}
+
+fn compare(got: Vec<Event>, expected: &[Event]) -> Result<(), String> {
+    let differs = got.iter().zip(expected).position(|(got, expected)| got != expected);
+    match differs {
+        Some(at) => Err(format!("event {at} is {:?}, expected {:?}", got[at], expected[at])),
+        None if got.len() != expected.len() => {
+            Err(format!("{} events, expected {}", got.len(), expected.len()))
+        }
+        None => Ok(()),
+    }
+}
