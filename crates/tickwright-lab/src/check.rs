@@ -2,6 +2,7 @@
 
 mod mixed;
 
+use tickwright::service::Structure;
 use tickwright_testkit::clauses::{Tools, Verdict};
 use tickwright_testkit::{registry as suite, table as suite_table};
 
@@ -18,6 +19,7 @@ use crate::progress::Progress;
 use crate::registry::STRUCTURES;
 use crate::reproduce::{asterisk, linux, xenomai};
 use crate::scenario::Scenario;
+use crate::scheduler;
 use crate::tour;
 
 /// Populations that every scenario is run with; edge cases and a few levels of every structure.
@@ -55,6 +57,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     }
     interrupted()?;
     findings.note("adversary", attacks())?;
+    interrupted()?;
+    findings.note("scheduler", scheduled())?;
     interrupted()?;
     findings.note("experiment xenomai", xenomai::check())?;
     interrupted()?;
@@ -128,6 +132,18 @@ fn attacks() -> Result<String, String> {
 fn by_itself() -> Result<String, String> {
     let rows = heap::run(10_000, 1).map_err(|error| error.to_string())?;
     Ok(format!("{} parts passed", rows.len()))
+}
+
+/// Every structure under the scheduler and alone, with few timers.
+fn scheduled() -> Result<String, String> {
+    let structures = Structure::all();
+    let options =
+        scheduler::Options { structures, sizes: vec![1, 2, 100], rounds: 1, operations: 1, seed: 1 };
+    let report = scheduler::run(&options, &FakeMeter::steady(1)).map_err(|error| error.to_string())?;
+    if report.partial {
+        return Err("interrupted".into());
+    }
+    Ok(format!("{} times every timer was added and deleted", report.rows.len()))
 }
 
 fn tools() -> Tools {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tickwright::service::Structure;
 
 use crate::adversary::pattern::Pattern;
 use crate::c_peers::PeersArgs;
@@ -84,6 +85,8 @@ pub(crate) enum Bench {
     Memory(MemoryArgs),
     /// One C program over our C library, libuv, libevent and libev: add, re-arm, delete
     CPeers(PeersArgs),
+    /// What an add and a delete cost through the scheduler, beside their parts
+    Scheduler(SchedulerArgs),
 }
 
 /// Arguments of the comparisons whose samples can be of any length.
@@ -158,6 +161,28 @@ pub(crate) struct MemoryArgs {
     /// Populations
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `bench scheduler`.
+#[derive(Debug, Args)]
+pub(crate) struct SchedulerArgs {
+    /// Structures of the scheduler, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4,wheel")]
+    pub(crate) structures: Vec<Structure>,
+    /// How many timers are pending
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k,1M", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    /// Samples of each; below 6 nothing can be shown
+    #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
+    pub(crate) rounds: Rounds,
+    /// Operations in a sample, at least
+    #[arg(long, allow_hyphen_values = true, default_value = "50k", value_parser = Operations::parse)]
+    pub(crate) operations: Operations,
+    /// What delays and orders are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    pub(crate) seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

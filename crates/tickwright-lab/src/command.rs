@@ -8,7 +8,7 @@ use crate::adversary;
 use crate::adversary::pattern::Pattern;
 use crate::bench::{report, run};
 use crate::check;
-use crate::cli::{AdversaryArgs, Bench, Cli, Command, MemoryArgs, TimedArgs};
+use crate::cli::{AdversaryArgs, Bench, Cli, Command, MemoryArgs, SchedulerArgs, TimedArgs};
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::list;
@@ -16,6 +16,7 @@ use crate::memory;
 use crate::output;
 use crate::registry;
 use crate::scenario::{Model, Operations, Population, Scenario};
+use crate::scheduler;
 use crate::tour;
 
 /// Runs what was asked for.
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Adversary(args))) => adversary(&args),
         Some(Command::Bench(Bench::Memory(args))) => memory(&args),
         Some(Command::Bench(Bench::CPeers(args))) => args.execute(),
+        Some(Command::Bench(Bench::Scheduler(args))) => scheduler(&args),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         Some(Command::Heap(command)) => command.execute(),
         Some(Command::Sched(sched)) => sched.execute(),
@@ -113,6 +115,24 @@ fn memory(args: &MemoryArgs) -> Result<(), LabError> {
     }
     files.json(&report)?;
     files.csv(&report.rows)?;
+    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+}
+
+fn scheduler(args: &SchedulerArgs) -> Result<(), LabError> {
+    let files = args.output.open()?;
+    let options = scheduler::Options {
+        structures: args.structures.clone(),
+        sizes: sizes(&args.n),
+        rounds: args.rounds.get(),
+        operations: usize::try_from(args.operations.get()).unwrap_or(usize::MAX),
+        seed: args.seed.get(),
+    };
+    let report = scheduler::run(&options, &OsClock::start())?;
+    if files.terminal() {
+        output::print(&scheduler::report::text(&report))?;
+    }
+    files.json(&report)?;
+    files.csv(scheduler::report::lines(&report))?;
     if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
 }
 

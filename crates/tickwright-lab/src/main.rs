@@ -28,6 +28,7 @@ mod registry;
 mod reproduce;
 mod scenario;
 mod sched;
+mod scheduler;
 mod stats;
 mod tour;
 

@@ -62,6 +62,7 @@ What to run next
   tickwright reproduce xenomai --duration 2h             the original's full length
   tickwright reproduce xenomai --mode virtual --duration 2m --structures '*'
   tickwright bench network              a server's time-outs; also bench expire, reads and adversary
+  tickwright bench scheduler            the callback scheduler beside its parts
   tickwright bench memory               bytes per timer and of an empty queue
   tickwright reproduce linux            every delay, step and HZ; real connections
   tickwright reproduce asterisk --budget 1h     the list of 2009 as far as an hour goes

@@ -340,6 +340,23 @@ fn an_attack_has_a_row_per_call() {
 }
 
 #[test]
+fn the_scheduler_is_set_beside_its_parts() {
+    let csv = temporary("s.csv");
+    let args = ["bench", "scheduler", "--n", "100,1k", "--rounds", "6", "--operations", "1k", "--csv"];
+    let output = tickwright(&[&args[..], &[csv.to_str().unwrap(), "--structures", "heap4,rb"]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in ["add, ns", "del, ns", "bare queue", "bytes per timer", "rb: a delete by id takes"] {
+        assert!(text.contains(word), "'{word}' is missing in: {text}");
+    }
+    let rows = fs::read_to_string(&csv).unwrap();
+    fs::remove_file(&csv).unwrap();
+    assert!(rows.starts_with("schema,structure,n,round,add_ns,add_bare_ns,del_ns,"), "{rows}");
+    assert_eq!(rows.lines().count(), 1 + 2 * 2 * 6, "{rows}");
+    refused(&["bench", "scheduler", "--structures", "lits"], 2, &["\"lits\"", "heap4"]);
+}
+
+#[test]
 fn memory_is_weighed_without_the_callers_keys() {
     let args = ["bench", "memory", "--structures", "list/*,orx-4ary", "--n", "500", "--json"];
     let report: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&args))).unwrap();
@@ -389,8 +406,19 @@ fn a_reader_that_goes_away_is_no_crash() {
 #[test]
 #[cfg(target_os = "linux")]
 fn ctrl_c_prints_what_was_measured_and_marks_it_partial() {
+    let hold = "bench hold --scenario hold-exp-sparse --rounds 1000 --operations 10k";
+    let asterisk =
+        "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4,wheel";
+    let scheduler = "bench scheduler --rounds 1000";
+    for command in [hold, asterisk, scheduler] {
+        interrupt(command);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn interrupt(command: &str) {
     let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
-        .args(["bench", "hold", "--scenario", "hold-exp-sparse", "--rounds", "1000", "--operations", "10k"])
+        .args(command.split(' '))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -407,7 +435,7 @@ fn ctrl_c_prints_what_was_measured_and_marks_it_partial() {
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert!(stdout(&output).contains("PARTIAL"), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(130), "{command}");
+    assert!(stdout(&output).contains("PARTIAL"), "{command}: {}", stdout(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains("partial"));
 }

@@ -8,6 +8,7 @@ use tickwright::service::Structure;
 use super::beat::{self, Load};
 use super::column::{Column, Mode};
 use super::report::{Report, span};
+use super::sample::Delays;
 use super::table::{Plan, Table, What};
 use super::{comparisons, crossover, table, verify};
 use crate::clock::{OsClock, calibrate};
@@ -233,18 +234,20 @@ fn times(table: &Table) -> String {
     tables::show(&rows)
 }
 
-/// The experiment as a part of the tour, without the largest N.
+/// The experiment as a part of the tour; on a system without the random source of then, ours alone.
 ///
 /// # Errors
 /// As [`AsteriskArgs::execute`].
 pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
+    let modes = [Mode::Faithful, Mode::Ours].into_iter();
+    let sizes = [100, 1000, 10_000, 100_000, 1_000_000].into_iter();
     let args = AsteriskArgs {
         only: Vec::new(),
-        columns: Columns { mode: vec![Mode::Faithful, Mode::Ours], structures: usual() },
-        n: [100, 1000, 10_000, 100_000, 1_000_000]
-            .into_iter()
-            .filter_map(|n| Population::try_from(n).ok())
-            .collect(),
+        columns: Columns {
+            mode: modes.filter(|mode| *mode == Mode::Ours || Delays::system_is_there()).collect(),
+            structures: usual(),
+        },
+        n: sizes.filter_map(|n| Population::try_from(n).ok()).collect(),
         rounds: Rounds::try_from(7).map_err(LabError::usage)?,
         // Eleven columns; only at the two largest N does one need it.
         budget: within / 50,
@@ -270,6 +273,7 @@ fn usual() -> Vec<Structure> {
 pub(crate) fn check() -> Result<String, String> {
     let words = |error: LabError| error.to_string();
     let mut columns = Column::THEN.to_vec();
+    columns.retain(|_| Delays::system_is_there());
     columns.extend(Structure::all().into_iter().map(Column::Ours));
     let events = verify::run(&columns, 300, 1).map_err(words)?;
     let clock = OsClock::start();

@@ -15,6 +15,9 @@ use crate::interrupt;
 /// Delays are from 0 to 60 s, in whole ms.
 pub(crate) const DELAYS_MS: u32 = 60_000;
 
+/// The random source of the system.
+const SOURCE: &str = "/dev/urandom";
+
 /// What N adds and N deletes took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Sample {
@@ -45,12 +48,17 @@ impl Delays {
     pub(crate) fn of(mode: Mode, most: usize, seed: u64) -> Result<Self, LabError> {
         match mode {
             Mode::Ours => Ok(Self::drawn(most, seed)),
-            Mode::Faithful => {
-                File::open("/dev/urandom").map(Self::System).map_err(|error| LabError::usage(format!(
-                    "the faithful mode reads /dev/urandom, which cannot be opened here: {error}; take --mode ours"
-                )))
-            }
+            Mode::Faithful => File::open(SOURCE).map(Self::System).map_err(|error| {
+                LabError::usage(format!(
+                    "the faithful mode reads {SOURCE}, which cannot be opened here: {error}; take --mode ours"
+                ))
+            }),
         }
+    }
+
+    /// Whether the faithful mode can run here.
+    pub(crate) fn system_is_there() -> bool {
+        File::open(SOURCE).is_ok()
     }
 
     pub(crate) fn drawn(most: usize, seed: u64) -> Self {
