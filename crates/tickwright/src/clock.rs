@@ -27,11 +27,14 @@ mod system;
 mod ticks;
 mod virtual_host;
 
+use core::any::Any;
 use std::sync::Weak;
 
 pub use system::SystemClock;
 pub use ticks::Ticks;
 pub use virtual_host::{VirtualClock, VirtualHost};
+
+use crate::sync::Arc;
 
 /// A source of time, in nanoseconds.
 ///
@@ -66,6 +69,48 @@ pub trait Watcher: Send + Sync {
     fn clock_moved(&self);
 }
 
+/// The clock of a service. The machine's own take no allocation and no indirect call.
+#[derive(Clone)]
+pub(crate) enum Source {
+    System(SystemClock),
+    Other(Arc<dyn Clock>),
+}
+
+impl Source {
+    pub(crate) fn of(clock: impl Clock + 'static) -> Self {
+        match (&clock as &dyn Any).downcast_ref::<SystemClock>() {
+            Some(system) => Self::System(*system),
+            None => Self::Other(Arc::new(clock)),
+        }
+    }
+
+    pub(crate) fn get(&self) -> &dyn Clock {
+        match self {
+            Self::System(clock) => clock,
+            Self::Other(clock) => &**clock,
+        }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Clock> {
+        match self {
+            Self::System(clock) => Arc::new(*clock),
+            Self::Other(clock) => Arc::clone(clock),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            Self::System(clock) => clock.now(),
+            Self::Other(clock) => clock.now(),
+        }
+    }
+
+    pub(crate) fn wall_offset(&self) -> Option<i64> {
+        self.get().wall_offset()
+    }
+}
+
 impl<K: Clock + ?Sized> Clock for &K {
     fn now(&self) -> u64 {
         (**self).now()
@@ -84,7 +129,7 @@ impl<K: Clock + ?Sized> Clock for &K {
     }
 }
 
-impl<K: Clock + ?Sized> Clock for std::sync::Arc<K> {
+impl<K: Clock + ?Sized> Clock for Arc<K> {
     fn now(&self) -> u64 {
         (**self).now()
     }

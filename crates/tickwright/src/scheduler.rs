@@ -56,8 +56,10 @@ mod report;
 mod run;
 mod thread;
 
+use core::alloc::Layout;
 use core::fmt;
 use core::time::Duration;
+use std::alloc::handle_alloc_error;
 
 use tickwright_core::Violation;
 
@@ -70,7 +72,7 @@ pub use thread::SchedulerThread;
 use crate::clock::Clock;
 use crate::driver::{Alarm, timeout_ms};
 use crate::service::{
-    Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Timing, nanos,
+    Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Statistics, Timing, nanos,
 };
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, this_thread, wait};
 use run::Running;
@@ -135,11 +137,23 @@ struct Core<C> {
 }
 
 impl<C: Callback> Scheduler<C> {
-    /// An empty scheduler.
+    /// An empty scheduler: as [`Service::new`].
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        Self::with(Service::new(settings))
+    }
+
+    /// An empty scheduler, with [`Settings::capacity`].
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
+        Service::try_new(settings).map(Self::with)
+    }
+
+    fn with(service: Service<C>) -> Self {
         let core = Core {
-            service: Service::new(settings),
+            service,
             running: None,
             runs: 0,
             pass: None,
@@ -322,6 +336,69 @@ impl<C: Callback> Scheduler<C> {
         (removed, running)
     }
 
+    /// As [`cancel_matching`](Self::cancel_matching), one by one, and hands each callback to `each`, without the lock. Allocates nothing. What fires
+    /// or is added meanwhile, between one and the next, may or may not be met; all else is, once. Answers how many were removed, and who runs.
+    pub fn cancel_each_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
+        let (mut removed, mut running, mut from) = (0, None, 0);
+        while let Some((id, removal)) = self.remove_next(&mut from, |timer| timer.token == token) {
+            match removal {
+                Removal::Removed(callback) => {
+                    removed += 1;
+                    each(callback);
+                }
+                Removal::Running => running = Some(id),
+                Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
+            }
+        }
+        (removed, running)
+    }
+
+    /// Shuts the next timer down that is wanted.
+    fn remove_next(&self, from: &mut usize, wanted: impl Fn(&Info) -> bool) -> Option<(TimerId, Removal<C>)> {
+        let mut core = self.lock();
+        loop {
+            let timer = core.service.next_from(from)?;
+            if wanted(&timer) {
+                return Some((timer.id, core.service.shutdown(timer.id)));
+            }
+        }
+    }
+
+    /// Whether the caller is one of its callbacks, or the drop of one that has run.
+    #[must_use]
+    pub fn within_callback(&self) -> bool {
+        self.lock().pass == Some(this_thread())
+    }
+
+    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock. Allocates nothing.
+    ///
+    /// # Errors
+    /// As `shutdown`.
+    pub fn shutdown_each(&self, mut each: impl FnMut(C)) -> Result<(), WouldDeadlock> {
+        let mut core = self.lock();
+        if core.pass == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        core.shut = true;
+        drop(core);
+        let mut from = 0;
+        while let Some((_, removal)) = self.remove_next(&mut from, |_| true) {
+            if let Removal::Removed(callback) = removal {
+                each(callback);
+            }
+        }
+        self.await_pass(self.lock());
+        Ok(())
+    }
+
+    fn await_pass(&self, mut core: MutexGuard<'_, Core<C>>) {
+        core.waiting += 1;
+        while core.pass.is_some() {
+            core = wait(&self.ended, core);
+        }
+        core.waiting -= 1;
+    }
+
     /// Ends the scheduler: waits for the callback that runs on another thread, hands all others out, and refuses whatever is armed
     /// afterwards. A second time it does nothing.
     ///
@@ -334,11 +411,7 @@ impl<C: Callback> Scheduler<C> {
         }
         core.shut = true;
         let callbacks = core.service.clear();
-        core.waiting += 1;
-        while core.pass.is_some() {
-            core = wait(&self.ended, core);
-        }
-        core.waiting -= 1;
+        self.await_pass(core);
         Ok(callbacks)
     }
 
@@ -374,6 +447,14 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.find(id)
     }
 
+    /// What is known of a timer, and what `look` finds in its callback, which is not there to be looked at while it runs. `look` is called under the
+    /// lock: it must not call back.
+    pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Info, Option<R>)> {
+        let core = self.lock();
+        let info = core.service.find(id)?;
+        Some((info, core.service.payload(id).map(look)))
+    }
+
     /// The clock's time, in ns.
     #[must_use]
     pub fn now(&self) -> u64 {
@@ -403,7 +484,7 @@ impl<C: Callback> Scheduler<C> {
     /// The clock.
     #[must_use]
     pub fn clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(self.lock().service.clock())
+        self.lock().service.shared_clock()
     }
 
     /// Tells `alarm` from now on when the queue is to be run: for an event loop, a [`TimerFd`](crate::driver).
@@ -432,18 +513,43 @@ impl<C: Callback> Scheduler<C> {
     /// Every timer there is, with its origin. O(timers log timers).
     #[must_use]
     pub fn dump(&self) -> Dump {
-        let (now, timers) = {
+        self.try_dump().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Dump>()))
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_dump(&self) -> Result<Dump, Refusal> {
+        let mut timers = Vec::new();
+        let now = {
             let core = self.lock();
-            (core.service.now(), core.service.iter().collect())
+            timers.try_reserve_exact(core.service.statistics().timers).map_err(|_| Refusal::Full)?;
+            timers.extend(core.service.iter());
+            core.service.now()
         };
-        Dump::new(now, timers)
+        Ok(Dump::new(now, timers))
     }
 
     /// What was counted: timers, runs, lateness, and by origin.
     #[must_use]
     pub fn report(&self) -> Report {
+        self.try_report().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Report>()))
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_report(&self) -> Result<Report, Refusal> {
         let core = self.lock();
-        Report { statistics: core.service.statistics(), sites: core.service.sites() }
+        Ok(Report { statistics: core.service.statistics(), sites: core.service.try_sites()? })
+    }
+
+    /// What was counted, without the origins. Allocates nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.lock().service.statistics()
     }
 
     /// Bytes on the heap, without what callbacks own themselves.

@@ -47,8 +47,10 @@ mod structure;
 mod table;
 mod timing;
 
+use core::alloc::Layout;
 use core::fmt;
 use core::time::Duration;
+use std::alloc::handle_alloc_error;
 use std::sync::Arc;
 
 use tickwright_core::{Key, Reject, Tick, Violation};
@@ -59,7 +61,7 @@ pub use structure::{Structure, UnknownStructure};
 pub use table::{State, TimerId};
 pub use timing::{Missed, Timing, When};
 
-use crate::clock::{Clock, SystemClock, Ticks};
+use crate::clock::{Clock, Source, SystemClock, Ticks};
 use crate::driver::Alarm;
 use int::IntIds;
 use site::Sites;
@@ -78,7 +80,7 @@ const STEP: u64 = 1_000_000;
 pub struct Settings {
     structure: Structure,
     tick: Option<Ticks>,
-    clock: Arc<dyn Clock>,
+    clock: Source,
     int_ids: bool,
     capacity: usize,
 }
@@ -89,7 +91,7 @@ impl Settings {
         Self {
             structure: Structure::default(),
             tick: None,
-            clock: Arc::new(SystemClock::Monotonic),
+            clock: Source::System(SystemClock::Monotonic),
             int_ids: false,
             capacity: 0,
         }
@@ -109,7 +111,7 @@ impl Settings {
 
     /// The clock.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.clock = Source::of(clock);
         self
     }
 
@@ -296,7 +298,7 @@ pub struct Statistics {
 
 /// Timers of one thread, on a clock. See the [module](self).
 pub struct Service<P> {
-    clock: Arc<dyn Clock>,
+    clock: Source,
     structure: Structure,
     ticks: Ticks,
     queue: Box<dyn Queue>,
@@ -320,11 +322,27 @@ pub struct Service<P> {
 
 impl<P> Service<P> {
     /// An empty service. If there is no memory for [`Settings::capacity`], it is made without.
+    ///
+    /// # Panics
+    /// Without memory for an empty one, as every allocation of the standard library; [`try_new`](Self::try_new) does not.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        let capacity = settings.capacity;
+        let settings = settings.capacity(0);
+        let mut service =
+            Self::try_new(settings).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Self>()));
+        let _ = service.reserve(capacity);
+        service
+    }
+
+    /// An empty service with [`Settings::capacity`].
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         let Settings { structure, tick, clock, int_ids, capacity } = settings;
         let ticks = tick.unwrap_or(structure.default_tick());
-        let mut queue = structure.build();
+        let mut queue = structure.build().ok_or(Refusal::Full)?;
         queue.touch(ticks.now(clock.now()));
         let mut service = Self {
             clock,
@@ -333,7 +351,7 @@ impl<P> Service<P> {
             queue,
             table: Table::new(),
             ints: int_ids.then(IntIds::new),
-            sites: Sites::new(),
+            sites: Sites::new().ok_or(Refusal::Full)?,
             room: 0,
             ahead: None,
             pass: 0,
@@ -356,8 +374,8 @@ impl<P> Service<P> {
                 lateness: Lateness::new(),
             },
         };
-        let _ = service.reserve(capacity);
-        service
+        service.reserve(capacity)?;
+        Ok(service)
     }
 
     /// Makes room for `additional` more timers, so that as many adds allocate nothing.
@@ -390,8 +408,12 @@ impl<P> Service<P> {
 
     /// The clock.
     #[must_use]
-    pub fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
+    pub fn clock(&self) -> &dyn Clock {
+        self.clock.get()
+    }
+
+    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
+        self.clock.shared()
     }
 
     /// The structure underneath.
@@ -629,7 +651,7 @@ impl<P> Service<P> {
         let now = self.clock.now();
         self.look_at_wall(now);
         let left = self.next_wake()?.saturating_sub(now);
-        let most = match self.clock.longest_sleep() {
+        let most = match self.clock.get().longest_sleep() {
             // Only the wall may jump, and no timer goes by it.
             Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => u64::MAX,
             Some(most) => most,
@@ -662,6 +684,26 @@ impl<P> Service<P> {
         self.table.id(self.ints.as_ref()?.find(int)?)
     }
 
+    /// The payload of a timer that does not run.
+    #[must_use]
+    pub fn payload(&self, id: TimerId) -> Option<&P> {
+        self.table.entries.get(self.table.find(id)? as usize)?.payload.as_ref()
+    }
+
+    /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it there. Who begins at 0 meets each timer that is
+    /// there all the time once, whatever happens to others between the calls.
+    #[must_use]
+    pub fn next_from(&self, from: &mut usize) -> Option<Info> {
+        loop {
+            let slot = *from;
+            let entry = self.table.entries.get(slot)?;
+            *from += 1;
+            if let Some(info) = u32::try_from(slot).ok().and_then(|slot| self.info(slot, entry)) {
+                return Some(info);
+            }
+        }
+    }
+
     /// What was counted.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
@@ -672,7 +714,18 @@ impl<P> Service<P> {
     /// What was counted for each origin.
     #[must_use]
     pub fn sites(&self) -> Vec<SiteCounts> {
-        self.sites.counts()
+        self.sites.counts().collect()
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
+        let mut sites = Vec::new();
+        sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
+        sites.extend(self.sites.counts());
+        Ok(sites)
     }
 
     /// Counts a run of a callback that ended in a panic.

@@ -7,10 +7,7 @@
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(not(loom))]
-pub(crate) use std::{
-    sync::{Condvar, Mutex, MutexGuard},
-    thread::ThreadId,
-};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -26,15 +23,23 @@ use core::time::Duration;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
+/// Tells a thread from all others that live: by the address of a variable that each has of its own. The name that the standard library
+/// gives to a thread is allocated when a thread that it did not start first asks, and a C program's may be asked without memory.
+#[cfg(not(loom))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadId(usize);
+
 /// The calling thread.
+#[cfg(not(loom))]
 pub(crate) fn this_thread() -> ThreadId {
-    #[cfg(not(loom))]
-    use std::thread;
+    thread_local!(static HERE: u8 = const { 0 });
+    ThreadId(HERE.with(|here| core::ptr::from_ref(here).addr()))
+}
 
-    #[cfg(loom)]
-    use loom::thread;
-
-    thread::current().id()
+/// The calling thread.
+#[cfg(loom)]
+pub(crate) fn this_thread() -> ThreadId {
+    loom::thread::current().id()
 }
 
 /// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.

@@ -560,3 +560,83 @@ fn many_origins_are_counted_as_others_and_cost_no_more_memory() {
     assert!(sites.len() <= 1024);
     assert_eq!(sites.iter().map(|row| row.added).sum::<u64>(), 5_000);
 }
+
+#[test]
+fn one_by_one_is_all_of_them_once() {
+    let host = VirtualHost::new();
+    let scheduler = Scheduler::try_new(Settings::new().clock(host.monotonic()).capacity(10)).unwrap();
+    let data = |number| Plain::new(number, |_: &mut i32, _| Next::Done);
+    for number in 0..6 {
+        scheduler
+            .add_timer(Timing::after(ms(5)), &Site::here(""), number as usize % 2, data(number))
+            .unwrap();
+    }
+    let kept = scheduler.keep(&Site::here(""), 1, data(6)).unwrap();
+    let (info, seen) = scheduler.inspect(kept, |callback| *callback.data()).unwrap();
+    assert_eq!((info.state, seen), (State::Idle, Some(6)));
+
+    let mut out = Vec::new();
+    let answer = scheduler.cancel_each_matching(1, |callback| {
+        scheduler.check().unwrap();
+        out.push(*callback.data());
+    });
+    assert_eq!((out, answer), (vec![1, 3, 5, 6], (4, None)));
+    assert!(scheduler.inspect(kept, |_| ()).is_none());
+
+    let mut out = Vec::new();
+    scheduler
+        .shutdown_each(|callback| {
+            let refused = scheduler.add(ms(1), data(9)).unwrap_err();
+            assert_eq!(refused.reason, Refusal::Shutdown);
+            out.push(*callback.data());
+        })
+        .unwrap();
+    assert_eq!(out, [0, 2, 4]);
+    assert_eq!(scheduler.statistics().timers, 0);
+    assert_eq!((scheduler.wait(), scheduler.shutdown_each(drop)), (None, Ok(())));
+}
+
+#[test]
+fn a_callback_knows_where_it_is_and_is_not_shown_while_it_runs() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let id = scheduler
+        .add(
+            ms(0),
+            Boxed::once(|firing| {
+                let scheduler = firing.scheduler();
+                assert!(scheduler.within_callback());
+                let (info, seen) = scheduler.inspect(firing.id(), |_| ()).unwrap();
+                assert_eq!((info.state, seen), (State::Running, None));
+                assert!(scheduler.shutdown_each(drop).is_err(), "it would wait for itself");
+                assert_eq!(scheduler.cancel_each_matching(0, drop), (0, Some(firing.id())));
+            }),
+        )
+        .unwrap();
+    assert!(!scheduler.within_callback());
+    assert_eq!(scheduler.run_queue(), Ok(1));
+    assert!(scheduler.find(id).is_none());
+}
+
+#[test]
+fn a_shutdown_ends_the_pass_that_is_under_way() {
+    let host = VirtualHost::new();
+    let scheduler = scheduler(&host, Structure::default());
+    let (running, go) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(std::sync::Barrier::new(2)));
+    let (here, there) = (Arc::clone(&running), Arc::clone(&go));
+    let first = Boxed::once(move |_| {
+        here.wait();
+        there.wait();
+    });
+    scheduler.add(ms(0), first).unwrap();
+    scheduler.add(ms(0), Boxed::once(|_| panic!("it runs after the shutdown"))).unwrap();
+    std::thread::scope(|scope| {
+        let runner = scope.spawn(|| scheduler.run_queue());
+        running.wait();
+        let ended = scheduler.shutdown_each(|_| {
+            // The callback goes on when its neighbour is handed out, and the shutdown waits for it.
+            go.wait();
+        });
+        assert_eq!((ended, runner.join().unwrap()), (Ok(()), Ok(1)));
+    });
+}

@@ -22,18 +22,50 @@ pub struct Report {
     pub sites: Vec<SiteCounts>,
 }
 
+/// A short text on the stack, which can be padded: who asks for a report may have no memory left.
+#[derive(Default)]
+struct Short {
+    text: [u8; 32],
+    len: usize,
+}
+
+impl Short {
+    fn of(what: fmt::Arguments<'_>) -> Self {
+        let mut short = Self::default();
+        // What does not fit is cut off.
+        let _ = fmt::Write::write_fmt(&mut short, what);
+        short
+    }
+}
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        for (to, from) in self.text.iter_mut().skip(self.len).zip(piece.bytes()) {
+            *to = from;
+            self.len += 1;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text.get(..self.len).and_then(|text| str::from_utf8(text).ok()).unwrap_or(""))
+    }
+}
+
 /// Nanoseconds as a person reads them.
 struct Ns(u64);
 
 impl fmt::Display for Ns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
-            0..1_000 => format!("{} ns", self.0),
-            1_000..1_000_000 => format!("{:.1} us", self.0 as f64 / 1e3),
-            1_000_000..1_000_000_000 => format!("{:.3} ms", self.0 as f64 / 1e6),
-            _ => format!("{:.3} s", self.0 as f64 / 1e9),
+            0..1_000 => Short::of(format_args!("{} ns", self.0)),
+            1_000..1_000_000 => Short::of(format_args!("{:.1} us", self.0 as f64 / 1e3)),
+            1_000_000..1_000_000_000 => Short::of(format_args!("{:.3} ms", self.0 as f64 / 1e6)),
+            _ => Short::of(format_args!("{:.3} s", self.0 as f64 / 1e9)),
         };
-        f.pad(&text)
+        text.fmt(f)
     }
 }
 
@@ -44,7 +76,7 @@ impl Dump {
             State::Pending => 1,
             State::Idle => 2,
         };
-        timers.sort_by_key(|timer| (rank(timer.state), timer.due));
+        timers.sort_unstable_by_key(|timer| (rank(timer.state), timer.due, timer.id));
         Self { now, timers }
     }
 }
@@ -57,16 +89,19 @@ impl fmt::Display for Dump {
             "id", "state", "due in", "interval", "token"
         )?;
         for timer in &self.timers {
-            let id = timer.int_id.map_or_else(|| timer.id.to_string(), |int| int.to_string());
+            let id = match timer.int_id {
+                Some(int) => Short::of(format_args!("{int}")),
+                None => Short::of(format_args!("{}", timer.id)),
+            };
             let state = match timer.state {
                 State::Idle => "idle",
                 State::Pending => "pending",
                 State::Running => "running",
             };
             let due = match (timer.state, timer.due.checked_sub(self.now)) {
-                (State::Idle, _) => String::new(),
-                (_, Some(left)) => Ns(left).to_string(),
-                (_, None) => format!("-{}", Ns(self.now - timer.due)),
+                (State::Idle, _) => Short::default(),
+                (_, Some(left)) => Short::of(format_args!("{}", Ns(left))),
+                (_, None) => Short::of(format_args!("-{}", Ns(self.now - timer.due))),
             };
             let site = timer.site;
             let interval = Ns(timer.period).to_string();

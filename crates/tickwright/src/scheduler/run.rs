@@ -76,6 +76,9 @@ impl<C: Callback> Scheduler<C> {
             let Some(due) = core.service.take() else { break };
             core = self.fire(core, me, due);
             ran += 1;
+            if core.shut {
+                break;
+            }
         }
         self.end_pass(&mut core);
         Ok(ran)

@@ -72,10 +72,13 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    pub(super) fn new() -> Self {
+    /// `None` without memory.
+    pub(super) fn new() -> Option<Self> {
         let others = Site { name: "(others)", file: "", line: 0 };
-        let rows = vec![SiteCounts { site: others, added: 0, fired: 0, panicked: 0 }];
-        Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT] }
+        let mut rows = Vec::new();
+        rows.try_reserve(1).ok()?;
+        rows.push(SiteCounts { site: others, added: 0, fired: 0, panicked: 0 });
+        Some(Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT] })
     }
 
     /// The number of an origin.
@@ -112,7 +115,7 @@ impl Sites {
     }
 
     /// Those that added any.
-    pub(super) fn counts(&self) -> Vec<SiteCounts> {
-        self.rows.iter().filter(|row| row.added > 0).copied().collect()
+    pub(super) fn counts(&self) -> impl Iterator<Item = SiteCounts> + '_ {
+        self.rows.iter().filter(|row| row.added > 0).copied()
     }
 }

@@ -27,58 +27,70 @@ pub(super) trait Queue: Send {
     fn check(&self) -> Result<(), Violation>;
 }
 
-impl<F: Family> Queue for SlabQueue<F, u32>
+/// An array of one, since a vector of one becomes a box of that, and a vector's allocation may be refused.
+impl<F: Family> Queue for [SlabQueue<F, u32>; 1]
 where
-    Self: Send,
+    SlabQueue<F, u32>: Send,
 {
     fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject> {
-        TimerQueue::insert(self, deadline, slot).map_err(|rejected| rejected.reason)
+        TimerQueue::insert(&mut self[0], deadline, slot).map_err(|rejected| rejected.reason)
     }
 
     fn remove(&mut self, key: Key) -> bool {
-        TimerQueue::remove(self, key).is_ok()
+        TimerQueue::remove(&mut self[0], key).is_ok()
     }
 
     fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange {
         // A stale key changes nothing.
-        TimerQueue::reschedule(self, key, deadline).unwrap_or(HeadChange::Same)
+        TimerQueue::reschedule(&mut self[0], key, deadline).unwrap_or(HeadChange::Same)
     }
 
     fn pop(&mut self, now: Tick) -> Option<u32> {
-        self.pop_expired(now).map(|expired| expired.value)
+        self[0].pop_expired(now).map(|expired| expired.value)
     }
 
     fn touch(&mut self, now: Tick) {
-        let _ = self.advance(now, 0, |_| {});
+        let _ = self[0].advance(now, 0, |_| {});
     }
 
     fn next_expiry(&self) -> Option<Tick> {
-        TimerQueue::next_expiry(self)
+        TimerQueue::next_expiry(&self[0])
     }
 
     fn expiry(&self, key: Key) -> Option<Tick> {
-        SlabQueue::expiry(self, key)
+        SlabQueue::expiry(&self[0], key)
     }
 
     fn len(&self) -> usize {
-        TimerQueue::len(self)
+        TimerQueue::len(&self[0])
     }
 
     fn clear(&mut self) {
-        TimerQueue::clear(self);
+        TimerQueue::clear(&mut self[0]);
     }
 
     fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        SlabQueue::reserve(self, additional)
+        SlabQueue::reserve(&mut self[0], additional)
     }
 
     fn heap_bytes(&self) -> usize {
-        SlabQueue::heap_bytes(self)
+        SlabQueue::heap_bytes(&self[0])
     }
 
     fn check(&self) -> Result<(), Violation> {
-        TimerQueue::check(self)
+        TimerQueue::check(&self[0])
     }
+}
+
+fn boxed<F: Family>() -> Option<Box<dyn Queue>>
+where
+    SlabQueue<F, u32>: Send,
+{
+    let mut one = Vec::new();
+    one.try_reserve_exact(1).ok()?;
+    one.push(SlabQueue::<F, u32>::new());
+    let one: Box<[_; 1]> = one.into_boxed_slice().try_into().ok()?;
+    Some(one)
 }
 
 /// A structure for the timers of a service.
@@ -93,7 +105,7 @@ where
 #[derive(Clone, Copy)]
 pub struct Structure {
     id: &'static str,
-    build: fn() -> Box<dyn Queue>,
+    build: fn() -> Option<Box<dyn Queue>>,
     lateness: Option<fn(Span) -> Span>,
     default_tick: Ticks,
 }
@@ -113,7 +125,7 @@ impl Structure {
         // The levels of a wheel are for ticks of about what people wait for.
         let default_tick =
             if matches!(F::ID, "wheel" | "coarse") { Ticks::MILLISECOND } else { Ticks::NANOSECOND };
-        Self { id: F::ID, build: || Box::new(SlabQueue::<F, u32>::new()), lateness, default_tick }
+        Self { id: F::ID, build: boxed::<F>, lateness, default_tick }
     }
 
     /// Every structure, in the order of the library's list.
@@ -149,7 +161,8 @@ impl Structure {
         self.default_tick
     }
 
-    pub(super) fn build(&self) -> Box<dyn Queue> {
+    /// `None` without memory.
+    pub(super) fn build(&self) -> Option<Box<dyn Queue>> {
         (self.build)()
     }
 }
