@@ -66,7 +66,7 @@ use crate::driver::Alarm;
 use int::IntIds;
 use site::Sites;
 use structure::Queue;
-use table::{Entry, Flag, Table};
+use table::{Aim, Entry, Flag, Table};
 pub(crate) use timing::nanos;
 use timing::roundest;
 
@@ -439,11 +439,18 @@ impl<P> Service<P> {
         token: usize,
         payload: P,
     ) -> Result<TimerId, Refused<P>> {
-        if matches!(timing.when, When::Wall(_)) && self.clock.wall_offset().is_none() {
-            return Err(Refused { reason: Refusal::NoWall, payload });
-        }
-        let (id, slot) = self.place(origin, token, payload)?;
-        match self.start_slot(slot, timing) {
+        // The origin and the clock are the user's code: they are asked while all is whole.
+        let site = self.sites.number(origin);
+        let now = self.clock.now();
+        let aim = match self.aim(&timing, now) {
+            Ok(aim) => aim,
+            Err(reason) => return Err(Refused { reason, payload }),
+        };
+        let mut timer = Entry::idle(site, token);
+        timer.aim(&aim, &timing);
+        let (id, slot) = self.place(timer, payload)?;
+        self.statistics.armed += 1;
+        match self.file(slot, now) {
             Ok(()) => Ok(id),
             Err(reason) => match self.free(slot) {
                 Some(payload) => Err(Refused { reason, payload }),
@@ -458,8 +465,10 @@ impl<P> Service<P> {
     /// # Errors
     /// [`Refused`] with the payload when there is no memory.
     pub fn keep(&mut self, origin: &impl Origin, token: usize, payload: P) -> Result<TimerId, Refused<P>> {
-        let (id, slot) = self.place(origin, token, payload)?;
-        self.entry(slot).set(Flag::Kept, true);
+        let site = self.sites.number(origin);
+        let mut timer = Entry::idle(site, token);
+        timer.set(Flag::Kept, true);
+        let (id, _) = self.place(timer, payload)?;
         Ok(id)
     }
 
@@ -811,30 +820,23 @@ impl<P> Service<P> {
         })
     }
 
-    /// An idle timer.
-    fn place(
-        &mut self,
-        origin: &impl Origin,
-        token: usize,
-        payload: P,
-    ) -> Result<(TimerId, u32), Refused<P>> {
+    /// Puts an idle timer into a slot.
+    fn place(&mut self, timer: Entry<P>, payload: P) -> Result<(TimerId, u32), Refused<P>> {
         let full = |payload| Refused { reason: Refusal::Full, payload };
-        // The origin is the user's code: it is asked while all is whole.
-        let site = self.sites.number(origin);
+        let site = timer.site;
         let timers = self.table.live() + 1;
         if timers > self.room && self.make_room(timers.saturating_mul(2).max(64)).is_err() {
             return Err(full(payload));
         }
-        let Some(slot) = self.table.occupy() else { return Err(full(payload)) };
-        let named = self.ints.as_mut().is_none_or(|ints| ints.issue(slot).is_some());
-        let Some(id) = self.table.id(slot).filter(|_| named) else {
-            self.table.vacate(slot);
+        let (id, slot) = self.table.occupy(timer, payload).map_err(full)?;
+        if let Some(ints) = &mut self.ints
+            && ints.issue(slot).is_none()
+            && let Some(payload) = self.free(slot)
+        {
             return Err(full(payload));
-        };
+        }
         self.sites.row(site).added += 1;
-        let entry = self.entry(slot);
-        (entry.site, entry.token, entry.payload) = (site, token, Some(payload));
-        self.statistics.high_water = self.statistics.high_water.max(self.table.live());
+        self.statistics.high_water = self.statistics.high_water.max(timers);
         Ok((id, slot))
     }
 
@@ -848,28 +850,28 @@ impl<P> Service<P> {
         payload
     }
 
-    fn start_slot(&mut self, slot: u32, timing: Timing) -> Result<(), Refusal> {
-        let Timing { when, period, missed, slack } = timing;
-        let now = self.clock.now();
-        let (wall, due, delay) = match when {
-            When::After(delay) => (false, now.saturating_add(delay), delay),
-            When::At(due) => (false, due, due.saturating_sub(now)),
+    /// What a timing means now.
+    fn aim(&self, timing: &Timing, now: u64) -> Result<Aim, Refusal> {
+        Ok(match timing.when {
+            When::After(delay) => Aim { wall: false, due: now.saturating_add(delay), delay },
+            When::At(due) => Aim { wall: false, due, delay: due.saturating_sub(now) },
             When::Wall(due) => {
                 let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
-                (true, due, due.saturating_sub(shifted(now, offset)))
+                Aim { wall: true, due, delay: due.saturating_sub(shifted(now, offset)) }
             }
-        };
+        })
+    }
+
+    fn start_slot(&mut self, slot: u32, timing: Timing) -> Result<(), Refusal> {
+        let now = self.clock.now();
+        let aim = self.aim(&timing, now)?;
         let entry = self.entry(slot);
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // Cancelled in its run: it is as good as gone.
             return Err(Refusal::NotFound);
         }
         let was_wall = entry.is(Flag::Wall) && entry.state == Some(State::Pending);
-        (entry.due, entry.missed, entry.period) = (due, missed, period.unwrap_or(delay));
-        entry.set_slack(slack);
-        entry.set(Flag::Wall, wall);
-        entry.set(Flag::Periodic, period.is_some());
-        entry.set(Flag::Started, false);
+        entry.aim(&aim, &timing);
         let restarted = entry.state == Some(State::Running);
         entry.set(Flag::Restarted, restarted);
         self.statistics.armed += 1;

@@ -17,46 +17,64 @@ use tickwright_core::Tick;
 /// assert_eq!(ticks.now(ticks.start(2)), 2, "due as soon as its tick begins");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticks(NonZeroU64);
+pub struct Ticks {
+    length: NonZeroU64,
+    /// 2^64 / `length`, rounded down, to divide by a multiplication: a division of such numbers costs as much as arming a timer. Not for 1.
+    reciprocal: u64,
+}
 
 impl Ticks {
     /// For exact queues.
-    pub const NANOSECOND: Self = Self(NonZeroU64::MIN);
+    pub const NANOSECOND: Self = Self::of(1);
     /// For wheels.
-    pub const MILLISECOND: Self = Self(NonZeroU64::new(1_000_000).unwrap());
+    pub const MILLISECOND: Self = Self::of(1_000_000);
 
     /// So many nanoseconds each; 0 makes 1.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
-        match NonZeroU64::new(nanoseconds) {
-            Some(length) => Self(length),
-            None => Self::NANOSECOND,
-        }
+        let length = match NonZeroU64::new(nanoseconds) {
+            Some(length) => length,
+            None => NonZeroU64::MIN,
+        };
+        // At most 2^63 from a length of 2 on.
+        Self { length, reciprocal: ((1 << 64) / length.get() as u128) as u64 }
     }
 
     /// Nanoseconds in a tick.
     #[must_use]
     pub const fn nanoseconds(self) -> u64 {
-        self.0.get()
+        self.length.get()
     }
 
     /// The tick that a clock showing `now` is in.
     #[must_use]
     pub const fn now(self, now: u64) -> Tick {
-        // The common case is spared the division.
-        if self.0.get() == 1 { now } else { now / self.0.get() }
+        self.divide(now).0
+    }
+
+    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x r / 2^64 = x / length - (x e / length) / 2^64, and what
+    /// is taken off is below 1: rounded down, it is the quotient or one less.
+    const fn divide(self, x: u64) -> (u64, u64) {
+        let length = self.length.get();
+        if length == 1 {
+            return (x, 0);
+        }
+        let quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
+        let remainder = x - quotient * length;
+        if remainder < length { (quotient, remainder) } else { (quotient + 1, remainder - length) }
     }
 
     /// The first tick that begins at `at` or later.
     #[must_use]
     pub const fn deadline(self, at: u64) -> Tick {
-        if self.0.get() == 1 { at } else { at.div_ceil(self.0.get()) }
+        let (quotient, remainder) = self.divide(at);
+        quotient + (remainder > 0) as u64
     }
 
     /// When a tick begins, or `u64::MAX` where a clock never gets to it.
     #[must_use]
     pub const fn start(self, tick: Tick) -> u64 {
-        tick.saturating_mul(self.0.get())
+        tick.saturating_mul(self.length.get())
     }
 }
 

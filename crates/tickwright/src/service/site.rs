@@ -69,6 +69,8 @@ pub(super) struct Sites {
     rows: Vec<SiteCounts>,
     known: HashMap<[usize; 3], u16>,
     recent: [([usize; 3], u16); RECENT],
+    /// The one before: a loop that adds timers asks for the same again.
+    last: ([usize; 3], u16),
 }
 
 impl Sites {
@@ -78,12 +80,19 @@ impl Sites {
         let mut rows = Vec::new();
         rows.try_reserve(1).ok()?;
         rows.push(SiteCounts { site: others, added: 0, fired: 0, panicked: 0 });
-        Some(Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT] })
+        Some(Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT], last: ([0; 3], 0) })
     }
 
     /// The number of an origin.
     pub(super) fn number(&mut self, origin: &impl Origin) -> u16 {
         let key = origin.key();
+        if self.last.0 != key {
+            self.last = (key, self.look_up(key, origin));
+        }
+        self.last.1
+    }
+
+    fn look_up(&mut self, key: [usize; 3], origin: &impl Origin) -> u16 {
         let mixed = key[0] ^ key[1].rotate_left(7) ^ key[2].wrapping_mul(31);
         let recent = (mixed ^ mixed >> 6 ^ mixed >> 12) % RECENT;
         let (last, number) = self.recent[recent];

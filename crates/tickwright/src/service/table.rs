@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use tickwright_core::Key;
 
-use super::timing::Missed;
+use super::timing::{Missed, Timing};
 
 /// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is gone.
 ///
@@ -18,8 +18,9 @@ use super::timing::Missed;
 pub struct TimerId(NonZeroU64);
 
 impl TimerId {
-    fn new(slot: u32, generation: u32) -> Option<Self> {
-        NonZeroU64::new(u64::from(generation) << 32 | (u64::from(slot) + 1)).map(Self)
+    fn new(slot: u32, generation: u32) -> Self {
+        // Slots end before `u32::MAX`, so the lower half is not 0.
+        Self(NonZeroU64::MIN.saturating_add(u64::from(generation) << 32 | u64::from(slot)))
     }
 
     fn slot(self) -> Option<usize> {
@@ -124,7 +125,30 @@ const SLACK_STEP: u64 = 1024;
 
 const _: () = assert!(size_of::<Entry<(fn(), usize)>>() <= 64);
 
+/// What a timer is armed for: when, by which clock, and how far that is from now.
+pub(super) struct Aim {
+    pub(super) wall: bool,
+    pub(super) due: u64,
+    pub(super) delay: u64,
+}
+
 impl<P> Entry<P> {
+    /// Notes what it is armed for. It was not run since.
+    pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
+        self.due = aim.due;
+        self.missed = timing.missed;
+        self.period = timing.period.unwrap_or(aim.delay);
+        self.set_slack(timing.slack);
+        self.set(Flag::Wall, aim.wall);
+        self.set(Flag::Periodic, timing.period.is_some());
+        self.set(Flag::Started, false);
+    }
+
+    /// An idle timer, for [`Table::occupy`].
+    pub(super) fn idle(site: u16, token: usize) -> Self {
+        Self { token, site, ..Self::free(0) }
+    }
+
     fn free(generation: u32) -> Self {
         Self {
             payload: None,
@@ -207,23 +231,30 @@ impl<P> Table<P> {
         self.entries.capacity() * size_of::<Entry<P>>()
     }
 
-    /// Takes a slot, idle and without a payload; `None` when memory or slot numbers are used up.
-    pub(super) fn occupy(&mut self) -> Option<u32> {
-        let slot = match self.free.checked_sub(1) {
+    /// Takes a slot for an idle timer, and answers its id too. When memory or slot numbers are used up, nothing is changed, and the payload
+    /// comes back.
+    pub(super) fn occupy(&mut self, mut timer: Entry<P>, payload: P) -> Result<(TimerId, u32), P> {
+        timer.state = Some(State::Idle);
+        let (slot, generation) = match self.free.checked_sub(1) {
             Some(slot) => {
-                self.free = self.entries[slot as usize].slack;
-                slot
+                let entry = &mut self.entries[slot as usize];
+                (self.free, timer.generation) = (entry.slack, entry.generation);
+                let generation = entry.generation;
+                *entry = Entry { payload: Some(payload), ..timer };
+                (slot, generation)
             }
             None => {
-                let slot = u32::try_from(self.entries.len()).ok().filter(|&slot| slot < u32::MAX - 1)?;
-                self.entries.try_reserve(1).ok()?;
-                self.entries.push(Entry::free(self.first_generation));
-                slot
+                let slot = self.entries.len();
+                if slot >= u32::MAX as usize - 1 || self.entries.try_reserve(1).is_err() {
+                    return Err(payload);
+                }
+                timer.generation = self.first_generation;
+                self.entries.push(Entry { payload: Some(payload), ..timer });
+                (slot as u32, self.first_generation)
             }
         };
-        self.entries[slot as usize].state = Some(State::Idle);
         self.live += 1;
-        Some(slot)
+        Ok((TimerId::new(slot, generation), slot))
     }
 
     /// Gives a slot back; its id is stale from now on.
@@ -241,7 +272,7 @@ impl<P> Table<P> {
 
     pub(super) fn id(&self, slot: u32) -> Option<TimerId> {
         let entry = self.entries.get(slot as usize)?;
-        TimerId::new(slot, entry.generation)
+        Some(TimerId::new(slot, entry.generation))
     }
 
     /// The slot of a live timer.

@@ -2,12 +2,19 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+#[inline]
 pub(super) fn monotonic() -> u64 {
-    u64::try_from(nanoseconds(clock_gettime(ClockId::Monotonic))).unwrap_or(0)
+    since_start(clock_gettime(ClockId::Monotonic))
 }
 
 pub(super) fn boot_time() -> u64 {
-    u64::try_from(nanoseconds(clock_gettime(ClockId::Boottime))).unwrap_or(0)
+    since_start(clock_gettime(ClockId::Boottime))
+}
+
+/// A time since the machine was started is never negative, and fits for 584 years.
+#[inline]
+fn since_start(time: Timespec) -> u64 {
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 pub(super) fn wall() -> i64 {
