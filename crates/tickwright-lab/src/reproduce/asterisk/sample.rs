@@ -184,3 +184,6 @@ fn in_time<S: Subject>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,8 +30,8 @@ impl Script {
     fn new(n: usize, seed: u64) -> Self {
         let mut drawn = Delays::drawn(2 * n, seed);
         let range = u32::try_from(n / 2).unwrap_or(u32::MAX).max(1);
-        let mut draw = |range: u32| (0..n).map(|_| drawn.next() % range).collect();
-        Self { pauses: draw(3), delays: draw(range) }
+        let pauses = (0..n).map(|_| u32::from(drawn.next().is_multiple_of(16))).collect();
+        Self { pauses, delays: (0..n).map(|_| drawn.next() % range).collect() }
     }
 
     fn deleted(at: usize) -> bool {
@@ -184,3 +184,6 @@ fn compare(got: Vec<Event>, expected: &[Event]) -> Result<(), String> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

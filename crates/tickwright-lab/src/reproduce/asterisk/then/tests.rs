@@ -1,3 +1,6 @@
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
 use super::ids::Ids;
 use super::*;
 
@@ -51,11 +54,24 @@ fn the_list_puts_equals_last_forward_and_first_backward() {
 
 /// Where the heap of 2009 failed: what comes into the hole of a removal may have to rise.
 #[test]
-fn a_removal_from_the_middle_keeps_the_order() {
-    let context = context::<Heap<u64>>();
-    // 50 stands below 40, and 6 comes last, under 2.
-    let ids = add(&context, &[1, 40, 2, 50, 45, 5, 6]);
-    assert!(context.del(ids[3]), "6 comes to where 50 was, under 40");
-    let order: Vec<u64> = core::iter::from_fn(|| context.pop()).map(|(_, when)| when / 1000).collect();
-    assert_eq!(order, [1, 2, 5, 6, 40, 45]);
+fn removals_from_the_middle_keep_the_order() {
+    fn keeps<O: Order<u64>>(seed: u64) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let context = context::<O>();
+        let mut left: Vec<u32> = (0..100).map(|_| random.random_range(0..1000)).collect();
+        let mut ids = add(&context, &left);
+        for _ in 0..60 {
+            let at = random.random_range(0..ids.len());
+            assert!(context.del(ids.swap_remove(at)));
+            left.swap_remove(at);
+        }
+        left.sort_unstable();
+        let order: Vec<u64> = core::iter::from_fn(|| context.pop()).map(|(_, when)| when / 1000).collect();
+        assert_eq!(order, left.into_iter().map(u64::from).collect::<Vec<_>>(), "seed {seed}");
+    }
+    for seed in 0..20 {
+        keeps::<Heap<u64>>(seed);
+        keeps::<List<u64>>(seed);
+        keeps::<Tree<u64>>(seed);
+    }
 }
