@@ -49,7 +49,7 @@ pub(crate) fn text(report: &Report) -> String {
         out += &format!("note   {note}\n");
     }
     for (name, operation) in [("add", (|row| &row.add) as fn(&Row) -> &Operation), ("del", |row| &row.del)] {
-        out += &format!("\n{}\n", operations(report, name, operation));
+        out += &format!("\n{}\n{}", operations(report, name, operation), fastest(report, name, operation));
     }
     out += "\n";
     out += &growth(report);
@@ -95,6 +95,23 @@ fn operations(report: &Report, name: &str, operation: fn(&Row) -> &Operation) ->
         ]);
     }
     table::show(&rows)
+}
+
+/// The limit is meant for the structure that one would take: the fastest at each N.
+fn fastest(report: &Report, name: &str, operation: fn(&Row) -> &Operation) -> String {
+    let mut sizes: Vec<usize> = report.rows.iter().map(|row| row.n).collect();
+    sizes.dedup();
+    let said = sizes.into_iter().filter_map(|n| {
+        let ns = |row: &Row| median(&operation(row).through).unwrap_or(f64::INFINITY);
+        let rows = report.rows.iter().filter(|row| row.n == n);
+        let best = rows.min_by(|a, b| ns(a).total_cmp(&ns(b)))?;
+        let (ratio, kept) = best.ratio(operation(best))?;
+        Some(format!("{} {} {:.2} {}", table::count(n), best.structure, ratio.median, kept.words()))
+    });
+    format!(
+        "The fastest to {name} at each N, to the sum of its parts: {}.\n",
+        said.collect::<Vec<_>>().join("; ")
+    )
 }
 
 /// How a delete grows from the smallest N to the largest, beside what of that is the bare queue's.
