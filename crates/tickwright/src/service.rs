@@ -886,6 +886,7 @@ impl<P> Service<P> {
     }
 
     /// Puts a timer into the queue, by the due time noted in it; one that is there already is moved. There is [room](Self::make_room).
+    #[inline]
     fn file(&mut self, slot: u32, now: u64) -> Result<(), Refusal> {
         self.look_at_wall(now);
         let pass = self.pass;
@@ -902,6 +903,7 @@ impl<P> Service<P> {
     }
 
     /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it was.
+    #[inline(always)]
     fn file_at(&mut self, slot: u32, due: u64, now: u64) -> Result<(), Refusal> {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
@@ -932,6 +934,7 @@ impl<P> Service<P> {
         Ok(())
     }
 
+    #[cold]
     fn bring_alarm_forward(&mut self, key: Key) {
         let at = self.queue.expiry(key).map(|expiry| self.ticks.start(expiry));
         let earlier = match (at, self.alarm_at) {
@@ -977,6 +980,7 @@ impl<P> Service<P> {
     // ---- the wall
 
     /// If the wall clock was stepped, files all timers by the wall anew.
+    #[inline]
     fn look_at_wall(&mut self, now: u64) {
         if self.walls == 0 {
             return;
