@@ -1,6 +1,7 @@
 //! The alarm of a thread: it sleeps until the alarm goes off, and an earlier one wakes it.
 
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Weak;
 
@@ -41,8 +42,8 @@ pub enum Woken {
 /// ```
 pub struct Parker<K> {
     clock: K,
-    /// The clock tells us when it moves: sleep without a time-out.
-    told: bool,
+    /// The clock tells us when it moves: sleep without a time-out. Written before anybody else has the parker.
+    told: AtomicBool,
     state: Mutex<State>,
     /// Something is earlier than what the sleeper sleeps for.
     called: Condvar,
@@ -83,25 +84,26 @@ impl<K: Clock + 'static> Parker<K> {
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
         let offset = clock.wall_offset();
-        Arc::new_cyclic(|parker: &Weak<Self>| {
-            let watcher: Weak<dyn Watcher> = parker.clone();
-            Self {
-                told: clock.watch(&watcher),
-                clock,
-                state: Mutex::new(State {
-                    alarm: None,
-                    offset,
-                    stopped: false,
-                    asleep: 0,
-                    until: None,
-                    called: false,
-                    settling: 0,
-                    wakeups: 0,
-                }),
-                called: Condvar::new(),
-                resting: Condvar::new(),
-            }
-        })
+        let parker = Arc::new(Self {
+            told: AtomicBool::new(false),
+            clock,
+            state: Mutex::new(State {
+                alarm: None,
+                offset,
+                stopped: false,
+                asleep: 0,
+                until: None,
+                called: false,
+                settling: 0,
+                wakeups: 0,
+            }),
+            called: Condvar::new(),
+            resting: Condvar::new(),
+        });
+        // Only now: a clock forgets watchers that do not live.
+        let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
+        parker.told.store(parker.clock.watch(&watcher), Ordering::Relaxed);
+        parker
     }
 }
 
@@ -153,7 +155,7 @@ impl<K: Clock> Parker<K> {
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         match state.alarm {
-            Some(at) if !self.told => {
+            Some(at) if !self.told.load(Ordering::Relaxed) => {
                 let span = at.saturating_sub(self.clock.now());
                 let most = self.clock.longest_sleep().unwrap_or(u64::MAX);
                 wait_for(&self.called, state, Duration::from_nanos(span.min(most)))

@@ -2,12 +2,15 @@
 
 use std::io;
 
-use super::{DriverPanicked, DriverThread, InTicks, Parker};
+use super::{Alarm, DriverPanicked, DriverThread, InTicks, Parker};
 use crate::clock::{Clock, Ticks};
 use crate::shard::{ArmError, LockFree, Shards, Variant};
 use crate::sync::Arc;
 
 /// A thread that sleeps until something is due on a shard, and runs its callbacks: one for each shard that needs one.
+///
+/// Between two looks at the clock, those of the driver and of arms under the lock, the shard's time stands still. A re-arm in place that shortens a
+/// time-out judges by it: say what time it is ([`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at)) where that matters.
 ///
 /// It sets the shard's clock and alarm, and takes both away at its end; it keeps the shards alive until then. Panics of callbacks are
 /// contained and reported; the timers after one fire at once.
@@ -39,6 +42,19 @@ pub struct ShardDriver<K: Clock + 'static, V: Variant = LockFree> {
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
+    outside: Outside,
+}
+
+/// What it has given to the shard.
+struct Outside {
+    alarm: Arc<dyn Alarm>,
+    clock: Arc<dyn Clock>,
+}
+
+impl core::fmt::Debug for Outside {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Outside").finish_non_exhaustive()
+    }
 }
 
 impl<K: Clock + Clone + 'static, V: Variant> ShardDriver<K, V> {
@@ -60,11 +76,12 @@ impl<K: Clock + Clone + 'static, V: Variant> ShardDriver<K, V> {
             }
         };
         let thread = DriverThread::spawn(&format!("shard {shard}"), Arc::clone(&parker), run)?;
-        let driver = Self { shards: Arc::clone(shards), shard, ticks, thread };
+        let outside =
+            Outside { alarm: Arc::new(InTicks(parker, ticks)), clock: Arc::new(InTicks(clock, ticks)) };
         // There is such a shard.
-        let _ = shards.set_clock(shard, Some(Arc::new(InTicks(clock, ticks))));
-        let _ = shards.set_alarm(shard, Some(Arc::new(InTicks(parker, ticks))));
-        Ok(driver)
+        let _ = shards.set_clock(shard, Some(Arc::clone(&outside.clock)));
+        let _ = shards.set_alarm(shard, Some(Arc::clone(&outside.alarm)));
+        Ok(Self { shards: Arc::clone(shards), shard, ticks, thread, outside })
     }
 }
 
@@ -106,9 +123,8 @@ impl<K: Clock + 'static, V: Variant> ShardDriver<K, V> {
 
 impl<K: Clock + 'static, V: Variant> Drop for ShardDriver<K, V> {
     fn drop(&mut self) {
-        // As above.
-        let _ = self.shards.set_alarm(self.shard, None);
-        let _ = self.shards.set_clock(self.shard, None);
+        // A second driver may have set its own.
+        self.shards.take_away(self.shard, &self.outside.alarm, &self.outside.clock);
     }
 }
 

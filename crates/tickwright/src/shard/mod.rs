@@ -68,7 +68,7 @@
 //! shows what follows.)
 //!
 //! *At most 8/63 late.* B - E' is at most the granule of level n, and a re-arm stays at n only if one filed anew would not get a finer level,
-//! judged by the published clock. A stale clock costs precision, not safety. The deadline that the timer has already changes
+//! judged by the published clock, or by the time that the caller says. A stale clock costs precision, not safety. The deadline that the timer has already changes
 //! nothing, so lateness then counts from the re-arm before.
 //!
 //! *Never lost.* A successful exchange of (1) saw pending. Either the lock was free: then the node is filed (invariant 1), and a later take reads
@@ -354,6 +354,18 @@ impl<V: Variant> Shards<V> {
         drop(state);
         drop(before);
         Ok(())
+    }
+
+    /// Takes an alarm and a clock away from a shard, if they are the ones that are set.
+    pub(crate) fn take_away(&self, shard: usize, alarm: &Arc<dyn Alarm>, clock: &Arc<dyn Clock>) {
+        let Some(base) = self.set.bases.get(shard) else { return };
+        let mut state = lock(&base.state);
+        let outside = &mut state.outside;
+        let alarm = outside.alarm.take_if(|set| Arc::ptr_eq(set, alarm));
+        let clock = outside.clock.take_if(|set| Arc::ptr_eq(set, clock));
+        drop(state);
+        // With no lock held: their drops may be the caller's code.
+        drop((alarm, clock));
     }
 
     /// How many timers are pending on a shard, deferrable ones too.

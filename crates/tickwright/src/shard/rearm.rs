@@ -101,13 +101,24 @@ impl<V: Variant> SharedTimer<V> {
     /// is seen by the callback.
     ///
     /// With [`LockFree`](super::LockFree) this is one compare-exchange if the deadline falls into the bucket in which the timer
-    /// stands and a timer armed anew would not get a finer level. It then stays on its shard and in its place in the bucket.
+    /// stands and a timer armed anew would not get a finer level, by the time that the shard was last told ([`modify_at`](Self::modify_at) knows better). It then stays on its shard and in its place in the bucket.
     ///
     /// # Errors
     /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`]; nothing has changed then.
     #[inline]
     pub fn modify(&self, deadline: Tick) -> Result<bool, ArmError> {
-        self.arm(Arm::Modify, deadline)
+        self.arm(Arm::Modify, deadline, 0)
+    }
+
+    /// The same by a caller who knows what time it is, in the shard's ticks. Without the lock it is then judged by that, if it is later than what the
+    /// shard was told last: under a driver that sleeps, a time-out that is shortened is not left in a bucket much wider than its delay.
+    /// A `now` that is wrong costs precision or a lock, and nothing else.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn modify_at(&self, deadline: Tick, now: Tick) -> Result<bool, ArmError> {
+        self.arm(Arm::Modify, deadline, now)
     }
 
     /// The same, on another shard. Takes the locks of both; a timer whose callback runs stays where it runs.
@@ -125,7 +136,7 @@ impl<V: Variant> SharedTimer<V> {
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn modify_pending(&self, deadline: Tick) -> Result<bool, ArmError> {
-        self.arm(Arm::PendingOnly, deadline)
+        self.arm(Arm::PendingOnly, deadline, 0)
     }
 
     /// As [`modify`](Self::modify), but a pending timer is only ever moved to an earlier deadline.
@@ -134,7 +145,7 @@ impl<V: Variant> SharedTimer<V> {
     /// As [`modify`](Self::modify).
     #[inline]
     pub fn reduce(&self, deadline: Tick) -> Result<bool, ArmError> {
-        self.arm(Arm::Reduce, deadline)
+        self.arm(Arm::Reduce, deadline, 0)
     }
 
     fn target(&self, shard: usize) -> Result<u32, ArmError> {
@@ -145,11 +156,11 @@ impl<V: Variant> SharedTimer<V> {
     }
 
     #[inline]
-    fn arm(&self, how: Arm, deadline: Tick) -> Result<bool, ArmError> {
+    fn arm(&self, how: Arm, deadline: Tick, now: Tick) -> Result<bool, ArmError> {
         if V::HOW == How::AsPosted {
             return self.arm_as_posted(how, deadline);
         }
-        match self.arm_unlocked(how, deadline) {
+        match self.arm_unlocked(how, deadline, now) {
             Unlocked::Done => Ok(true),
             Unlocked::Not(before) => self.arm_locked(how, deadline, None, before),
         }
@@ -157,12 +168,12 @@ impl<V: Variant> SharedTimer<V> {
 
     /// The unlocked path: writes the word if its own value gives the right to. Waits for nobody.
     #[inline]
-    fn arm_unlocked(&self, how: Arm, deadline: Tick) -> Unlocked {
+    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Tick) -> Unlocked {
         let node = &*self.node;
         let mut seen = self.word();
         let mut before = Before::default();
         for _ in 0..2 {
-            let Some(next) = self.admitted(how, seen, deadline) else { break };
+            let Some(next) = self.admitted(how, seen, deadline, now) else { break };
             // Release, and an exchange even if the word stays the same: the callback shall see what the caller wrote.
             match node.word.compare_exchange(seen.0, next.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => {
@@ -183,7 +194,7 @@ impl<V: Variant> SharedTimer<V> {
 
     /// What the word may become without the lock.
     #[inline]
-    fn admitted(&self, how: Arm, seen: Word, deadline: Tick) -> Option<Word> {
+    fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Tick) -> Option<Word> {
         let (current, level) = seen.whole()?;
         if deadline == current || how == Arm::Reduce && deadline > current {
             return Some(seen);
@@ -192,7 +203,7 @@ impl<V: Variant> SharedTimer<V> {
             return None;
         }
         let base = self.node.set.bases.get(self.node.shard.load(Ordering::Relaxed) as usize)?;
-        fits::<V>(current, level, deadline, || base.clock.load(Ordering::Relaxed))
+        fits::<V>(current, level, deadline, || base.clock.load(Ordering::Relaxed).max(now))
             .then(|| Word::pending(deadline, level))
     }
 

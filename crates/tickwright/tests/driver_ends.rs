@@ -1,0 +1,59 @@
+//! Drivers: what a second one on a shard, and a watcher that is not born yet, lose.
+#![cfg(not(loom))]
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost, Watcher};
+use tickwright::driver::{Alarm, Parker, ShardDriver};
+use tickwright::shard::{Firing, Shards};
+
+/// "A second one takes the alarm away from the first"; then the first one goes, as in `self.driver = ShardDriver::spawn(..)?`.
+#[test]
+fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
+    let host = VirtualHost::new();
+    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let spawn = || ShardDriver::spawn(&shards, 0, host.monotonic(), Ticks::NANOSECOND).unwrap();
+    let first = spawn();
+    let second = spawn();
+    drop(first);
+    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    timer.add(10).unwrap();
+    assert_eq!(second.thread().parker().alarm(), Some(11), "the second driver is told of nothing any more");
+    host.advance(100);
+    assert!(second.settle());
+    assert!(!timer.is_pending(), "slept through");
+}
+
+/// While one parker is being made, another one is made on the same machine: by another thread, here in between.
+struct InBetween {
+    clock: VirtualClock,
+    other: Mutex<Option<Arc<Parker<VirtualClock>>>>,
+    looks: AtomicU32,
+}
+
+impl Clock for InBetween {
+    fn now(&self) -> u64 {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        self.clock.now()
+    }
+
+    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+        let told = self.clock.watch(watcher);
+        *self.other.lock().unwrap() = Some(Parker::new(self.clock.clone()));
+        told
+    }
+}
+
+/// `Parker::new` watches inside `Arc::new_cyclic`, where its `Weak` counts 0 strong ones; `VirtualClock::watch` throws such away.
+#[test]
+fn a_parker_that_is_being_made_is_not_forgotten_by_its_clock() {
+    let host = VirtualHost::new();
+    let clock = InBetween { clock: host.monotonic(), other: Mutex::default(), looks: AtomicU32::new(0) };
+    let parker = Parker::new(clock);
+    parker.set(Some(10));
+    let before = parker.clock().looks.load(Ordering::Relaxed);
+    host.advance(10);
+    let after = parker.clock().looks.load(Ordering::Relaxed);
+    assert!(after > before, "the clock has moved, and did not tell: who sleeps there sleeps for ever");
+}

@@ -1,0 +1,131 @@
+//! A shard whose driver sleeps: what its alarm and its buckets promise while nobody advances it.
+#![cfg(not(loom))]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tickwright::clock::{Clock, Ticks, VirtualHost};
+use tickwright::driver::{Alarm, ShardDriver};
+use tickwright::shard::{Firing, Shards, SharedTimer};
+
+const MINUTE: u64 = 60_000;
+const MS: u64 = 1_000_000;
+
+/// A timer armed anew would not get a finer level: judged by what its owner knows, since the shard's clock stands still while its driver sleeps.
+#[test]
+fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
+    let host = VirtualHost::new();
+    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let driver = ShardDriver::spawn(&shards, 0, host.monotonic(), Ticks::MILLISECOND).unwrap();
+    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    let mut worst = (0, 0, 0);
+    for hours in 1..24 {
+        let now = driver.ticks().now(host.monotonic().now());
+        timer.modify(now + hours * 60 * MINUTE).unwrap();
+        assert!(driver.settle());
+        // Most of that goes by; then the deadline is moved to a second from now.
+        host.advance((hours * 60 * MINUTE - 2000) * MS);
+        assert!(driver.settle());
+        let now = driver.ticks().now(host.monotonic().now());
+        let deadline = now + 1000;
+        timer.modify_at(deadline, now).unwrap();
+        let late = shards.next_expiry(0).unwrap() - deadline;
+        worst = worst.max((late, hours, now - shards.now(0).unwrap()));
+        timer.cancel();
+        host.advance(7919 * MS);
+    }
+    let (late, hours, stale) = worst;
+    assert!(
+        late <= 1000 * 8 / 63 + 1,
+        "{late} ms late for 1 s, armed {hours} h before; the clock is {stale} ms old"
+    );
+}
+
+#[derive(Default)]
+struct Bell(Mutex<Option<u64>>);
+
+impl Alarm for Bell {
+    fn set(&self, at: Option<u64>) {
+        *self.0.lock().unwrap() = at;
+    }
+}
+
+/// At the alarm's word alone nothing is early, and nothing later than 8/63 of the delay, as long as re-arms go through the lock.
+#[test]
+fn a_driver_that_looks_only_when_rung_is_never_late() {
+    for seed in 1..=200_u64 {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut random = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) % below
+        };
+        let host = VirtualHost::starting_at(random(1 << 40), 0);
+        let shards: Shards = Shards::new(2);
+        let bell = Arc::new(Bell::default());
+        shards.set_clock(0, Some(Arc::new(host.monotonic()))).unwrap();
+        shards.set_alarm(0, Some(bell.clone())).unwrap();
+        let fired: Arc<Mutex<Vec<(usize, u64, u64)>>> = Arc::default();
+        let timers: Vec<SharedTimer> = (0..20)
+            .map(|at| {
+                let fired = fired.clone();
+                shards
+                    .timer(0, move |f: &Firing<'_>| fired.lock().unwrap().push((at, f.deadline(), f.now())))
+                    .unwrap()
+            })
+            .collect();
+        let mut armed: HashMap<usize, (u64, u64)> = HashMap::new();
+        for _ in 0..400 {
+            let now = host.monotonic().now();
+            let which = random(20) as usize;
+            let span = 1 << random(34);
+            let deadline = now + random(span);
+            match random(6) {
+                0 | 1 => {
+                    timers[which].cancel();
+                    timers[which].add(deadline).unwrap();
+                    armed.insert(which, (now, deadline));
+                }
+                2 => {
+                    timers[which].cancel();
+                    timers[which].add_on(1, deadline).unwrap();
+                    timers[which].modify_on(0, deadline).unwrap();
+                    armed.insert(which, (now, deadline));
+                }
+                3 => {
+                    timers[which].cancel();
+                    timers[which].add_on(1, deadline).unwrap();
+                    assert_eq!(shards.drain(1, 0), Ok(1));
+                    armed.insert(which, (now, deadline));
+                }
+                4 => {
+                    timers[which].cancel();
+                    armed.remove(&which);
+                }
+                _ => {
+                    let span = 1 << random(30);
+                    host.advance(random(span));
+                }
+            }
+            let now = host.monotonic().now();
+            let rung = *bell.0.lock().unwrap();
+            if rung.is_some_and(|at| at <= now) {
+                let _ = shards.advance(0, now, usize::MAX).unwrap();
+                for (at, deadline, then) in fired.lock().unwrap().drain(..) {
+                    assert!(then >= deadline, "seed {seed}: early");
+                    armed.remove(&at);
+                }
+            }
+            shards.check().unwrap();
+            let rung = *bell.0.lock().unwrap();
+            for (&at, &(since, deadline)) in &armed {
+                let latest = deadline + (deadline - since) * 8 / 63 + 1;
+                let rung = rung.unwrap_or(u64::MAX);
+                assert!(rung <= latest, "seed {seed}: {at} due {deadline} of {since}, alarm {rung}");
+                assert!(rung > now, "seed {seed}: spins");
+                assert!(latest > now, "seed {seed}: {at} is late at {now}, due {deadline} since {since}");
+            }
+        }
+    }
+}
