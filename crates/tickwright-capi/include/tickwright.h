@@ -4,29 +4,34 @@
  *
  *   tw_timer, tw_queue   timers inside your own structs, in a list, heap, tree or wheel of your choice; no allocation, ever
  *   tw_heap              a priority queue with your comparator
+ *   tw_sched             callbacks after a delay, with ids to cancel them by, for threads and event loops
  *
  * RESULTS. Functions that answer an int or a ptrdiff_t answer 0 or more for what was asked, and less than 0, a negated errno, when it could
  * not be done; then nothing was changed.
  *
  *   -EINVAL     a null pointer; a number that is no family; memory that is no queue or heap, or was one that is destroyed, or a copy of one;
  *               a timer that was never initialised, or that is the copy of a pending one
- *   -ENOENT     the timer or element is in no queue or heap: it was taken out before, or never put in
- *   -EALREADY   it is in this one already
+ *   -ENOENT     the timer or element is in no queue or heap: it was taken out before, or never put in. The id names no timer (any more)
+ *   -EALREADY   it is in this one already. The scheduler has a thread or a descriptor, or is being destroyed
  *   -EXDEV      it is in another one
  *   -ENOSPC     the queue is full, or the memory for it is too small
- *   -ENOMEM     no memory (tw_heap alone)
- *   -EBUSY      a callback called what it may not call
+ *   -ENOMEM     no memory (tw_heap and tw_sched alone)
+ *   -EBUSY      a callback called what it may not call. Of a scheduler: the callback runs, or another thread runs the queue
+ *   -EDEADLK    a callback of a scheduler asked for what would wait for its own end
+ *   -ECANCELED  the scheduler is being destroyed
+ *   -ENOTSUP    the scheduler's clock, or the system, does not offer that
+ *   -EAGAIN     the system has no thread to give
  *   -EOVERFLOW  2^31 queues were made in this process: no identity is left for another
  *   -EBADMSG    a check found the structure broken
  *
  * Where a function answers through a pointer, that may be null for what you do not want to know, unless its text says otherwise.
  *
- * THREADS. Nothing is locked. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements) do not
+ * THREADS. Queues and heaps lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
  *
  * CALLBACKS return. They must not leave by longjmp or by a C++ exception: the process ends.
  *
- * NOT DETECTED, and undefined: a pointer to memory that is gone; a timer or element that is freed or overwritten while it is in a queue or heap; memory
+ * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler among that; a timer or element that is freed or overwritten while it is in a queue or heap; memory
  * of a queue that is freed before tw_queue_destroy. `tw_queue_check` and `tw_heap_verify` find much of what these do, afterwards.
  */
 #ifndef TICKWRIGHT_H
@@ -250,6 +255,261 @@ TW_API ptrdiff_t tw_heap_size(const tw_heap *heap);
 /* Verifies the whole structure, in O(n), as tw_queue_check.
  * 0; -EBADMSG; -EINVAL; -EBUSY. Threads: serialised. */
 TW_API int tw_heap_verify(const tw_heap *heap, char *text, size_t size);
+
+/* -------------------------------------------------------------------------------------------------------- a scheduler
+ *
+ * Timers that call back, one at a time and without any lock held, on whatever thread runs the queue: a poll loop of yours (tw_sched_wait, tw_sched_run), an
+ * event loop (tw_sched_fd), or a thread of the scheduler's own (tw_sched_start_thread). Equal due times run in the order in which they were armed, and
+ * nothing runs before it is due. Any thread may call any function at any time, but for tw_sched_destroy.
+ *
+ * IDS. A timer has an id of 64 bits, never 0, which is stale for ever when the timer is gone; and an `int` above 0, for programs that keep ids in an
+ * `int`: a live one is never issued twice, and one is issued again only after some 2^31 others. Both mean the same timer, and every function takes
+ * either. Any other number, a negative one too, is the id of nothing: -ENOENT.
+ *
+ * TIME is that of the scheduler's clock: nanoseconds that never run back. Delays in ms are counted from now; less than 0 is -EINVAL, and one that goes
+ * beyond the clock's end, in 584 years, is never due.
+ *
+ * CALLBACKS AND CLEAN-UP may call everything about their scheduler; what would wait for themselves answers -EDEADLK. Beside the callback, a job may have a
+ * clean-up function, which is called once with the data when the scheduler lets go of the timer, however that comes (done, cancelled,
+ * replaced, shut down, destroyed), but not when adding it was refused. It runs without a lock on the thread that let go, before a cancel that waits
+ * returns. So whoever counts references takes one for the timer and gives it back in the clean-up function.
+ */
+typedef struct tw_sched tw_sched;
+
+enum tw_clock {
+    TW_CLOCK_MONOTONIC = 0, /* stands still while the machine is suspended */
+    TW_CLOCK_BOOTTIME = 1,  /* goes on meanwhile */
+    TW_CLOCK_REALTIME = 2,  /* as monotonic, and timers may be due by the time of day (TW_BASE_WALL) */
+    TW_CLOCK_VIRTUAL = 3    /* stands still but for tw_sched_advance; for tests. The day begins at 1970 */
+};
+
+/* Makes a scheduler, and answers it in `*sched`, which must not be null. `family` says what its timers are kept in (0: TW_FAMILY_HEAP4), `tick_ns` how long a tick
+ * is (0: 1 ns, or 1 ms for wheels); there is room for `capacity` timers, and more is allocated when it is needed. Without memory for a virtual clock the process ends.
+ * 0; -EINVAL; -ENOMEM; on an error `*sched` is null. Threads: any. */
+TW_API int tw_sched_create(tw_sched **sched, int family, int clock, uint64_t tick_ns, size_t capacity);
+
+/* Ends a scheduler: cleans up whatever is pending or idle, waits for the callback that runs and for the thread, and frees it; the descriptor is closed. From its beginning
+ * nothing can be armed (-ECANCELED). Null is fine.
+ * 0; -EINVAL; -EDEADLK: from a callback of this scheduler, or a clean-up after one; -EALREADY: from a clean-up function that a destroy called; -EBUSY: from one that
+ * tw_sched_shutdown_token called. Threads: no other call may begin or be under way, but for tw_sched_run, and what callbacks and clean-up functions call. */
+TW_API int tw_sched_destroy(tw_sched *sched);
+
+/* What a callback is told; valid until it returns. */
+typedef struct tw_firing {
+    tw_sched *sched;
+    uint64_t id;
+    uint64_t due;      /* when it was due, in ns of the clock; of a period with missed points, the last of them */
+    uint64_t now;      /* the clock when it was called */
+    uint64_t overruns; /* how many of its periods have passed beside the one that it is called for */
+    const void *token; /* the job's */
+} tw_firing;
+
+/* A callback. 0: done, the timer is gone. Else it runs again: after its period, or the delay that it was armed with, counted from when it was due, but
+ * never before now. Of a variable timer the answer is that delay, in ms; less than 0 is done. */
+typedef int64_t (*tw_sched_fn)(void *data, const tw_firing *firing);
+
+/* Ends the data of a timer. */
+typedef void (*tw_cleanup_fn)(void *data);
+
+/* Adding. Each of these is a macro that notes the callback's name and the call's file and line for tw_sched_dump and tw_sched_report. They answer the `int` id, above 0;
+ * -EINVAL: also for a null callback and a negative delay; -ENOMEM; -ECANCELED. On an error nothing was added and nothing is cleaned up. */
+#define tw_sched_add(sched, delay_ms, call, data) tw_sched_add_from(sched, delay_ms, call, data, #call, __FILE__, __LINE__)
+#define tw_sched_add_variable(sched, delay_ms, call, data) \
+    tw_sched_add_variable_from(sched, delay_ms, call, data, #call, __FILE__, __LINE__)
+#define tw_sched_add_at(sched, at_ns, call, data) tw_sched_add_at_from(sched, at_ns, call, data, #call, __FILE__, __LINE__)
+#define tw_sched_add_job(sched, job, id) tw_sched_add_job_from(sched, job, 0, NULL, id, "job", __FILE__, __LINE__)
+#define tw_sched_replace_job(sched, old, job, became, id) \
+    tw_sched_add_job_from(sched, job, old, became, id, "job", __FILE__, __LINE__)
+
+/* `name` and `file` below stay where they are for as long as the scheduler, as literals do; they are told apart by address. Null is fine. */
+
+/* Calls back after a delay. An `int` id, or an error as above. Threads: any. */
+TW_API int tw_sched_add_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data, const char *name, const char *file, int line);
+
+/* The same for a variable timer: it runs again after what its callback answers, in ms. Threads: any. */
+TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sched_fn call, void *data, const char *name, const char *file, int line);
+
+/* Calls back when the clock shows `at_ns`; the past is due at once. Again means after the delay that this was. Threads: any. */
+TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data, const char *name, const char *file, int line);
+
+enum tw_base {
+    TW_BASE_NOW = 0,   /* `when` is counted from now */
+    TW_BASE_CLOCK = 1, /* `when` is what the clock shows (tw_sched_now) */
+    TW_BASE_WALL = 2   /* `when` is the time of day, from 1970-01-01 UTC; if that is set, the timer goes with it. TW_CLOCK_REALTIME and _VIRTUAL only, else -ENOTSUP */
+};
+
+/* What becomes of periods that passed without a run. */
+enum tw_missed {
+    TW_MISSED_COLLAPSE = 0, /* counted; the next is one period after the due time, but never before now */
+    TW_MISSED_BURST = 1,    /* each is made up for */
+    TW_MISSED_SKIP = 2,     /* counted and left out; the grid stays */
+    TW_MISSED_DELAY = 3     /* counted; the next period begins when the callback ends */
+};
+
+/* When a timer is due. All zeros: now, once. Numbers less than 0 are -EINVAL. */
+typedef struct tw_timing {
+    int base;       /* TW_BASE_... */
+    int missed;     /* TW_MISSED_... */
+    int64_t when;   /* ns */
+    int64_t period; /* ns, on a grid that does not drift; 0: none */
+    int64_t slack;  /* ns that it may be late, so that timers meet and one wake-up serves them; up to 73 minutes, in steps of 1024 ns */
+} tw_timing;
+
+enum tw_job_flags {
+    TW_JOB_VARIABLE = 1, /* what the callback answers is the next delay, in ms */
+    TW_JOB_KEEP = 2      /* not armed, and kept when it is done or cancelled: tw_sched_start arms it, tw_sched_shutdown_... ends it */
+};
+
+/* A timer with everything that it can have; the rest is zeros. */
+typedef struct tw_job {
+    tw_sched_fn call;
+    void *data;
+    tw_cleanup_fn cleanup; /* null: none */
+    const void *token;     /* to be found by in tw_sched_shutdown_token */
+    int flags;             /* TW_JOB_... */
+    tw_timing timing;      /* checked, but not used, with TW_JOB_KEEP */
+} tw_job;
+
+/* Adds a job, and in the same step cancels `replaced` as tw_sched_cancel_async does (0: none; not with TW_JOB_KEEP). Answers the other id in `*id`, and in `*became` what
+ * cancelling answered, -ENOENT for none. On an error the old one is as it was. A callback on another thread may run before `*id` is written: who has
+ * to know the id in the callback takes it from there, or keeps the timer and starts it. An `int` id, or an error as above; -ENOTSUP. Threads: any. */
+TW_API int tw_sched_add_job_from(tw_sched *sched, const tw_job *job, uint64_t replaced, int *became, uint64_t *id, const char *name, const char *file, int line);
+
+/* Arms a kept timer that is idle, or gives one that is pending another time: its id stays. One that runs is armed when its callback has ended, whatever that answers.
+ * 0; -EINVAL; -ENOENT; -ENOMEM; -ECANCELED. Threads: any. */
+TW_API int tw_sched_start(tw_sched *sched, uint64_t id, int64_t delay_ms);
+
+/* The same with everything; -ENOTSUP too. Threads: any. */
+TW_API int tw_sched_start_timing(tw_sched *sched, uint64_t id, const tw_timing *timing);
+
+/* Cancelling: what is answered, and what holds when the call returns.
+ *
+ *   the timer is              | _cancel_try          | _cancel_async         | _cancel_sync               | _shutdown_async, _shutdown_sync
+ *   pending                   | REMOVED              | REMOVED               | REMOVED                    | REMOVED
+ *   pending, kept             | DISARMED             | DISARMED              | DISARMED                   | REMOVED
+ *   idle (kept)               | IDLE                 | IDLE                  | IDLE                       | REMOVED
+ *   running on another thread | -EBUSY, unchanged    | ENDING, returns now   | waits: FINISHED, SUPPRESSED | as async; _sync waits as sync
+ *   running, and the caller   | -EBUSY, unchanged    | ENDING                | -EDEADLK, unchanged        | as async; _sync -EDEADLK
+ *   done, cancelled, never was| -ENOENT              | -ENOENT               | -ENOENT                    | -ENOENT
+ *
+ * Several may cancel one running timer: all of them are right, and one who waits is told SUPPRESSED. */
+enum tw_cancelled {
+    TW_CANCEL_REMOVED = 0,    /* it is gone, and was cleaned up */
+    TW_CANCEL_DISARMED = 1,   /* it was pending; it is kept, and idle */
+    TW_CANCEL_IDLE = 2,       /* it is kept, and was idle already */
+    TW_CANCEL_FINISHED = 3,   /* its callback ran on another thread and has ended, and had not asked to run again, or another caller was told so */
+    TW_CANCEL_SUPPRESSED = 4, /* the same, and it had asked to run again, and does not */
+    TW_CANCEL_ENDING = 5      /* its callback runs, and will not run again */
+};
+
+/* Cancels a timer unless it runs. As the table; -EINVAL. Threads: any. */
+TW_API int tw_sched_cancel_try(tw_sched *sched, uint64_t id);
+
+/* Cancels a timer, and never waits. As the table; -EINVAL. Threads: any. */
+TW_API int tw_sched_cancel_async(tw_sched *sched, uint64_t id);
+
+/* Cancels a timer; afterwards its callback does not run. Hold no lock that the callback wants. As the table; -EINVAL. Threads: any. */
+TW_API int tw_sched_cancel_sync(tw_sched *sched, uint64_t id);
+
+/* Ends a timer, a kept one too: the id is stale, and nothing can arm it again. As the table; -EINVAL. Threads: any. */
+TW_API int tw_sched_shutdown_async(tw_sched *sched, uint64_t id);
+
+/* The same, and waits as tw_sched_cancel_sync. As the table; -EINVAL. Threads: any. */
+TW_API int tw_sched_shutdown_sync(tw_sched *sched, uint64_t id);
+
+/* Ends every timer with this token, in O(timers), and answers how many were removed. One that runs will not run again; its id is answered in `*running`, else 0,
+ * for who has to wait for it (tw_sched_shutdown_sync). What is added meanwhile may be met or not. -EINVAL. Threads: any. */
+TW_API ptrdiff_t tw_sched_shutdown_token(tw_sched *sched, const void *token, uint64_t *running);
+
+enum tw_state { TW_STATE_IDLE = 0, TW_STATE_PENDING = 1, TW_STATE_RUNNING = 2 };
+
+/* What is known of a timer. */
+typedef struct tw_sched_info {
+    uint64_t id;
+    int int_id;
+    int state;         /* TW_STATE_... */
+    uint64_t due;      /* when it is due (pending) or was (running), in ns of the clock */
+    uint64_t interval; /* its period, or the delay that it was armed with, in ns */
+    const void *token;
+    void *data;        /* null while it runs: the callback has it */
+} tw_sched_info;
+
+/* What is known of a timer, its data among that. 0; -ENOENT; -EINVAL. Threads: any. */
+TW_API int tw_sched_find(const tw_sched *sched, uint64_t id, tw_sched_info *info);
+
+/* The `int` id of a timer. -ENOENT; -EINVAL. Threads: any. */
+TW_API int tw_sched_int(const tw_sched *sched, uint64_t id);
+
+/* When a timer is due, in ns of the clock. 1; 0: it is idle or runs, nothing was written; -ENOENT; -EINVAL. Threads: any. */
+TW_API int tw_sched_when(const tw_sched *sched, uint64_t id, uint64_t *due_ns);
+
+/* How long until a timer is due, in ms rounded up; 0 if it is overdue. 1; 0: it is idle or runs, nothing was written; -ENOENT; -EINVAL. Threads: any. */
+TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
+
+/* How long there is nothing to run, as a time-out for poll: in ms rounded up, 0 if something is due, at most INT_MAX. -1: nothing is pending; -EINVAL, for which poll
+ * waits for ever too. Threads: any. */
+TW_API int tw_sched_wait(tw_sched *sched);
+
+/* Runs what is due now and was armed before, at most `budget` callbacks (SIZE_MAX: all), and answers how many ran.
+ * -EBUSY: another thread does; -EDEADLK: from a callback; -EINVAL. Threads: any. */
+TW_API ptrdiff_t tw_sched_run(tw_sched *sched, size_t budget);
+
+/* Starts a thread that sleeps until something is due, and runs it. Without memory for a thread the process ends. `name` may be null.
+ * 0; -EALREADY: it has one, or a descriptor; -EAGAIN; -ECANCELED; -EINVAL. Threads: any. */
+TW_API int tw_sched_start_thread(tw_sched *sched, const char *name);
+
+/* Stops the thread, and waits until it has ended. What is pending stays. Hold no lock that a callback wants.
+ * 0; -ENOENT: it has none; -EDEADLK: from a callback; -EINVAL. Threads: any. */
+TW_API int tw_sched_stop_thread(tw_sched *sched);
+
+/* A descriptor for poll, epoll or another event loop, which becomes readable when the queue is to be run: then tw_sched_fd_ack, and tw_sched_run. The scheduler's,
+ * which closes it; the same at each call. Linux. Without memory the process ends.
+ * -ENOTSUP: another system, or a virtual clock; -EALREADY: it has a thread; -EMFILE and the like; -EINVAL. Threads: any. */
+TW_API int tw_sched_fd(tw_sched *sched);
+
+/* Takes note that the descriptor was readable. 1: run the queue; 0: it was not, or not any more; -ENOENT: there is no descriptor; -EINVAL. Threads: any. */
+TW_API int tw_sched_fd_ack(tw_sched *sched);
+
+/* What the clock shows, in ns. 0; -EINVAL. Threads: any. */
+TW_API int tw_sched_now(const tw_sched *sched, uint64_t *ns);
+
+/* Moves a virtual clock on; back it cannot go. If the scheduler has a thread, that has run what is due when this returns, unless a callback calls it.
+ * 0; -ENOTSUP: the clock is not virtual; -EINVAL. Threads: any. */
+TW_API int tw_sched_advance(tw_sched *sched, uint64_t ns);
+
+/* Sets the time of day of a virtual clock forward, or back, as somebody sets the machine's; as tw_sched_advance. 0; -ENOTSUP; -EINVAL. Threads: any. */
+TW_API int tw_sched_step_wall(tw_sched *sched, int64_t ns);
+
+/* What was counted. Times are in ns; lateness is from when a timer was due to its callback. */
+typedef struct tw_sched_counts {
+    uint64_t timers;     /* that there are: idle, pending and running */
+    uint64_t pending;
+    uint64_t high_water; /* the most that there were at one time */
+    uint64_t armed;      /* times that one was armed by its user */
+    uint64_t fired;      /* callbacks run */
+    uint64_t cancelled;  /* while they were pending */
+    uint64_t overruns;   /* periods that passed without a run of their own */
+    uint64_t passes;     /* runs of the queue */
+    uint64_t steps;      /* of the time of day, that were seen */
+    uint64_t heap_bytes; /* that it has allocated for its timers */
+    uint64_t late_mean;
+    uint64_t late_half;  /* half of the callbacks were not later */
+    uint64_t late_most;  /* 99 % were not later */
+    uint64_t late_max;
+} tw_sched_counts;
+
+/* What was counted. 0; -EINVAL. Threads: any. */
+TW_API int tw_sched_count(const tw_sched *sched, tw_sched_counts *counts);
+
+/* Every timer as a table: id, state, due, interval, token, callback, call site. `text` (if not null) gets it, cut off at `size` bytes with a zero.
+ * Answers the length of the whole text, without the zero. -ENOMEM; -EINVAL. Threads: any. */
+TW_API ptrdiff_t tw_sched_dump(const tw_sched *sched, char *text, size_t size);
+
+/* What was counted as a text, also for each call site, and how late callbacks were. As tw_sched_dump. Threads: any. */
+TW_API ptrdiff_t tw_sched_report(const tw_sched *sched, char *text, size_t size);
+
+/* Verifies the whole scheduler, in O(timers), as tw_queue_check. 0; -EBADMSG; -EINVAL. Threads: any. */
+TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -4,10 +4,11 @@ use core::alloc::Layout;
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
+use tickwright::service::Structure;
 use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::{
-    AvlTree, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Wheel,
+    AvlTree, CoarseWheel, DaryHeap, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Wheel,
 };
 
 use crate::code;
@@ -58,6 +59,21 @@ known! {
     TW_FAMILY_AVL = 6: AvlTree;
     TW_FAMILY_WHEEL = 7: Wheel;
     TW_FAMILY_COARSE = 8: CoarseWheel;
+}
+
+/// The structure of a scheduler by number: the heaps own their memory there.
+pub(crate) fn structure(number: c_int) -> Option<Structure> {
+    Some(match number {
+        TW_FAMILY_LIST => Structure::of::<SortedList>(),
+        TW_FAMILY_HEAP2 => Structure::of::<DaryHeap<2>>(),
+        TW_FAMILY_HEAP4 => Structure::of::<DaryHeap<4>>(),
+        TW_FAMILY_RB => Structure::of::<RbTree>(),
+        TW_FAMILY_RB_CACHED => Structure::of::<RbTreeCached>(),
+        TW_FAMILY_AVL => Structure::of::<AvlTree>(),
+        TW_FAMILY_WHEEL => Structure::of::<Wheel>(),
+        TW_FAMILY_COARSE => Structure::of::<CoarseWheel>(),
+        _ => return None,
+    })
 }
 
 /// `$body` with `$family` as the family of that number; `None` for a number that is none.

@@ -4,13 +4,14 @@
 //! exception that leaves a callback. Types have their C names: `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`code`]: results; [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]: queues over nodes;
-//!   [`heap`]: the priority queue with the caller's comparator
+//!   [`heap`]: the priority queue with the caller's comparator; [`scheduler`]: timers that call back
 //!
 //! # What the caller answers for
 //! The functions are `unsafe extern "C"`, and have one contract: the header's. In short, and cited below as "the header's contract":
 //! 1. a pointer that is not null points to what its type says, readable and writable for as long as the call lasts, or, where it says so
 //!    (a queue, a pending timer, an element), until it is destroyed or taken out;
-//! 2. calls about one object do not overlap in time, except from a callback in the same thread;
+//! 2. calls about one object do not overlap in time, except from a callback in the same thread, and those about a scheduler, of which only the last overlaps
+//!    nothing;
 //! 3. callbacks return: no `longjmp`, no exception.
 #![allow(non_camel_case_types, reason = "C names")]
 
@@ -18,6 +19,7 @@ pub mod code;
 pub mod family;
 pub mod heap;
 pub mod queue;
+pub mod scheduler;
 pub mod timer;
 
 use core::ffi::c_char;

@@ -119,7 +119,7 @@ macro_rules! on_queue {
 ///
 /// # Safety
 /// `place` is null, or may be written.
-unsafe fn put<T>(place: *mut T, value: T) {
+pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
         // SAFETY: not null, aligned; the rest is the caller's word.
         unsafe { place.write(value) };
@@ -515,27 +515,30 @@ pub unsafe extern "C" fn tw_queue_check(queue: *const tw_queue, text: *mut c_cha
     })
 }
 
-/// Writes text and a zero into `size` bytes, cut off where it does not fit.
+/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long the whole text is.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.
-pub(crate) unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) {
+pub(crate) unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
     struct Cut<'a>(&'a mut [u8], usize);
     impl Write for Cut<'_> {
         fn write_str(&mut self, piece: &str) -> fmt::Result {
-            for (to, from) in self.0[self.1..].iter_mut().zip(piece.bytes()) {
+            for (to, from) in self.0.iter_mut().skip(self.1).zip(piece.bytes()) {
                 *to = from;
-                self.1 += 1;
             }
+            self.1 += piece.len();
             Ok(())
         }
     }
-    if text.is_null() || size == 0 || size > isize::MAX.unsigned_abs() {
-        return;
-    }
-    // SAFETY: as many zeros into the caller's bytes.
-    unsafe { text.write_bytes(0, size) };
-    // SAFETY: 1. the caller's word; 2. initialised just now; the last stays zero.
-    let mut cut = Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0);
+    let nowhere = text.is_null() || size == 0 || size > isize::MAX.unsigned_abs();
+    let mut cut = if nowhere {
+        Cut(&mut [], 0)
+    } else {
+        // SAFETY: as many zeros into the caller's bytes.
+        unsafe { text.write_bytes(0, size) };
+        // SAFETY: 1. the caller's word; 2. initialised just now; the last stays zero.
+        Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
+    };
     let _ = write!(cut, "{what}");
+    cut.1
 }

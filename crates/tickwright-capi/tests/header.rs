@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tickwright_c::family::{FAMILIES, TW_FAMILY_COARSE, TW_FAMILY_WHEEL};
 use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_size};
+use tickwright_c::scheduler::{self, tw_firing, tw_job, tw_sched_counts, tw_sched_info, tw_timing};
 use tickwright_c::timer::tw_timer;
 
 fn here(path: &str) -> PathBuf {
@@ -38,6 +39,7 @@ fn c_type(rust: &str) -> String {
         "c_char" => "char",
         "c_void" => "void",
         "u64" => "uint64_t",
+        "i64" => "int64_t",
         "usize" => "size_t",
         "isize" => "ptrdiff_t",
         named if named.starts_with("tw_") => named,
@@ -122,6 +124,28 @@ fn confirmations() -> String {
     equal("sizeof(tw_advance)".into(), size_of::<tw_advance>());
     equal("offsetof(tw_advance, delivered)".into(), core::mem::offset_of!(tw_advance, delivered));
     equal("offsetof(tw_advance, moved)".into(), core::mem::offset_of!(tw_advance, moved));
+    macro_rules! alike {
+        ($($type:ident { $($field:ident),+ })+) => { $(
+            equal(concat!("sizeof(", stringify!($type), ")").into(), size_of::<$type>());
+            $(equal(
+                concat!("offsetof(", stringify!($type), ", ", stringify!($field), ")").into(),
+                core::mem::offset_of!($type, $field),
+            );)+
+        )+ };
+    }
+    alike! {
+        tw_firing { sched, id, due, now, overruns, token }
+        tw_timing { base, missed, when, period, slack }
+        tw_job { call, data, cleanup, token, flags, timing }
+        tw_sched_info { id, int_id, state, due, interval, token, data }
+        tw_sched_counts {
+            timers, pending, high_water, armed, fired, cancelled, overruns, passes, steps, heap_bytes, late_mean,
+            late_half, late_most, late_max
+        }
+    }
+    for &(name, number) in scheduler::NUMBERS {
+        equal(name.to_owned(), usize::try_from(number).unwrap());
+    }
     for (at, part) in ["MAJOR", "MINOR", "PATCH"].iter().enumerate() {
         let number = env!("CARGO_PKG_VERSION").split('.').nth(at).unwrap().parse().unwrap();
         equal(format!("TW_VERSION_{part}"), number);

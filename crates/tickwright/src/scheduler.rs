@@ -100,6 +100,17 @@ pub enum Cancelled<C> {
     NotFound,
 }
 
+/// What [`Scheduler::place`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed<C> {
+    /// The new timer's id.
+    pub id: TimerId,
+    /// Its `int` id, where those are issued.
+    pub int_id: Option<i32>,
+    /// What became of the old one.
+    pub old: Cancelled<C>,
+}
+
 /// To wait would be to wait for oneself: a callback asked for its own end, or for that of its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock;
@@ -233,13 +244,36 @@ impl<C: Callback> Scheduler<C> {
         token: usize,
         callback: C,
     ) -> Result<(TimerId, Cancelled<C>), Refused<C>> {
+        self.place(Some(old), timing, origin, token, callback).map(|placed| (placed.id, placed.old))
+    }
+
+    /// As [`replace`](Self::replace), or without an old one as [`add_timer`](Self::add_timer); and answers both ids, which the timer need not have
+    /// any more when this returns: another thread may have run it.
+    ///
+    /// # Errors
+    /// As `replace`.
+    pub fn place(
+        &self,
+        old: Option<TimerId>,
+        timing: Timing,
+        origin: &impl Origin,
+        token: usize,
+        callback: C,
+    ) -> Result<Placed<C>, Refused<C>> {
         let mut core = self.lock();
         if core.shut {
             return Err(Refused { reason: Refusal::Shutdown, payload: callback });
         }
         let id = core.service.add(timing, origin, token, callback)?;
-        let removal = core.service.cancel(old);
-        Ok((id, core.cancelled(removal)))
+        let int_id = core.service.int_id(id);
+        let old = match old {
+            Some(old) => {
+                let removal = core.service.cancel(old);
+                core.cancelled(removal)
+            }
+            None => Cancelled::NotFound,
+        };
+        Ok(Placed { id, int_id, old })
     }
 
     /// Cancels a timer that does not run.
