@@ -66,4 +66,29 @@ static inline void end_queue(tw_queue *queue, void *memory)
     free(memory);
 }
 
+/* A scheduler on a clock that stands still. */
+static inline tw_sched *new_sched(int family)
+{
+    tw_sched *sched = NULL;
+    EQUAL(tw_sched_create(&sched, family, TW_CLOCK_VIRTUAL, 0, 0), 0);
+    CHECK(sched != NULL);
+    return sched;
+}
+
+static inline void end_sched(tw_sched *sched)
+{
+    EQUAL(tw_sched_check(sched, NULL, 0), 0);
+    EQUAL(tw_sched_destroy(sched), 0);
+}
+
+static inline void advance_ms(tw_sched *sched, uint64_t ms)
+{
+    EQUAL(tw_sched_advance(sched, ms * 1000000), 0);
+}
+
+/* What threads share: the library's locks are not seen by those who look for races. */
+#define READ(place) __atomic_load_n(&(place), __ATOMIC_SEQ_CST)
+#define WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_SEQ_CST)
+#define COUNT_UP(place) __atomic_add_fetch(&(place), 1, __ATOMIC_SEQ_CST)
+
 #endif

@@ -122,10 +122,121 @@ static void queues(int family)
     free(memory);
 }
 
+static int cleaned;
+
+static void clean(void *data)
+{
+    (void)data;
+    cleaned++;
+}
+
+static int64_t once_more(void *data, const tw_firing *firing)
+{
+    (void)firing;
+    return --*(int *)data > 0;
+}
+
+/* Each call of a scheduler is refused or done; what was refused is not cleaned up, what was done is, once. */
+static void schedulers(int family)
+{
+    enum { COUNT = 150 };
+    static int runs[COUNT];
+    static uint64_t ids[COUNT];
+    int grants, refusals = 0;
+    for (grants = 0; grants < 24; grants++) {
+        tw_sched *sched = NULL;
+        int i, result, added = 0, became;
+        char text[64];
+        ptrdiff_t length;
+        tw_job job;
+        memset(&job, 0, sizeof job);
+        job.call = once_more;
+        job.cleanup = clean;
+        cleaned = 0;
+        granted = grants;
+        result = tw_sched_create(&sched, family, grants % 3, 0, (size_t)(grants % 2) * 10);
+        if (result != 0) {
+            granted = -1;
+            EQUAL(result, -ENOMEM);
+            CHECK(sched == NULL);
+            refusals++;
+            continue;
+        }
+        for (i = 0; i < COUNT; i++) {
+            ids[i] = 0;
+            runs[i] = i % 3;
+            job.data = &runs[i];
+            job.timing.when = i % 4 == 0 ? 0 : 1000000000;
+            job.flags = i % 7 == 0 ? TW_JOB_KEEP : 0;
+            job.token = i % 5 == 0 ? &runs[0] : NULL;
+            result = i % 11 == 10 && job.flags == 0
+                         ? tw_sched_replace_job(sched, ids[i - 1], &job, &became, &ids[i])
+                         : tw_sched_add_job(sched, &job, &ids[i]);
+            if (result < 0) {
+                EQUAL(result, -ENOMEM);
+                EQUAL(ids[i], 0);
+                refusals++;
+                granted = -1;
+                EQUAL(tw_sched_check(sched, NULL, 0), 0);
+                granted = 0;
+            }
+            added += result > 0;
+        }
+        granted = 0; /* all the rest asks for nothing, or says so */
+        for (i = 0; i < COUNT; i += 7) {
+            result = tw_sched_start(sched, ids[i], 0);
+            EQUAL(result, ids[i] == 0 ? -ENOENT : 0);
+        }
+        CHECK(tw_sched_wait(sched) >= -1);
+        for (i = 0; i < 5; i++)
+            CHECK(tw_sched_run(sched, SIZE_MAX) >= 0);
+        for (i = 0; i < COUNT; i += 3) {
+            result = i % 2 == 0 ? tw_sched_cancel_sync(sched, ids[i]) : tw_sched_cancel_try(sched, ids[i]);
+            CHECK(result >= 0 || result == -ENOENT);
+        }
+        length = tw_sched_dump(sched, text, sizeof text);
+        CHECK(length > 0 || length == -ENOMEM);
+        length = tw_sched_report(sched, text, sizeof text);
+        CHECK(length > 0 || length == -ENOMEM);
+        EQUAL(tw_sched_count(sched, NULL), 0);
+        CHECK(tw_sched_shutdown_token(sched, &runs[0], NULL) >= 0);
+        EQUAL(tw_sched_check(sched, NULL, 0), 0);
+        EQUAL(tw_sched_destroy(sched), 0);
+        EQUAL(cleaned, added);
+        granted = -1;
+    }
+    CHECK(refusals > COUNT);
+}
+
+/* Up to the capacity, nothing is allocated. */
+static void scheduler_with_room(int family)
+{
+    enum { COUNT = 100 };
+    tw_sched *sched = NULL;
+    int i, round, runs = 0, ids[COUNT];
+    EQUAL(tw_sched_create(&sched, family, TW_CLOCK_MONOTONIC, 0, COUNT), 0);
+    for (round = 0; round < 20; round++) {
+        granted = 0;
+        for (i = 0; i < COUNT; i++)
+            CHECK((ids[i] = tw_sched_add(sched, i % 2 * 1000000, once_more, &runs)) > 0);
+        CHECK(tw_sched_run(sched, SIZE_MAX) >= 0);
+        for (i = 0; i < COUNT; i++) {
+            int answer = tw_sched_cancel_sync(sched, (uint64_t)ids[i]);
+            CHECK(answer == 0 || answer == -ENOENT);
+        }
+        granted = -1;
+    }
+    EQUAL(tw_sched_destroy(sched), 0);
+}
+
 int main(void)
 {
     int i;
     heaps();
+    for (i = 0; i < FAMILY_COUNT; i++) {
+        schedulers(FAMILIES[i]);
+        scheduler_with_room(FAMILIES[i]);
+    }
     for (i = 0; i < FAMILY_COUNT; i++)
         queues(FAMILIES[i]);
     return 0;

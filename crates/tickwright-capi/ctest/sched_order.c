@@ -1,0 +1,249 @@
+/* When callbacks run, and in which order: also the test that Asterisk's scheduler came with, in our words. */
+#include "check.h"
+
+enum { MOST = 64 };
+
+static int ran[MOST], ran_count;
+
+static int64_t note(void *data, const tw_firing *firing)
+{
+    CHECK(firing->due <= firing->now);
+    CHECK(ran_count < MOST);
+    ran[ran_count++] = (int)(intptr_t)data;
+    return 0;
+}
+
+static int add(tw_sched *sched, int64_t delay_ms, int number)
+{
+    int id = tw_sched_add(sched, delay_ms, note, (void *)(intptr_t)number);
+    CHECK(id > 0);
+    return id;
+}
+
+static ptrdiff_t run(tw_sched *sched)
+{
+    ran_count = 0;
+    return tw_sched_run(sched, SIZE_MAX);
+}
+
+/* Of a granular family, a timer may be late by an eighth of its delay. */
+static void as_asterisk(int family)
+{
+    tw_sched *sched = new_sched(family);
+    int last, middle, first, i;
+    EQUAL(tw_sched_wait(sched), -1);
+    last = add(sched, 100000, 0);
+    CHECK(tw_sched_wait(sched) >= 100000 && tw_sched_wait(sched) <= 114000);
+    middle = add(sched, 10000, 0);
+    CHECK(tw_sched_wait(sched) >= 10000 && tw_sched_wait(sched) <= 11400);
+    first = add(sched, 1000, 0);
+    CHECK(tw_sched_wait(sched) >= 1000 && tw_sched_wait(sched) <= 1140);
+    EQUAL(tw_sched_cancel_try(sched, (uint64_t)first), TW_CANCEL_REMOVED);
+    CHECK(tw_sched_wait(sched) > 1140);
+    EQUAL(tw_sched_cancel_async(sched, (uint64_t)middle), TW_CANCEL_REMOVED);
+    CHECK(tw_sched_wait(sched) > 11400);
+    EQUAL(tw_sched_cancel_sync(sched, (uint64_t)last), TW_CANCEL_REMOVED);
+    EQUAL(tw_sched_wait(sched), -1);
+
+    for (i = 0; i < 15; i++)
+        add(sched, i % 2 == 0 ? 300 : 0, i);
+    advance_ms(sched, 50);
+    EQUAL(run(sched), 7);
+    for (i = 0; i < 7; i++)
+        EQUAL(ran[i], 2 * i + 1);
+    advance_ms(sched, 300);
+    EQUAL(run(sched), 8);
+    for (i = 0; i < 8; i++)
+        EQUAL(ran[i], 2 * i);
+    EQUAL(tw_sched_wait(sched), -1);
+    EQUAL(run(sched), 0);
+    end_sched(sched);
+}
+
+/* Random delays in ms, in every structure: due order, ties as they were added. */
+static void sorted(int family)
+{
+    uint64_t random = 99;
+    int64_t due[MOST];
+    tw_sched *sched = new_sched(family);
+    int i;
+    for (i = 0; i < MOST; i++) {
+        due[i] = (int64_t)(next_random(&random) % 20);
+        add(sched, due[i], i);
+    }
+    EQUAL(tw_sched_check(sched, NULL, 0), 0);
+    advance_ms(sched, 30);
+    EQUAL(run(sched), MOST);
+    for (i = 1; i < MOST; i++)
+        CHECK(due[ran[i - 1]] < due[ran[i]] || (due[ran[i - 1]] == due[ran[i]] && ran[i - 1] < ran[i]));
+    end_sched(sched);
+}
+
+static int answers;
+
+static int64_t three_times(void *data, const tw_firing *firing)
+{
+    (void)firing;
+    ran[ran_count++] = (int)(intptr_t)data;
+    return ++answers < 3 ? 7 : 0;
+}
+
+static int64_t always(void *data, const tw_firing *firing)
+{
+    (void)firing;
+    ++*(int *)data;
+    return -1;
+}
+
+/* Again: after the delay, or after the answer; from the previous due time, never before now. */
+static void again(void)
+{
+    tw_sched *sched = new_sched(TW_FAMILY_RB);
+    uint64_t due = 0;
+    int64_t left = 0;
+    int id, count = 0;
+    answers = 0;
+    id = tw_sched_add(sched, 100, three_times, NULL);
+    advance_ms(sched, 130);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_when(sched, (uint64_t)id, &due), 1);
+    EQUAL(due, 200000000);
+    EQUAL(tw_sched_remaining(sched, (uint64_t)id, &left), 1);
+    EQUAL(left, 70);
+    advance_ms(sched, 1000);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_when(sched, (uint64_t)id, &due), 1);
+    EQUAL(due, 1130000000);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_when(sched, (uint64_t)id, &due), -ENOENT);
+
+    answers = 0;
+    id = tw_sched_add_variable(sched, 100, three_times, NULL);
+    advance_ms(sched, 102);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_remaining(sched, (uint64_t)id, &left), 1);
+    EQUAL(left, 5);
+    EQUAL(tw_sched_cancel_try(sched, (uint64_t)id), TW_CANCEL_REMOVED);
+
+    /* Any answer but 0 is again, but one below 0 of a variable timer is done. */
+    id = tw_sched_add(sched, 0, always, &count);
+    EQUAL(run(sched), 1);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_cancel_try(sched, (uint64_t)id), TW_CANCEL_REMOVED);
+    CHECK(tw_sched_add_variable(sched, 0, always, &count) > 0);
+    EQUAL(run(sched), 1);
+    EQUAL(run(sched), 0);
+    EQUAL(count, 3);
+
+    /* A budget leaves the rest in order. */
+    for (id = 0; id < 5; id++)
+        add(sched, 0, id);
+    ran_count = 0;
+    EQUAL(tw_sched_run(sched, 2), 2);
+    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(tw_sched_run(sched, 0), 0);
+    EQUAL(tw_sched_run(sched, 3), 3);
+    for (id = 0; id < 5; id++)
+        EQUAL(ran[id], id);
+    end_sched(sched);
+}
+
+static uint64_t overruns, due_at;
+static int64_t period(void *data, const tw_firing *firing)
+{
+    (void)data;
+    overruns = firing->overruns;
+    due_at = firing->due;
+    return 1;
+}
+
+static void periods(void)
+{
+    static const struct { int missed; uint64_t overruns, due, next; } ROWS[] = {
+        { TW_MISSED_COLLAPSE, 2, 20, 47 }, { TW_MISSED_BURST, 0, 20, 30 },
+        { TW_MISSED_SKIP, 2, 40, 50 },     { TW_MISSED_DELAY, 2, 20, 57 },
+    };
+    size_t row;
+    for (row = 0; row < sizeof ROWS / sizeof *ROWS; row++) {
+        tw_sched *sched = new_sched(0);
+        uint64_t id = 0, due = 0;
+        tw_job job;
+        memset(&job, 0, sizeof job);
+        job.call = period;
+        job.timing.missed = ROWS[row].missed;
+        job.timing.base = TW_BASE_CLOCK;
+        job.timing.when = 20;
+        job.timing.period = 10;
+        CHECK(tw_sched_add_job(sched, &job, &id) > 0);
+        EQUAL(tw_sched_advance(sched, 47), 0);
+        EQUAL(run(sched), 1);
+        EQUAL(overruns, ROWS[row].overruns);
+        EQUAL(due_at, ROWS[row].due);
+        EQUAL(tw_sched_when(sched, id, &due), 1);
+        EQUAL(due, ROWS[row].next);
+        end_sched(sched);
+    }
+}
+
+/* The time of day is set forward and back; what is due by delays does not notice. */
+static void wall(void)
+{
+    const int64_t HOUR = INT64_C(3600000000000);
+    tw_sched *sched = new_sched(0);
+    tw_sched_counts counts;
+    uint64_t wall_id = 0;
+    int64_t left = 0;
+    tw_job job;
+    int steady = add(sched, 1000, 1);
+    memset(&job, 0, sizeof job);
+    job.call = note;
+    job.timing.base = TW_BASE_WALL;
+    job.timing.when = HOUR;
+    CHECK(tw_sched_add_job(sched, &job, &wall_id) > 0);
+    EQUAL(tw_sched_step_wall(sched, -HOUR), 0);
+    CHECK(tw_sched_wait(sched) == 1000);
+    EQUAL(tw_sched_remaining(sched, wall_id, &left), 1);
+    EQUAL(left, 7200000);
+    EQUAL(tw_sched_step_wall(sched, 2 * HOUR), 0);
+    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(run(sched), 1);
+    EQUAL(tw_sched_remaining(sched, (uint64_t)steady, &left), 1);
+    EQUAL(left, 1000);
+    EQUAL(tw_sched_count(sched, &counts), 0);
+    EQUAL(counts.steps, 2);
+    end_sched(sched);
+}
+
+/* Timers with slack meet. */
+static void slack(void)
+{
+    tw_sched *sched = new_sched(0);
+    tw_timing timing = { TW_BASE_NOW, 0, 0, 0, 4000000 };
+    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0 } };
+    int i;
+    for (i = 0; i < 10; i++) {
+        timing.when = 20000000 + i * 100000;
+        job.timing = timing;
+        CHECK(tw_sched_add_job(sched, &job, NULL) > 0);
+    }
+    advance_ms(sched, 19);
+    EQUAL(run(sched), 0);
+    advance_ms(sched, (uint64_t)tw_sched_wait(sched));
+    EQUAL(run(sched), 10);
+    end_sched(sched);
+}
+
+int main(void)
+{
+    int i;
+    for (i = 0; i < FAMILY_COUNT; i++) {
+        as_asterisk(FAMILIES[i]);
+        if (FAMILIES[i] != TW_FAMILY_COARSE)
+            sorted(FAMILIES[i]);
+    }
+    again();
+    periods();
+    wall();
+    slack();
+    return 0;
+}
