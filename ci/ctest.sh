@@ -90,6 +90,14 @@ make -s peers OUT="$work/alone" STAGE="$work/stage" PROFILE="${PROFILE:-release}
 "$work/alone" --n 10 --rounds 1 2>/dev/null | grep -c '"why": "not built' | grep -qx 3
 echo "ctest: comparison with event loops: builds and answers rightly"
 
+# The examples: a registrar with its load, and a program with the names of Asterisk's scheduler.
+for example in registrar asterisk; do
+    cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" "examples/$example.c" -o "$work/$example" "${shared[@]}" -pthread
+done
+"$work/registrar" --load 500 50 >/dev/null
+"$work/asterisk"
+echo "ctest: examples"
+
 # What the library exports is what the header declares.
 nm -D --defined-only "$prefix/lib/libtickwright.so" | awk '{ print $NF }' | sort >"$work/exported"
 sed -n 's/^TW_API [^(]*[ *]\(tw_[a-z_]*\)(.*/\1/p' "$prefix/include/tickwright.h" | sort >"$work/declared"

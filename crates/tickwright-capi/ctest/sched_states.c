@@ -16,6 +16,8 @@ struct call {
     int calls, cleaned, again, answer, keep;
 };
 
+static struct call FRESH; /* all zeros */
+
 static void clean(void *data)
 {
     ((struct call *)data)->cleaned++;
@@ -65,7 +67,7 @@ static void from_outside(int family)
     for (form = 0; form < CANCELS; form++) {
         int gone = form >= SHUT;
         tw_sched *sched = new_sched(family);
-        struct call pending = { 0 }, idle = { 0 }, kept = { 0 }, ran = { 0 };
+        struct call pending = FRESH, idle = FRESH, kept = FRESH, ran = FRESH;
         add(sched, &ran, 0, 0);
         add(sched, &pending, 0, 1000000000);
         add(sched, &idle, 1, 0);
@@ -101,7 +103,7 @@ static void from_inside(int family)
         for (keep = 0; keep < 2; keep++) {
             for (again = 0; again < 2; again++) {
                 tw_sched *sched = new_sched(family);
-                struct call call = { 0 };
+                struct call call = FRESH;
                 int ends = ANSWERS[form] == TW_CANCEL_ENDING, left;
                 call.cancel = CANCEL[form];
                 call.again = again;
@@ -128,7 +130,7 @@ static void neighbours(int family)
     int form;
     for (form = 0; form < CANCELS; form++) {
         tw_sched *sched = new_sched(family);
-        struct call first = { 0 }, second = { 0 };
+        struct call first = FRESH, second = FRESH;
         first.cancel = CANCEL[form];
         add(sched, &first, 0, 0);
         add(sched, &second, 0, 0);
@@ -179,7 +181,7 @@ static int64_t starts(void *data, const tw_firing *firing)
 static void inside(int family)
 {
     tw_sched *sched = new_sched(family);
-    struct call call = { 0 }, twice = { 0 };
+    struct call call = FRESH, twice = FRESH;
     tw_job job;
     memset(&job, 0, sizeof job);
     job.call = meddles;
@@ -208,7 +210,7 @@ static void inside(int family)
 static void replaces(int family)
 {
     tw_sched *sched = new_sched(family);
-    struct call old = { 0 }, fresh = { 0 };
+    struct call old = FRESH, fresh = FRESH;
     tw_job job;
     uint64_t id = 0;
     int became = 99, int_id;
@@ -245,7 +247,7 @@ static int uses;
 static void cleans_and_uses(void *data)
 {
     int refused = *(int *)data, added;
-    struct call none = { 0 };
+    struct call none = FRESH;
     uses++;
     EQUAL(tw_sched_check(used, NULL, 0), 0);
     added = tw_sched_add(used, 5, cancels, &none);

@@ -1,6 +1,6 @@
 /* What every library under comparison does: one file each, one row in peers.c.
  *
- * Timers are numbers from 0 to n - 1, delays are milliseconds from a now that stands still: every library has the time of its loop in a cache. The
+ * Timers are numbers from 0 to n - 1, delays are milliseconds from a now that stands still: every library has the time of its loop in a cache, but for our scheduler. The
  * loops are the same text in each file (PEER_LOOPS), so that calls into a library are the only difference. */
 #ifndef PEER_H
 #define PEER_H
@@ -49,6 +49,6 @@ struct peer {
             del_one(i); \
     }
 
-extern const struct peer tickwright_wheel, tickwright_heap4, libuv, libevent, libev;
+extern const struct peer tickwright_wheel, tickwright_heap4, tickwright_sched, libuv, libevent, libev;
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "peer.h"
 
-static const struct peer *const PEERS[] = { &tickwright_wheel, &tickwright_heap4, &libuv, &libevent, &libev };
+static const struct peer *const PEERS[] = { &tickwright_wheel, &tickwright_heap4, &tickwright_sched, &libuv, &libevent, &libev };
 enum { PEER_COUNT = sizeof PEERS / sizeof *PEERS, OPERATIONS = 3, MOST_SIZES = 16, MOST_ROUNDS = 1000, SAMPLE = 200 };
 static const char *const OPERATION_NAMES[OPERATIONS] = { "add", "rearm", "del" };
 enum { LONGEST_MS = 60000, MOST_TIMERS = 16777216 };

@@ -1,13 +1,14 @@
 //! A thread that sleeps at a parker and runs what is due.
 
 use core::any::Any;
+use core::cell::Cell;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
 use std::panic::catch_unwind;
 use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 
 use super::{Parker, Woken};
 use crate::clock::Clock;
@@ -49,6 +50,12 @@ pub struct DriverThread<K: Clock + 'static> {
     thread: Option<JoinHandle<()>>,
 }
 
+thread_local! {
+    /// Whose thread this is, by the address of what they share. `thread::current` would tell it too, and allocate for each thread that asks and was not
+    /// started by the standard library.
+    static DRIVES: Cell<usize> = const { Cell::new(0) };
+}
+
 /// What the thread tells.
 #[derive(Default)]
 struct Shared {
@@ -87,6 +94,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         let shared = Arc::new(Shared::default());
         let (told, at) = (Arc::clone(&shared), Arc::clone(&parker));
         let work = move || {
+            DRIVES.set(Arc::as_ptr(&told).addr());
             while at.wait() != Woken::Stopped {
                 told.runs.fetch_add(1, Ordering::Relaxed);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(&mut run)) {
@@ -141,7 +149,7 @@ impl<K: Clock + 'static> DriverThread<K> {
     pub(super) fn end(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take()
-            && thread.thread().id() != thread::current().id()
+            && DRIVES.get() != Arc::as_ptr(&self.shared).addr()
             && let Err(panic) = thread.join()
         {
             self.shared.note(panic);
