@@ -291,7 +291,7 @@ TW_API int tw_sched_create(tw_sched **sched, int family, int clock, uint64_t tic
 /* Ends a scheduler: cleans up whatever is pending or idle, waits for the callback that runs and for the thread, and frees it; the descriptor is closed. From its beginning
  * nothing can be armed (-ECANCELED). Null is fine.
  * 0; -EINVAL; -EDEADLK: from a callback of this scheduler, or a clean-up after one; -EALREADY: from a clean-up function that a destroy called; -EBUSY: from one that
- * tw_sched_shutdown_token called. Threads: no other call may begin or be under way, but for tw_sched_run, and what callbacks and clean-up functions call. */
+ * tw_sched_shutdown_token called. Threads: no other call may be under way or begin, but for a tw_sched_run whose callback runs, and what callbacks and clean-up functions call. */
 TW_API int tw_sched_destroy(tw_sched *sched);
 
 /* What a callback is told; valid until it returns. */

@@ -4,7 +4,8 @@
 //! exception that leaves a callback. Types have their C names: `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`code`]: results; [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]: queues over nodes;
-//!   [`heap`]: the priority queue with the caller's comparator; [`scheduler`]: timers that call back
+//!   [`heap`]: the priority queue with the caller's comparator; [`scheduler`]: timers that call back, told what in [`job`],
+//!   run by [`drive`], looked into by [`watch`]
 //!
 //! # What the caller answers for
 //! The functions are `unsafe extern "C"`, and have one contract: the header's. In short, and cited below as "the header's contract":
@@ -16,11 +17,14 @@
 #![allow(non_camel_case_types, reason = "C names")]
 
 pub mod code;
+pub mod drive;
 pub mod family;
 pub mod heap;
+pub mod job;
 pub mod queue;
 pub mod scheduler;
 pub mod timer;
+pub mod watch;
 
 use core::ffi::c_char;
 

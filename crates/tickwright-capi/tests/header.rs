@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tickwright_c::family::{FAMILIES, TW_FAMILY_COARSE, TW_FAMILY_WHEEL};
+use tickwright_c::job::{self, tw_firing, tw_job, tw_timing};
 use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_size};
-use tickwright_c::scheduler::{self, tw_firing, tw_job, tw_sched_counts, tw_sched_info, tw_timing};
 use tickwright_c::timer::tw_timer;
+use tickwright_c::watch::{tw_sched_counts, tw_sched_info};
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -143,7 +144,7 @@ fn confirmations() -> String {
             late_half, late_most, late_max
         }
     }
-    for &(name, number) in scheduler::NUMBERS {
+    for &(name, number) in job::NUMBERS {
         equal(name.to_owned(), usize::try_from(number).unwrap());
     }
     for (at, part) in ["MAJOR", "MINOR", "PATCH"].iter().enumerate() {

@@ -1,0 +1,225 @@
+//! Who runs a scheduler: the caller's poll loop, a thread, an event loop with a descriptor; and the clock, where it is virtual.
+
+use core::ffi::{c_char, c_int};
+use core::sync::atomic::Ordering;
+use std::sync::Arc;
+
+use tickwright::driver::{Alarm, DriverThread, Parker, timeout_ms};
+#[cfg(target_os = "linux")]
+use tickwright::driver::{Rung, TimerFd};
+use tickwright::scheduler::RunError;
+
+use crate::code;
+use crate::job::text;
+use crate::queue::put;
+#[cfg(target_os = "linux")]
+use crate::scheduler::system_clock;
+use crate::scheduler::{Driver, READY, checked, state, tw_sched};
+
+/// How long a poll loop may sleep.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
+    code::answer(|| {
+        let wait = checked(sched)?.scheduler.wait();
+        Ok(timeout_ms(0, wait.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX))))
+    })
+}
+
+/// Runs what is due.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
+    code::answer(|| {
+        let sched = checked(sched).map_err(|code| code as isize)?;
+        match sched.scheduler.run_queue_within(budget) {
+            Ok(ran) => Ok(isize::try_from(ran).unwrap_or(isize::MAX)),
+            Err(RunError::Busy) => Err(code::BUSY as isize),
+            Err(RunError::WithinCallback) => Err(code::DEADLOCK as isize),
+        }
+    })
+}
+
+/// A handle for the thread that runs it.
+struct Handle(*const tw_sched);
+
+// SAFETY: what is reached through it is shared between threads: `tw_sched` is `Sync`.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    fn run(&self) {
+        // SAFETY: `tw_sched_destroy` waits for the thread before the scheduler is gone.
+        let sched = unsafe { &*self.0 };
+        // Whoever runs it now sets the alarm afterwards.
+        let _ = sched.scheduler.run_queue();
+    }
+}
+
+/// Starts a thread that runs what is due.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
+    code::answer(|| {
+        let found = checked(sched)?;
+        let mut driver = found.driver();
+        if !matches!(*driver, Driver::None) {
+            return Err(code::ALREADY);
+        }
+        if found.state.load(Ordering::Relaxed) != state(READY, sched) {
+            return Err(code::ENDING);
+        }
+        let parker = Parker::new(found.scheduler.clock());
+        found.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
+        let handle = Handle(sched);
+        // SAFETY: null, or a text, by the header's contract; it is copied.
+        let name = unsafe { text(name) };
+        match DriverThread::spawn(name, parker, move || handle.run()) {
+            Ok(thread) => {
+                *driver = Driver::Thread(thread);
+                Ok(0)
+            }
+            Err(_) => {
+                found.scheduler.set_alarm(None);
+                Err(code::AGAIN)
+            }
+        }
+    })
+}
+
+/// Stops the thread.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
+    code::answer(|| {
+        let sched = checked(sched)?;
+        if sched.scheduler.within_callback() {
+            return Err(code::DEADLOCK);
+        }
+        drop(sched.take_thread().ok_or(code::ABSENT)?);
+        Ok(0)
+    })
+}
+
+/// A descriptor that is readable when the queue is to be run.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
+    code::answer(|| descriptor(checked(sched)?))
+}
+
+/// Takes note that the descriptor was readable.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
+    code::answer(|| acknowledge(checked(sched)?))
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
+    use std::os::fd::AsRawFd;
+
+    let mut driver = sched.driver();
+    match &*driver {
+        Driver::Descriptor(fd) => return Ok(fd.as_raw_fd()),
+        Driver::Thread(_) => return Err(code::ALREADY),
+        Driver::None => {}
+    }
+    let clock = system_clock(sched.clock).ok_or(code::UNSUPPORTED)?;
+    let fd = Arc::new(TimerFd::new(clock).map_err(|error| system(&error))?);
+    let number = fd.as_raw_fd();
+    sched.scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>));
+    *driver = Driver::Descriptor(fd);
+    Ok(number)
+}
+
+#[cfg(target_os = "linux")]
+fn acknowledge(sched: &tw_sched) -> Result<c_int, c_int> {
+    let driver = sched.driver();
+    let Driver::Descriptor(fd) = &*driver else { return Err(code::ABSENT) };
+    match fd.acknowledge() {
+        Ok(Rung::Due | Rung::Stepped) => Ok(1),
+        Ok(Rung::Quiet) => Ok(0),
+        Err(error) => Err(system(&error)),
+    }
+}
+
+/// What the system said.
+#[cfg(target_os = "linux")]
+fn system(error: &std::io::Error) -> c_int {
+    error.raw_os_error().map_or(code::INVALID, |number| -number)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn descriptor(_: &tw_sched) -> Result<c_int, c_int> {
+    Err(code::UNSUPPORTED)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
+    Err(code::UNSUPPORTED)
+}
+
+/// The clock's time.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
+    code::answer(|| {
+        let now = checked(sched)?.scheduler.now();
+        // SAFETY: the header's contract.
+        unsafe { put(ns, now) };
+        Ok(0)
+    })
+}
+
+/// Moves a virtual clock.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_int {
+    code::answer(|| {
+        let sched = checked(sched)?;
+        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.advance(ns);
+        settle(sched);
+        Ok(0)
+    })
+}
+
+/// Sets the wall of a virtual clock.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_step_wall(sched: *mut tw_sched, ns: i64) -> c_int {
+    code::answer(|| {
+        let sched = checked(sched)?;
+        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.step_wall(ns);
+        settle(sched);
+        Ok(0)
+    })
+}
+
+/// Waits until the thread, if there is one and this is not its callback, has run what is due.
+fn settle(sched: &tw_sched) {
+    let parker = match &*sched.driver() {
+        Driver::Thread(thread) => Arc::clone(thread.parker()),
+        _ => return,
+    };
+    if !sched.scheduler.within_callback() {
+        parker.settle();
+    }
+}

@@ -1,0 +1,217 @@
+//! Looking into a scheduler: its timers, what it has counted, and whether it is whole.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use tickwright::service::State;
+
+use crate::code;
+use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
+use crate::queue::{put, write_text};
+use crate::scheduler::{checked, timer, tw_sched};
+
+/// What is known of a timer.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_sched_info {
+    /// Its id.
+    pub id: u64,
+    /// The same as an `int`.
+    pub int_id: c_int,
+    /// `TW_STATE_...`.
+    pub state: c_int,
+    /// When it is due, in ns.
+    pub due: u64,
+    /// Its period or delay, in ns.
+    pub interval: u64,
+    /// The caller's token.
+    pub token: *const c_void,
+    /// The callback's data, unless it runs.
+    pub data: *mut c_void,
+}
+
+/// What was counted.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_sched_counts {
+    /// Timers there are.
+    pub timers: u64,
+    /// Those that are pending.
+    pub pending: u64,
+    /// The most there were.
+    pub high_water: u64,
+    /// Times that one was armed.
+    pub armed: u64,
+    /// Callbacks run.
+    pub fired: u64,
+    /// Cancelled while pending.
+    pub cancelled: u64,
+    /// Periods missed.
+    pub overruns: u64,
+    /// Runs of the queue.
+    pub passes: u64,
+    /// Steps of the wall clock.
+    pub steps: u64,
+    /// Bytes on the heap.
+    pub heap_bytes: u64,
+    /// The mean lateness, in ns.
+    pub late_mean: u64,
+    /// What half of the callbacks kept.
+    pub late_half: u64,
+    /// What 99 % of them kept.
+    pub late_most: u64,
+    /// The greatest.
+    pub late_max: u64,
+}
+
+/// What is known of a timer.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
+    code::answer(|| {
+        let (scheduler, id) = timer(sched, id)?;
+        let (found, data) = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+        let answer = tw_sched_info {
+            id: found.id.to_bits(),
+            int_id: found.int_id.unwrap_or(0),
+            state: match found.state {
+                State::Idle => TW_STATE_IDLE,
+                State::Pending => TW_STATE_PENDING,
+                State::Running => TW_STATE_RUNNING,
+            },
+            due: found.due,
+            interval: found.period,
+            token: core::ptr::with_exposed_provenance(found.token),
+            data: data.map_or(core::ptr::null_mut(), |data| data.0),
+        };
+        // SAFETY: the header's contract.
+        unsafe { put(info, answer) };
+        Ok(0)
+    })
+}
+
+/// The caller's pointer on its way out.
+struct Data(*mut c_void);
+
+/// The `int` id of a timer.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
+    code::answer(|| {
+        let (scheduler, id) = timer(sched, id)?;
+        scheduler.int_id(id).ok_or(code::ABSENT)
+    })
+}
+
+/// When a timer is due.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: *mut u64) -> c_int {
+    code::answer(|| {
+        let (scheduler, id) = timer(sched, id)?;
+        let info = scheduler.find(id).ok_or(code::ABSENT)?;
+        if info.state != State::Pending {
+            return Ok(0);
+        }
+        // SAFETY: the header's contract.
+        unsafe { put(due_ns, info.due) };
+        Ok(1)
+    })
+}
+
+/// How long until a timer is due.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
+    code::answer(|| {
+        let (scheduler, id) = timer(sched, id)?;
+        let info = scheduler.find(id).ok_or(code::ABSENT)?;
+        if info.state != State::Pending {
+            return Ok(0);
+        }
+        let left = info.due.saturating_sub(scheduler.now()).div_ceil(1_000_000);
+        // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
+        unsafe { put(ms, left as i64) };
+        Ok(1)
+    })
+}
+
+/// What was counted.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
+    code::answer(|| {
+        let sched = checked(sched)?;
+        let counted = sched.scheduler.statistics();
+        let answer = tw_sched_counts {
+            timers: counted.timers as u64,
+            pending: counted.pending as u64,
+            high_water: counted.high_water as u64,
+            armed: counted.armed,
+            fired: counted.fired,
+            cancelled: counted.cancelled,
+            overruns: counted.overruns,
+            passes: counted.passes,
+            steps: counted.steps,
+            heap_bytes: sched.scheduler.heap_bytes() as u64,
+            late_mean: counted.lateness.mean() as u64,
+            late_half: counted.lateness.quantile(0.5),
+            late_most: counted.lateness.quantile(0.99),
+            late_max: counted.lateness.max(),
+        };
+        // SAFETY: the header's contract.
+        unsafe { put(counts, answer) };
+        Ok(0)
+    })
+}
+
+/// Every timer, as a table.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+    code::answer(|| {
+        let sched = checked(sched).map_err(|code| code as isize)?;
+        let dump = sched.scheduler.try_dump().map_err(|reason| refused(reason) as isize)?;
+        // SAFETY: the header's contract.
+        Ok(isize::try_from(unsafe { write_text(text, size, &dump) }).unwrap_or(isize::MAX))
+    })
+}
+
+/// What was counted, also by call site, as text.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+    code::answer(|| {
+        let sched = checked(sched).map_err(|code| code as isize)?;
+        let report = sched.scheduler.try_report().map_err(|reason| refused(reason) as isize)?;
+        // SAFETY: the header's contract.
+        Ok(isize::try_from(unsafe { write_text(text, size, &report) }).unwrap_or(isize::MAX))
+    })
+}
+
+/// Verifies the scheduler.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, size: usize) -> c_int {
+    code::answer(|| {
+        let Err(violation) = checked(sched)?.scheduler.check() else { return Ok(0) };
+        // SAFETY: the header's contract.
+        unsafe { write_text(text, size, &violation) };
+        Err(code::BROKEN)
+    })
+}
