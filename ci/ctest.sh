@@ -112,7 +112,12 @@ if command -v c++ >/dev/null; then
     build cxx-static c++ -x c++ -std=c++17 -- -x none "${static[@]}"
     run cxx-shared
     run cxx-static
-    echo "ctest: C++, shared and static"
+    # Callbacks that throw. Not under the tools below: these processes are meant to die.
+    mkdir "$work/throws"
+    c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/shared" "${shared[@]}" -pthread
+    c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/static" "${static[@]}" -pthread
+    run throws
+    echo "ctest: C++, shared and static, and exceptions that leave callbacks"
 else
     echo "ctest: C++ skipped: no c++"
 fi

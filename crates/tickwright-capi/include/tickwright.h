@@ -9,7 +9,7 @@
  * RESULTS. Functions that answer an int or a ptrdiff_t answer 0 or more for what was asked, and less than 0, a negated errno, when it could
  * not be done; then nothing was changed.
  *
- *   -EINVAL     a null pointer; a number that is no family; memory that is no queue or heap, or was one that is destroyed, or a copy of one;
+ *   -EINVAL     a null pointer; a number that is no family; memory that is no queue or heap, or a copy of one; a queue that is destroyed, whose memory is there;
  *               a timer that was never initialised, or that is the copy of a pending one
  *   -ENOENT     the timer or element is in no queue or heap: it was taken out before, or never put in. The id names no timer (any more)
  *   -EALREADY   it is in this one already. The scheduler has a thread or a descriptor, or is being destroyed
@@ -29,9 +29,10 @@
  * THREADS. Queues and heaps lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
  *
- * CALLBACKS return. They must not leave by longjmp or by a C++ exception: the process ends.
+ * CALLBACKS return. A C++ exception that leaves one, a comparator or a clean-up function ends the process (SIGABRT), whoever would catch it. A longjmp out
+ * of one, over the library's frames, is undefined, and so is pthread_exit.
  *
- * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler among that; a timer or element that is freed or overwritten while it is in a queue or heap; memory
+ * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler or heap among that; a timer or element that is freed or overwritten while it is in a queue or heap; memory
  * of a queue that is freed before tw_queue_destroy. `tw_queue_check` and `tw_heap_verify` find much of what these do, afterwards.
  */
 #ifndef TICKWRIGHT_H

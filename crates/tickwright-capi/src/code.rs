@@ -76,6 +76,12 @@ pub(crate) fn unknown(error: KeyError) -> c_int {
     }
 }
 
+/// Calls a function of the caller's where others than the functions of the header are between it and the program: they would catch what it
+/// throws, or clean up for it. Here the process ends, as nothing unwinds out of an `extern "C"` function.
+pub(crate) extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
+    call()
+}
+
 /// Runs the inside of a function, where `?` returns codes.
 pub(crate) fn answer<T>(inside: impl FnOnce() -> Result<T, T>) -> T {
     inside().unwrap_or_else(|refusal| refusal)

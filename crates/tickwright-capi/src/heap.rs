@@ -14,7 +14,7 @@ use crate::queue::write_text;
 
 /// Compares two elements: above 0 when the first ranks higher, below 0 when the second does.
 pub type tw_compare_fn =
-    Option<unsafe extern "C" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
+    Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
 /// An element of the caller's.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ struct Element(*mut c_void);
 
 /// The caller's order.
 struct ByCaller {
-    compare: unsafe extern "C" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
+    compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
     user: *mut c_void,
     /// Where in an element its position is.
     offset: Option<usize>,

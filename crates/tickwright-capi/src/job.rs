@@ -28,10 +28,11 @@ pub struct tw_firing {
 }
 
 /// Is called when a timer is due; answers whether it runs again.
-pub type tw_sched_fn = Option<unsafe extern "C" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
+pub type tw_sched_fn =
+    Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 
 /// Is called when a timer is gone.
-pub type tw_cleanup_fn = Option<unsafe extern "C" fn(data: *mut c_void)>;
+pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
 /// When a timer is due.
 #[repr(C)]
@@ -105,7 +106,7 @@ numbers! {
 
 /// The caller's function and data. Dropped, it is cleaned up; so nobody drops one that was refused.
 pub(crate) struct Call {
-    run: unsafe extern "C" fn(*mut c_void, *const tw_firing) -> i64,
+    run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
     pub(crate) cleanup: tw_cleanup_fn,
     pub(crate) data: *mut c_void,
     variable: bool,
@@ -125,7 +126,7 @@ impl Callback for Call {
             token: core::ptr::with_exposed_provenance(firing.token()),
         };
         // SAFETY: the caller's function, called as the header says, with no lock held.
-        match unsafe { (self.run)(self.data, &raw const told) } {
+        match code::contained(|| unsafe { (self.run)(self.data, &raw const told) }) {
             0 => Next::Done,
             ms if self.variable => {
                 u64::try_from(ms).map_or(Next::Done, |ms| Next::After(Duration::from_millis(ms)))
@@ -139,7 +140,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         if let Some(cleanup) = self.cleanup {
             // SAFETY: the caller's function, called as the header says: once, with no lock held.
-            unsafe { cleanup(self.data) };
+            code::contained(|| unsafe { cleanup(self.data) });
         }
     }
 }

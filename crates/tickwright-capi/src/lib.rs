@@ -1,7 +1,7 @@
 //! The C face: conversion, checks of pointers and states, error codes. `include/tickwright.h` is the documentation of each function.
 //!
 //! There is no logic here. A panic, which would be a bug, ends the process at the boundary (`extern "C"` does that), and so does a C++
-//! exception that leaves a callback. Types have their C names: `tests/header.rs` compares each signature with the header's.
+//! exception that leaves a callback: those are `extern "C-unwind"`, so that it may come as far. Types have their C names: `tests/header.rs` compares each signature with the header's.
 //!
 //! - [`code`]: results; [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]: queues over nodes;
 //!   [`heap`]: the priority queue with the caller's comparator; [`scheduler`]: timers that call back, told what in [`job`],

@@ -52,11 +52,11 @@ pub struct tw_advance {
 }
 
 /// Is called with each timer that is due.
-pub type tw_fire_fn = Option<unsafe extern "C" fn(fired: *const tw_expired, user: *mut c_void)>;
+pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
 /// Answers the next deadline of a timer that is due.
 pub type tw_rearm_fn =
-    Option<unsafe extern "C" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
+    Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
 /// A queue with what stands before it.
 #[repr(C)]

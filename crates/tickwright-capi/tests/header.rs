@@ -78,7 +78,7 @@ fn callbacks(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for piece in sources.split("pub type tw_").skip(1) {
         let (name, rest) = piece.split_once(" =").unwrap();
-        let (_, signature) = rest.split_once("extern \"C\" fn(").unwrap();
+        let (_, signature) = rest.split_once("extern \"C-unwind\" fn(").unwrap();
         let (parameters, result) = c_signature(signature.split_once('>').map_or(signature, |_| {
             let end = signature.find(">;").unwrap();
             &signature[..end]
