@@ -52,12 +52,19 @@ static void few(void)
 
     EQUAL(tw_heap_push(heap, &three[0]), 0);
     EQUAL(tw_heap_push(other, &three[1]), 0);
+    EQUAL(tw_heap_push(heap, &three[1]), -EXDEV); /* its position is the other's head, as is that of three[0] here */
+    EQUAL(tw_heap_push(other, &three[0]), -EXDEV);
+    EQUAL(tw_heap_verify(heap, NULL, 0), 0);
+    EQUAL(tw_heap_verify(other, NULL, 0), 0);
     EQUAL(tw_heap_remove(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_update(heap, &three[1]), -EXDEV);
     EQUAL(tw_heap_remove(heap, &three[2]), -ENOENT);
     EQUAL(tw_heap_update(heap, &three[2]), -ENOENT);
     three[2].position = SIZE_MAX;
     EQUAL(tw_heap_remove(heap, &three[2]), -EXDEV);
+    EQUAL(tw_heap_push(heap, &three[2]), -EXDEV);
+    EQUAL(three[2].position == SIZE_MAX, 1);
+    EQUAL(tw_heap_size(heap), 1);
     EQUAL(tw_heap_remove(heap, &three[0]), 0);
     EQUAL(tw_heap_remove(heap, &three[0]), -ENOENT);
     EQUAL(tw_heap_destroy(other), 0);

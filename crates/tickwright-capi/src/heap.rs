@@ -167,10 +167,18 @@ pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
     code::answer(|| {
-        with(heap, |heap| match heap.push(element(heap, new)?).map_err(|refused| refused.reason) {
-            Ok(()) => Ok(0),
-            Err(Reject::Full) => Err(code::NO_MEMORY),
-            Err(reason) => Err(code::rejected(reason)),
+        with(heap, |heap| {
+            let element = element(heap, new)?;
+            let noted = heap.order().position(&element).unwrap_or(0);
+            // What is here where it says that it is, the heap refuses itself.
+            if noted != 0 && heap.peek(noted).is_none_or(|there| there.0 != new) {
+                return Err(code::ELSEWHERE);
+            }
+            match heap.push(element).map_err(|refused| refused.reason) {
+                Ok(()) => Ok(0),
+                Err(Reject::Full) => Err(code::NO_MEMORY),
+                Err(reason) => Err(code::rejected(reason)),
+            }
         })
     })
 }

@@ -55,16 +55,19 @@ pub trait HeapOrder<T> {
         None
     }
 
-    /// Whether the two are one and the same element, not merely equal. Asked where positions are recorded.
-    fn same(&self, a: &T, b: &T) -> bool {
-        let _ = (a, b);
-        false
-    }
+    /// Whether the two are one and the same element, not merely equal: by address, or by a number that is the element's own. Asked where
+    /// positions are recorded; where none are, any answer will do.
+    fn same(&self, a: &T, b: &T) -> bool;
 }
 
 impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
     fn compare(&self, a: &T, b: &T) -> Ordering {
         self(a, b)
+    }
+
+    /// Is never asked: no positions are recorded.
+    fn same(&self, _: &T, _: &T) -> bool {
+        false
     }
 }
 
@@ -125,7 +128,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// assert_eq!(heap.len(), 1);
 /// # Ok::<(), Reject>(())
 /// ```
-pub struct Heap<T, C> {
+pub struct Heap<T, C: HeapOrder<T>> {
     /// The element at position `p` is at `p - 1`.
     elements: Vec<T>,
     order: C,
@@ -204,19 +207,19 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.take(position).ok_or(KeyError::Stale)
     }
 
-    /// Puts an element whose rank has changed where it belongs. Until this is done no other operation may run: ranks of elements in a heap
+    /// Puts an element whose rank has changed where it belongs: by the rank that it has in the heap. `element` only says which it is. Until this is done no other operation may run: ranks of elements in a heap
     /// stand still.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
     pub fn update(&mut self, element: &T) -> Result<(), KeyError> {
         let from = self.find(element)?;
-        let to = self.settled(from, element, self.len());
-        self.travel(from, to);
+        let to = self.peek(from).map(|there| self.settled(from, there, self.len()));
+        self.travel(from, to.ok_or(KeyError::Stale)?);
         Ok(())
     }
 
-    /// Takes every element out and drops it. Keeps the memory.
+    /// Takes every element out, tells it so, and drops it. Keeps the memory.
     pub fn clear(&mut self) {
         while let Some(mut element) = self.elements.pop() {
             self.order.placed(&mut element, 0);
@@ -325,7 +328,14 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-impl<T: fmt::Debug, C> fmt::Debug for Heap<T, C> {
+/// As [`Heap::clear`]: an element that outlives the heap knows that it is in none.
+impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl<T: fmt::Debug, C: HeapOrder<T>> fmt::Debug for Heap<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Heap").field("elements", &self.elements).finish_non_exhaustive()
     }

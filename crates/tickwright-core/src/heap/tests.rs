@@ -312,3 +312,50 @@ fn room_is_refused_where_there_is_none() {
     (0..10).for_each(|number| heap.push(number).unwrap());
     assert_eq!(heap.elements.capacity(), before);
 }
+
+/// Ranks are in the elements, and positions outside: an element is known by its number, whatever rank a copy of it has.
+struct ByNumber([Cell<usize>; 4]);
+
+impl HeapOrder<(usize, u32)> for &ByNumber {
+    fn compare(&self, a: &(usize, u32), b: &(usize, u32)) -> Ordering {
+        a.1.cmp(&b.1)
+    }
+
+    fn placed(&self, element: &mut (usize, u32), position: usize) {
+        self.0[element.0].set(position);
+    }
+
+    fn position(&self, element: &(usize, u32)) -> Option<usize> {
+        Some(self.0[element.0].get())
+    }
+
+    fn same(&self, a: &(usize, u32), b: &(usize, u32)) -> bool {
+        a.0 == b.0
+    }
+}
+
+#[test]
+fn update_files_the_element_by_the_rank_that_it_has_in_the_heap() {
+    let order = ByNumber(Default::default());
+    let mut heap = Heap::new(&order);
+    for element in [(0, 9), (1, 5), (2, 3), (3, 1)] {
+        heap.push(element).unwrap();
+    }
+    for rank in [0, 10] {
+        heap.update(&(3, rank)).unwrap();
+        heap.update(&(0, rank)).unwrap();
+        assert_eq!(heap.verify(), Ok(()));
+        assert_eq!(heap.peek(1), Some(&(0, 9)));
+    }
+}
+
+#[test]
+fn the_end_of_a_heap_takes_the_positions_back() {
+    let order = ByNumber(Default::default());
+    let mut heap = Heap::new(&order);
+    heap.push((1, 5)).unwrap();
+    heap.push((2, 7)).unwrap();
+    assert_eq!(order.0.each_ref().map(Cell::get), [0, 2, 1, 0]);
+    drop(heap);
+    assert_eq!(order.0.each_ref().map(Cell::get), [0; 4]);
+}
