@@ -70,6 +70,36 @@ static void no_timer(tw_queue *queue, tw_timer *timer)
     EQUAL(tw_queue_len(queue), 0);
 }
 
+static uint64_t never(tw_timer *timer, uint64_t expiry, void *user)
+{
+    (void)timer;
+    (void)user;
+    CHECK(!"called");
+    return expiry;
+}
+
+/* Answers that have nowhere to go: nothing is done. */
+static void no_place(tw_queue *queue, tw_timer *timer, void *odd)
+{
+    tw_timer *head;
+    uint64_t tick;
+    EQUAL(tw_queue_insert(queue, timer, 1), 1);
+    EQUAL(tw_queue_expiry(queue, timer, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_peek(queue, (tw_timer **)odd, &tick), -EINVAL);
+    EQUAL(tw_queue_peek(queue, &head, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_second(queue, (tw_timer **)odd, &tick), -EINVAL);
+    EQUAL(tw_queue_second(queue, &head, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_next_expiry(queue, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_next_wake(queue, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_pop_expired(queue, 9, (tw_expired *)odd), -EINVAL);
+    EQUAL(tw_queue_pop_and_reinsert(queue, 9, never, NULL, (tw_expired *)odd), -EINVAL);
+    EQUAL(tw_queue_advance(queue, 9, 9, fire, NULL, (tw_advance *)odd), -EINVAL);
+    EQUAL(tw_queue_now(queue, (uint64_t *)odd), -EINVAL);
+    EQUAL(tw_queue_now(queue, &tick), 0);
+    EQUAL(tick, 0);
+    EQUAL(tw_queue_remove(queue, timer), 1);
+}
+
 static void queues(int family)
 {
     uint64_t nonsense[64];
@@ -96,6 +126,9 @@ static void queues(int family)
     memset(nonsense, 0xa5, sizeof nonsense);
     no_timer(queue, (tw_timer *)nonsense);
     no_timer(queue, (tw_timer *)(void *)(odd + 1 + ((uintptr_t)odd & 1)));
+
+    EQUAL(tw_timer_init(&timer), 0);
+    no_place(queue, &timer, odd + 1 + ((uintptr_t)odd & 1));
 
     /* A copy of a queue is none, and neither is one that is gone. */
     CHECK(tw_timer_init(&timer) == 0 && tw_queue_insert(queue, &timer, 5) == 1);

@@ -24,7 +24,8 @@
  *   -EOVERFLOW  2^31 queues were made in this process: no identity is left for another
  *   -EBADMSG    a check found the structure broken
  *
- * Where a function answers through a pointer, that may be null for what you do not want to know, unless its text says otherwise.
+ * Where a function answers through a pointer, that may be null for what you do not want to know, unless its text says otherwise. One that is
+ * not aligned is -EINVAL for queues and heaps; a scheduler writes nothing there.
  *
  * THREADS. Queues and heaps lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
@@ -92,7 +93,7 @@ TW_API int tw_timer_is_linked(const tw_timer *timer);
  * Ticks are uint64_t, of a length and from an origin of your choice; every value is an ordinary one. A queue's now is the greatest that it was ever
  * told; a lesser one is taken for that. A timer whose deadline is past is due at once. Exact families deliver at the
  * deadline, equal deadlines in the order in which they were inserted or rescheduled; the coarse wheel delivers at the end of a bucket, never early, and at most 8/63
- * of the delay late. Costs: n pending timers; the README says which family to choose.
+ * of the delay or one tick late. Costs: n pending timers; the README says which family to choose.
  */
 enum tw_family {
     TW_FAMILY_LIST = 1,      /* sorted list: few timers, or all with the same delay. insert O(n), all else O(1) */
@@ -230,7 +231,8 @@ TW_API int tw_heap_create(tw_heap **heap, size_t capacity, tw_compare_fn compare
 TW_API int tw_heap_destroy(tw_heap *heap);
 
 /* Takes an element in, in O(log n). It must not be null, and its rank must not change while it is in, but for tw_heap_update.
- * 0; -EINVAL: also when its position is not aligned; -EALREADY; -ENOMEM; -EBUSY. Threads: serialised. */
+ * 0; -EINVAL: also when its position is not aligned; -EALREADY; -EXDEV: it notes a position that is not its own here, so it is in another heap, or was not 0
+ * before the first push; -ENOMEM; -EBUSY. Where no positions are kept it is taken in as often as it is pushed. Threads: serialised. */
 TW_API int tw_heap_push(tw_heap *heap, void *element);
 
 /* Takes the greatest element out, in O(log n), and answers it in `*element`, which must not be null.

@@ -115,6 +115,11 @@ macro_rules! on_queue {
     }};
 }
 
+/// Refuses a place for an answer that is not aligned, before anything is done.
+fn place<T>(place: *mut T) -> Result<(), c_int> {
+    if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
+}
+
 /// Writes an answer where the caller wants one.
 ///
 /// # Safety
@@ -290,6 +295,7 @@ pub unsafe extern "C" fn tw_queue_expiry(
     tick: *mut u64,
 ) -> c_int {
     code::answer(|| {
+        place(tick)?;
         let due = on_queue!(queue, queue => expiry(queue, timer))?;
         // SAFETY: the header's contract.
         unsafe { put(tick, due) };
@@ -326,6 +332,8 @@ pub unsafe extern "C" fn tw_queue_peek(
     tick: *mut u64,
 ) -> c_int {
     code::answer(|| {
+        place(timer)?;
+        place(tick)?;
         let head = on_queue!(queue, queue => Ok(shown(queue.peek())))?;
         // SAFETY: the header's contract.
         Ok(unsafe { show(head, timer, tick) })
@@ -343,6 +351,8 @@ pub unsafe extern "C" fn tw_queue_second(
     tick: *mut u64,
 ) -> c_int {
     code::answer(|| {
+        place(timer)?;
+        place(tick)?;
         let second = on_queue!(queue, queue => Ok(shown(queue.second())))?;
         // SAFETY: the header's contract.
         Ok(unsafe { show(second, timer, tick) })
@@ -356,6 +366,7 @@ pub unsafe extern "C" fn tw_queue_second(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut u64) -> c_int {
     code::answer(|| {
+        place(tick)?;
         let next = on_queue!(queue, queue => Ok(queue.next_expiry()))?;
         // SAFETY: the header's contract.
         Ok(unsafe { show(next.map(|next| (core::ptr::null_mut(), next)), core::ptr::null_mut(), tick) })
@@ -369,6 +380,7 @@ pub unsafe extern "C" fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
     code::answer(|| {
+        place(tick)?;
         let next = on_queue!(queue, queue => Ok(queue.next_wake()))?;
         // SAFETY: the header's contract.
         Ok(unsafe { show(next.map(|next| (core::ptr::null_mut(), next)), core::ptr::null_mut(), tick) })
@@ -391,6 +403,7 @@ pub unsafe extern "C" fn tw_queue_pop_expired(
     fired: *mut tw_expired,
 ) -> c_int {
     code::answer(|| {
+        place(fired)?;
         let Some(popped) = on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)))? else {
             return Ok(0);
         };
@@ -413,6 +426,7 @@ pub unsafe extern "C" fn tw_queue_pop_and_reinsert(
     fired: *mut tw_expired,
 ) -> c_int {
     code::answer(|| {
+        place(fired)?;
         let head = checked(queue)?;
         let rearm = rearm.ok_or(code::INVALID)?;
         let popped = with_family!(head.family, F => {
@@ -447,6 +461,7 @@ pub unsafe extern "C" fn tw_queue_advance(
     done: *mut tw_advance,
 ) -> c_int {
     code::answer(|| {
+        place(done)?;
         let head = checked(queue)?;
         let fire = fire.ok_or(code::INVALID)?;
         let passes = head.passes.get().checked_add(1).ok_or(code::BUSY)?;
@@ -473,6 +488,7 @@ pub unsafe extern "C" fn tw_queue_advance(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
     code::answer(|| {
+        place(tick)?;
         let now = on_queue!(queue, queue => Ok(queue.now()))?;
         // SAFETY: the header's contract.
         unsafe { put(tick, now) };
