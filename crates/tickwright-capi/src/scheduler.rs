@@ -23,7 +23,8 @@ use crate::job::{
 };
 use crate::queue::put;
 
-/// A scheduler of the library's own memory.
+/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler, and smaller, can be told by what is there.
+#[repr(C)]
 #[derive(Debug)]
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
