@@ -59,6 +59,8 @@ impl HeapOrder<Element> for ByCaller {
 }
 
 /// A heap of the library's own memory.
+// The state comes first: what is no heap may be smaller than one.
+#[repr(C)]
 #[derive(Debug)]
 pub struct tw_heap {
     state: Cell<u64>,
