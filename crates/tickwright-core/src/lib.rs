@@ -16,6 +16,7 @@ pub mod family;
 pub mod heap;
 #[cfg(feature = "alloc")]
 mod hint;
+pub mod odict;
 pub mod storage;
 
 #[doc(inline)]

@@ -6,6 +6,7 @@ use core::cell::Cell;
 use core::marker::PhantomPinned;
 use std::rc::Rc;
 
+use tickwright_core::odict::{Avl, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
 
 /// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's, where its bound holds.
@@ -66,6 +67,24 @@ macro_rules! suite {
 }
 
 for_each_family! { suite [] }
+
+//                                               Send  Sync  Unpin
+auto!(Link:                                      true  true  false);
+auto!(Link<Avl>:                                 true  true  false);
+auto!(ObjectRef<'static, Cell<u32>>:             false false true);
+auto!(HookDict<'static, (), u32>:                true  true  true);
+auto!(HookDict<'static, (), u32, Avl>:           true  true  true);
+auto!(HookDict<'static, Cell<u32>, u32>:         true  false true);
+auto!(HookDict<'static, Rc<u32>, u32>:           false false true);
+auto!(HookDict<'static, (), Cell<u32>>:          false false true);
+auto!(HookDict<'static, (), Rc<u32>>:            false false true);
+auto!(SlabDict<(), u32>:                         true  true  true);
+auto!(SlabDict<(), Cell<u32>>:                   true  false true);
+auto!(SlabDict<Rc<u32>, u32>:                    false false true);
+auto!(EntryKey:                                  true  true  true);
+
+static _LINK: Link = Link::new();
+static _DICTIONARY: std::sync::Mutex<HookDict<'static, (), u32>> = std::sync::Mutex::new(HookDict::new(()));
 
 /// A longer-lived queue and node may stand in for shorter-lived ones: `'a` and `T` are covariant.
 #[allow(dead_code)]

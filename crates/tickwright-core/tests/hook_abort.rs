@@ -1,7 +1,10 @@
-//! A pinned timer that is dropped while it is pending ends the process. Each case is a child: this same test binary again.
+//! A pinned timer or object that is dropped while it is linked ends the process. Each case is a child: this same test binary again.
 
 use std::process::{Command, Output};
 
+use core::cmp::Ordering;
+
+use tickwright_core::odict::{Dictionary, HookDict, KeyOrder, Link, Membership, Position};
 use tickwright_core::{HookQueue, SortedList, Timer};
 
 const CASE: &str = "TICKWRIGHT_ABORT_CASE";
@@ -19,6 +22,9 @@ fn run(case: &str) -> Output {
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };
+    if let Some(case) = case.strip_prefix("dictionary ") {
+        return object(case);
+    }
     let mut queue: HookQueue<'static, SortedList, &str> = HookQueue::new();
     let timer = Box::pin(Timer::new("payload"));
     // SAFETY: the key is not used; that the timer goes while it is pending is what is tested.
@@ -43,6 +49,62 @@ fn child() {
         _ => unreachable!(),
     }
     println!("survived");
+}
+
+struct Object {
+    key: u32,
+    links: [Link; 2],
+}
+
+struct Second;
+
+impl KeyOrder<Object> for Second {
+    type Key<'k> = u32;
+
+    fn key<'k>(&'k self, object: &'k Object) -> u32 {
+        object.key
+    }
+
+    fn compare(&self, a: &u32, b: &u32) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+impl Membership<Object> for Second {
+    fn link<'t>(&self, object: &'t Object) -> &'t Link {
+        &object.links[1]
+    }
+}
+
+/// As [`child`], with an object in a dictionary.
+fn object(case: &str) {
+    let mut dictionary: HookDict<'static, Second, Object> = HookDict::new(Second);
+    let object = Box::pin(Object { key: 1, links: [Link::new(), Link::new()] });
+    // SAFETY: 1. the entry is not used after the object is gone; 2. it drops its links. That it goes while one is linked is what is tested.
+    unsafe { dictionary.insert_pinned(Position::Last, object.as_ref()) }.unwrap();
+    match case {
+        "forgotten" => core::mem::forget(dictionary),
+        "cleared" => dictionary.clear(),
+        _ => {}
+    }
+    drop(object);
+    println!("survived");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no processes")]
+fn dropping_a_pinned_object_in_a_dictionary_aborts() {
+    for case in ["dictionary dropped", "dictionary forgotten"] {
+        let output = run(case);
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!stdout.contains("survived") && !output.status.success(), "{case}: the process went on");
+        assert!(
+            stderr.contains("a pinned object was dropped while it was in a dictionary"),
+            "{case}: {stderr}"
+        );
+    }
+    assert!(String::from_utf8_lossy(&run("dictionary cleared").stdout).contains("survived"));
 }
 
 #[test]

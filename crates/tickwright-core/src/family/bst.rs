@@ -1,7 +1,7 @@
 //! What binary search trees share: linking, unlinking, rotating, walking, verifying. None of it knows what the order is.
 //!
-//! A tree searches for a place by its own rule, links a leaf there ([`link_leaf`]), and has its [`Balance`]
-//! restore the heights. Nodes with equal keys belong on the right of those that are there, which keeps first-in-first-out; rotations
+//! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node taken out ([`detach`]); its
+//! [`Balance`] then restores the heights. Timer trees and the [dictionary](crate::odict) are built on it. Nodes with equal keys belong on the right of those that are there, which keeps first-in-first-out; rotations
 //! keep the order among them.
 //!
 //! ```text
@@ -19,24 +19,24 @@ use crate::storage::{Handle, Nodes};
 
 /// One of the two directions down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// Towards the earlier.
     Left = 0,
     /// Towards the later.
     Right = 1,
 }
 
-pub(super) use Side::{Left, Right};
+pub(crate) use Side::{Left, Right};
 
 impl Side {
     /// `Right` when `right` holds.
     #[inline]
-    pub(super) const fn right_when(right: bool) -> Self {
+    pub(crate) const fn right_when(right: bool) -> Self {
         if right { Right } else { Left }
     }
 
     #[inline]
-    pub(super) const fn other(self) -> Self {
+    pub(crate) const fn other(self) -> Self {
         match self {
             Left => Right,
             Right => Left,
@@ -48,30 +48,30 @@ impl Side {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {
-    pub(super) child: [Option<P>; 2],
-    pub(super) up: Option<P>,
-    pub(super) mark: M,
+    pub(crate) child: [Option<P>; 2],
+    pub(crate) up: Option<P>,
+    pub(crate) mark: M,
 }
 
 impl<P: Handle, M> Links<P, M> {
     #[inline]
-    pub(super) const fn leaf(up: Option<P>, mark: M) -> Self {
+    pub(crate) const fn leaf(up: Option<P>, mark: M) -> Self {
         Self { up, child: [None, None], mark }
     }
 
     #[inline]
-    pub(super) fn at(&self, side: Side) -> Option<P> {
+    pub(crate) fn at(&self, side: Side) -> Option<P> {
         self.child[side as usize]
     }
 
     #[inline]
-    pub(super) fn set(&mut self, side: Side, child: Option<P>) {
+    pub(crate) fn set(&mut self, side: Side, child: Option<P>) {
         self.child[side as usize] = child;
     }
 
     /// The side on which `child` hangs.
     #[inline]
-    pub(super) fn side_of(&self, child: P) -> Side {
+    pub(crate) fn side_of(&self, child: P) -> Side {
         Side::right_when(self.at(Left) != Some(child))
     }
 }
@@ -89,7 +89,7 @@ pub trait Linked<P: Handle> {
 }
 
 /// Keeps a tree shallow, whatever it is ordered by.
-pub trait Balance: Sized {
+pub trait Balance: Sized + 'static {
     /// What it remembers of each node.
     type Mark: Copy + PartialEq + Debug;
 
@@ -131,17 +131,17 @@ pub trait Balance: Sized {
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {
     /// Whose child is missing; none when the root is.
-    pub(super) parent: Option<P>,
+    pub(crate) parent: Option<P>,
     /// On which side of it.
-    pub(super) side: Side,
+    pub(crate) side: Side,
     /// The child that rose into the place.
-    pub(super) child: Option<P>,
+    pub(crate) child: Option<P>,
     /// The mark that left the tree.
-    pub(super) mark: M,
+    pub(crate) mark: M,
 }
 
 #[inline]
-pub(super) fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
+pub(crate) fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes: &'n N,
     p: P,
 ) -> &'n Links<P, R::Mark> {
@@ -149,7 +149,7 @@ pub(super) fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
 }
 
 #[inline]
-pub(super) fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
+pub(crate) fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes: &'n mut N,
     p: P,
 ) -> &'n mut Links<P, R::Mark> {
@@ -158,7 +158,7 @@ pub(super) fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
 
 /// Hangs `p`, whose own links are set, below `parent`, or makes it the root.
 #[inline]
-pub(super) fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
     nodes: &mut N,
     parent: Option<P>,
@@ -171,9 +171,35 @@ pub(super) fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     }
 }
 
+/// Hangs the leaf `p`, whose own links are set, below `parent`, or makes it the root, and restores the balance.
+#[inline]
+pub(crate) fn attach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, parent: Option<P>, side: Side, p: P)
+where
+    P: Handle,
+    R: Linked<P, Mark = B::Mark>,
+    N: Nodes<P, R>,
+    B: Balance,
+{
+    hang(root, nodes, parent, side, Some(p));
+    B::linked(root, nodes, p, parent);
+}
+
+/// Takes `p` out of the tree and restores the balance.
+#[inline]
+pub(crate) fn detach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, p: P)
+where
+    P: Handle,
+    R: Linked<P, Mark = B::Mark>,
+    N: Nodes<P, R>,
+    B: Balance,
+{
+    let gap = unlink(root, nodes, p);
+    B::unlinked(root, nodes, gap);
+}
+
 /// The end of the tree below `top` on one side: its earliest node on the left.
 #[inline]
-pub(super) fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
+pub(crate) fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
     let mut at = top;
     // Everything below `top` that is beyond `at` on this side is below `at`.
     while let Some(child) = links(nodes, at).at(side) {
@@ -184,7 +210,7 @@ pub(super) fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top:
 
 /// The node after `p` in order.
 #[inline]
-pub(super) fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<P> {
+pub(crate) fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<P> {
     if let Some(right) = links(nodes, p).at(Right) {
         return Some(outermost(nodes, right, Left));
     }
@@ -201,7 +227,7 @@ pub(super) fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> 
 
 /// Whether no node comes before `p`.
 #[inline]
-pub(super) fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> bool {
+pub(crate) fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> bool {
     let mut at = p;
     let mut up = links(nodes, p).up;
     if links(nodes, p).at(Left).is_some() {
@@ -229,7 +255,7 @@ pub(super) fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P)
 ///       inner     c       a    inner
 /// ```
 #[inline]
-pub(super) fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+pub(crate) fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
     nodes: &mut N,
     down: P,
@@ -287,7 +313,7 @@ fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
 
 /// Takes out the earliest node of the tree: it has no left child, and hangs on the left or is the root.
 #[inline]
-pub(super) fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+pub(crate) fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
     nodes: &mut N,
     p: P,
@@ -307,7 +333,7 @@ pub(super) fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
 ///         \
 ///          c
 /// ```
-pub(super) fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
     nodes: &mut N,
     p: P,
@@ -347,7 +373,7 @@ const DEEPEST: u32 = 128;
 ///
 /// # Errors
 /// The first violation found, or what `visit` says.
-pub(super) fn check<P, R, N, B>(
+pub(crate) fn check<P, R, N, B>(
     root: Option<P>,
     nodes: &N,
     len: usize,

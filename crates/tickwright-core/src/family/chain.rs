@@ -1,4 +1,4 @@
-//! First-in-first-out chains of nodes: the buckets of wheels.
+//! Chains of nodes: the buckets of wheels, first-in-first-out, and the thread through a dictionary.
 //!
 //! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is the node, and that `prev` of
 //! the head and `next` of the tail are none.
@@ -8,17 +8,17 @@ use crate::storage::{Handle, Nodes};
 
 /// What a node remembers of its neighbours.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Links<P> {
-    pub(super) next: Option<P>,
-    pub(super) prev: Option<P>,
+pub(crate) struct Links<P> {
+    pub(crate) next: Option<P>,
+    pub(crate) prev: Option<P>,
 }
 
 impl<P> Links<P> {
-    pub(super) const NONE: Self = Self { next: None, prev: None };
+    pub(crate) const NONE: Self = Self { next: None, prev: None };
 }
 
 /// A record with links in it.
-pub(super) trait Chained<P> {
+pub(crate) trait Chained<P> {
     /// The links, to read.
     fn links(&self) -> &Links<P>;
     /// The links, to write.
@@ -27,22 +27,22 @@ pub(super) trait Chained<P> {
 
 /// The ends of a chain; both or none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain<P> {
-    pub(super) head: Option<P>,
-    pub(super) tail: Option<P>,
+pub(crate) struct Chain<P> {
+    pub(crate) head: Option<P>,
+    pub(crate) tail: Option<P>,
 }
 
 impl<P: Handle> Chain<P> {
-    pub(super) const EMPTY: Self = Self { head: None, tail: None };
+    pub(crate) const EMPTY: Self = Self { head: None, tail: None };
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
     /// The only node, where there is one alone.
     #[inline]
-    pub(super) fn single(&self) -> Option<P> {
+    pub(crate) fn single(&self) -> Option<P> {
         self.head.filter(|_| self.head == self.tail)
     }
 
@@ -50,7 +50,7 @@ impl<P: Handle> Chain<P> {
     /// too, and so it is written once.
     #[inline]
     #[must_use]
-    pub(super) fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
+    pub(crate) fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
         let prev = self.tail.replace(p);
         match prev {
             Some(last) => nodes.record_mut(last).links_mut().next = Some(p),
@@ -62,7 +62,7 @@ impl<P: Handle> Chain<P> {
     /// Makes `p` the head, otherwise as [`push_back`](Self::push_back).
     #[inline]
     #[must_use]
-    pub(super) fn push_front<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
+    pub(crate) fn push_front<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
         let next = self.head.replace(p);
         match next {
             Some(first) => nodes.record_mut(first).links_mut().prev = Some(p),
@@ -71,9 +71,43 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: None }
     }
 
+    /// Puts `p` behind `before`, a node of this chain, otherwise as [`push_back`](Self::push_back).
+    #[inline]
+    #[must_use]
+    pub(crate) fn push_after<R: Chained<P>, N: Nodes<P, R>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        before: P,
+    ) -> Links<P> {
+        let next = nodes.record_mut(before).links_mut().next.replace(p);
+        match next {
+            Some(next) => nodes.record_mut(next).links_mut().prev = Some(p),
+            None => self.tail = Some(p),
+        }
+        Links { next, prev: Some(before) }
+    }
+
+    /// Puts `p` in front of `after`, a node of this chain, otherwise as [`push_back`](Self::push_back).
+    #[inline]
+    #[must_use]
+    pub(crate) fn push_before<R: Chained<P>, N: Nodes<P, R>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        after: P,
+    ) -> Links<P> {
+        let prev = nodes.record_mut(after).links_mut().prev.replace(p);
+        match prev {
+            Some(prev) => nodes.record_mut(prev).links_mut().next = Some(p),
+            None => self.head = Some(p),
+        }
+        Links { next: Some(after), prev }
+    }
+
     /// Takes out a node of this chain with these links. Its own links stay as they were.
     #[inline]
-    pub(super) fn unlink<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, links: Links<P>) {
+    pub(crate) fn unlink<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, links: Links<P>) {
         match links.prev {
             Some(prev) => nodes.record_mut(prev).links_mut().next = links.next,
             None => self.head = links.next,
@@ -86,7 +120,7 @@ impl<P: Handle> Chain<P> {
 
     /// Puts all of `other` behind what is here.
     #[inline]
-    pub(super) fn append<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, other: Self) {
+    pub(crate) fn append<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, other: Self) {
         match (self.tail, other.head) {
             (_, None) => {}
             (None, _) => *self = other,
@@ -99,7 +133,7 @@ impl<P: Handle> Chain<P> {
     }
 
     /// Its nodes from the head on. On a chain with a cycle it does not end: take no more than there can be.
-    pub(super) fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
+    pub(crate) fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,
     ) -> impl Iterator<Item = P> + use<'n, P, R, N> {
@@ -108,7 +142,7 @@ impl<P: Handle> Chain<P> {
 
     /// Verifies the links and lets `visit` verify each record. Every node takes one from `left`; more nodes than that are too
     /// many, so it ends also on a cycle.
-    pub(super) fn check<R: Chained<P>, N: Nodes<P, R>>(
+    pub(crate) fn check<R: Chained<P>, N: Nodes<P, R>>(
         &self,
         nodes: &N,
         left: &mut usize,

@@ -5,8 +5,8 @@
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
 
 pub mod avl;
-mod bst;
-mod chain;
+pub(crate) mod bst;
+pub(crate) mod chain;
 pub mod coarse_wheel;
 pub mod dary_heap;
 pub mod red_black;

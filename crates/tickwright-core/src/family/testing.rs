@@ -44,7 +44,7 @@ impl Random {
 }
 
 /// The numbers below `n`, shuffled.
-pub(super) fn shuffled(n: u32, random: &mut Random) -> Vec<u32> {
+pub(crate) fn shuffled(n: u32, random: &mut Random) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..n).collect();
     for i in (1..n).rev() {
         numbers.swap(i as usize, random.below(i + 1) as usize);

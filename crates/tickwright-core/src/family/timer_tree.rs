@@ -113,11 +113,10 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
             }
         };
         *nodes.record_mut(p) = TreeRecord { expiry, links: Links::leaf(parent, B::LEAF) };
-        bst::hang(&mut self.root, nodes, parent, side, Some(p));
         if CACHED && first {
             self.head = Some(p);
         }
-        B::linked(&mut self.root, nodes, p, parent);
+        bst::attach::<P, Self::Record, N, B>(&mut self.root, nodes, parent, side, p);
         HeadChange::when(first)
     }
 
@@ -127,8 +126,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         if CACHED && first {
             self.head = bst::next(nodes, p);
         }
-        let gap = bst::unlink(&mut self.root, nodes, p);
-        B::unlinked(&mut self.root, nodes, gap);
+        bst::detach::<P, Self::Record, N, B>(&mut self.root, nodes, p);
         HeadChange::when(first)
     }
 

@@ -34,42 +34,44 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
-use crate::storage::{Discipline, Family, Handle, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+use crate::storage::{Discipline, Family, Handle, Hooked, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+
+pub(crate) mod dict;
 
 /// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
 const PINNED: u32 = 1 << 31;
 
 /// The part of a node that the algorithms know: links and owner, no payload.
-pub struct Hook<F: Family> {
+pub struct Hook<F: Hooked> {
     record: UnsafeCell<RecordOf<F, HookPtr<F>>>,
     owner: AtomicU32,
     _pinned: PhantomPinned,
 }
 
 /// Points at the hook of a linked node. Only queues make one.
-pub struct HookPtr<F: Family>(NonNull<Hook<F>>);
+pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
 
-impl<F: Family> Clone for HookPtr<F> {
+impl<F: Hooked> Clone for HookPtr<F> {
     #[inline]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F: Family> Copy for HookPtr<F> {}
+impl<F: Hooked> Copy for HookPtr<F> {}
 
-impl<F: Family> PartialEq for HookPtr<F> {
+impl<F: Hooked> PartialEq for HookPtr<F> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl<F: Family> Eq for HookPtr<F> {}
+impl<F: Hooked> Eq for HookPtr<F> {}
 
-impl<F: Family> Handle for HookPtr<F> {}
+impl<F: Hooked> Handle for HookPtr<F> {}
 
-impl<F: Family> fmt::Debug for HookPtr<F> {
+impl<F: Hooked> fmt::Debug for HookPtr<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -80,13 +82,13 @@ impl<F: Family> fmt::Debug for HookPtr<F> {
 // it goes from 0 to an identity by compare-exchange and back by the same queue (`claim`, `release`). 3. So access to the record
 // is exclusive wherever the hook is shared; acquire/release on the owner word orders it between queues.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<F: Family> Sync for Hook<F> {}
+unsafe impl<F: Hooked> Sync for Hook<F> {}
 
 // SAFETY: 1. A hook can be moved between threads only while no queue points at it (a linked one is borrowed or pinned).
 // 2. Its record then holds no pointer that anyone follows.
-unsafe impl<F: Family> Send for Hook<F> {}
+unsafe impl<F: Hooked> Send for Hook<F> {}
 
-impl<F: Family> Hook<F> {
+impl<F: Hooked> Hook<F> {
     const fn new() -> Self {
         Self { record: UnsafeCell::new(Record::IDLE), owner: AtomicU32::new(0), _pinned: PhantomPinned }
     }
@@ -122,10 +124,10 @@ impl<F: Family> Hook<F> {
     }
 }
 
-impl<F: Family> Drop for Hook<F> {
+impl<F: Hooked> Drop for Hook<F> {
     fn drop(&mut self) {
         if *self.owner.get_mut() & PINNED != 0 {
-            abort("a pinned timer was dropped while it was pending: remove it from its queue first");
+            abort(F::DROPPED);
         }
     }
 }
@@ -192,7 +194,7 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
     }
 }
 
-impl<F: Family> fmt::Debug for Hook<F> {
+impl<F: Hooked> fmt::Debug for Hook<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hook").field("family", &F::ID).finish_non_exhaustive()
     }
@@ -253,18 +255,18 @@ impl<'a, F: Family, T> From<&'a Timer<F, T>> for TimerRef<'a, F, T> {
     }
 }
 
-/// Access to the records of the nodes that one queue owns. Only [`HookQueue`] has one.
-pub struct HookNodes<F: Family> {
+/// Access to the records of the nodes that one queue or dictionary owns. Only their shells have one.
+pub struct HookNodes<F: Hooked> {
     _family: PhantomData<fn() -> F>,
 }
 
-impl<F: Family> fmt::Debug for HookNodes<F> {
+impl<F: Hooked> fmt::Debug for HookNodes<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HookNodes")
     }
 }
 
-impl<F: Family> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
+impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
     #[inline]
     fn record(&self, p: HookPtr<F>) -> &RecordOf<F, HookPtr<F>> {
         // SAFETY: 1. `p` was made from a live `&Timer` by `HookQueue`, which has claimed it and not released it since
@@ -374,6 +376,19 @@ unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
 
+/// An identity that no queue or dictionary had before.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+pub(crate) fn draw() -> Option<NonZeroU32> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    allot(&LAST)
+}
+
+/// Without compare-exchange none can be drawn.
+#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+pub(crate) fn draw() -> Option<NonZeroU32> {
+    None
+}
+
 /// Gives out each identity once, and none when all are gone.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
@@ -432,12 +447,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     fn identity(&mut self) -> Result<u32, Reject> {
-        #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
         if self.id == 0 {
-            static LAST: AtomicU32 = AtomicU32::new(0);
-            self.id = allot(&LAST).ok_or(Reject::NoIdentity)?.get();
+            self.id = draw().ok_or(Reject::NoIdentity)?.get();
         }
-        if self.id == 0 { Err(Reject::NoIdentity) } else { Ok(self.id) }
+        Ok(self.id)
     }
 
     /// Makes room for `additional` more timers in families that keep a buffer of their own (growing heaps).

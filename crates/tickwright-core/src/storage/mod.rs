@@ -263,5 +263,24 @@ pub trait Family: 'static {
     const ID: &'static str;
 }
 
-/// The record that family `F` keeps for handles `P`.
-pub(crate) type RecordOf<F, P> = <<F as Family>::Of<P> as Discipline<P>>::Record;
+/// What hooks are made for: every [`Family`], and the [dictionary](crate::odict).
+pub trait Hooked: 'static {
+    /// What a hook holds.
+    type Record<P: Handle>: Record<P>;
+
+    /// The name of the structure.
+    const ID: &'static str;
+
+    /// What is said before the process is aborted, since a pinned node was dropped while it was linked.
+    const DROPPED: &'static str;
+}
+
+impl<F: Family> Hooked for F {
+    type Record<P: Handle> = <F::Of<P> as Discipline<P>>::Record;
+    const ID: &'static str = <F as Family>::ID;
+    const DROPPED: &'static str =
+        "a pinned timer was dropped while it was pending: remove it from its queue first";
+}
+
+/// The record that hooks for `F` hold, over handles `P`.
+pub(crate) type RecordOf<F, P> = <F as Hooked>::Record<P>;

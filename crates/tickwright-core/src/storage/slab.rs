@@ -30,8 +30,14 @@ pub struct Idx(NonZeroU32);
 
 impl Idx {
     #[inline]
-    fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         self.0.get() as usize
+    }
+
+    /// The index of a cell; none for cell 0, and beyond the last one.
+    #[inline]
+    pub(crate) fn of(at: usize) -> Option<Self> {
+        NonZeroU32::new(u32::try_from(at).ok()?).map(Self).filter(|_| at <= MOST)
     }
 }
 
@@ -132,7 +138,7 @@ pub struct SlabQueue<F: Family, T> {
 }
 
 /// The most timers that a slab can hold: indices are `u32` and 0 is not used.
-const MOST: usize = u32::MAX as usize - 1;
+pub(crate) const MOST: usize = u32::MAX as usize - 1;
 
 impl<F: Family, T> SlabQueue<F, T> {
     /// An empty queue that allocates when it grows.

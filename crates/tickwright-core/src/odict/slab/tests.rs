@@ -1,0 +1,92 @@
+//! What only the inside can set up: generations near their end, cells and free list broken on purpose.
+
+use std::vec::Vec;
+
+use super::*;
+use crate::odict::{Avl, By};
+
+type Numbers<B> = SlabDict<By<fn(&u32) -> u32>, u32, B>;
+const KEY: By<fn(&u32) -> u32> = By(|&n| n);
+
+#[test]
+fn a_cell_that_has_used_up_its_generations_is_retired() {
+    let mut dictionary = Numbers::<RedBlack>::with_last_generation(KEY, u32::MAX - 2);
+    let first = dictionary.insert(1).unwrap();
+    assert_eq!(dictionary.remove(first), Ok(1));
+    let second = dictionary.insert(2).unwrap();
+    assert_eq!((second.index, second.generation), (first.index, NonZeroU32::MAX));
+    assert_eq!(dictionary.remove(second), Ok(2));
+    let third = dictionary.insert(3).unwrap();
+    assert_ne!(third.index, first.index, "no generation is left for the first cell");
+    for stale in [first, second] {
+        assert_eq!(dictionary.get(stale), Err(DictError::Stale));
+    }
+    assert_eq!(dictionary.check(), Ok(()));
+}
+
+#[test]
+fn a_bounded_dictionary_of_retired_cells_is_full_until_more_is_reserved() {
+    let mut dictionary =
+        Numbers { first_generation: u32::MAX - 1, ..Numbers::<Avl>::bounded(KEY, 2).unwrap() };
+    let only = dictionary.insert(1).unwrap();
+    dictionary.remove(only).unwrap();
+    dictionary.insert(2).unwrap();
+    let refused = dictionary.insert(3).unwrap_err();
+    assert_eq!((refused.reason, refused.value), (DictError::Full, 3));
+    dictionary.reserve(1).unwrap();
+    dictionary.insert(3).unwrap();
+    assert_eq!(dictionary.reserve(1), Err(DictError::Full));
+    assert_eq!(dictionary.check(), Ok(()));
+}
+
+#[test]
+fn check_names_broken_storage() {
+    let mut dictionary = Numbers::<RedBlack>::new(KEY);
+    let entries: Vec<_> = (0..6).map(|n| dictionary.insert(n).unwrap()).collect();
+    dictionary.remove(entries[1]).unwrap();
+    dictionary.remove(entries[4]).unwrap();
+    assert_eq!(dictionary.check(), Ok(()));
+
+    let live = entries[0].index.at();
+    let slot = mem::replace(&mut dictionary.cells.0[live].slot, Slot::Free { last: 7 });
+    assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
+    // Even when the numbers of both are right.
+    let other = entries[1].index.at();
+    let free = mem::replace(&mut dictionary.cells.0[other].slot, slot);
+    assert_eq!(dictionary.check(), Err(Violation::Storage), "one linked cell is free, one free cell is live");
+    let slot = mem::replace(&mut dictionary.cells.0[other].slot, free);
+    dictionary.cells.0[live].slot = slot;
+    assert_eq!(dictionary.check(), Ok(()));
+
+    let head = dictionary.free;
+    for wrong in [None, Some(entries[0].index), Some(entries[1].index)] {
+        dictionary.free = wrong;
+        assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list starts at {wrong:?}");
+    }
+    dictionary.free = head;
+    let head = head.unwrap();
+    let record = mem::replace(&mut dictionary.cells.0[head.at()].record, DictRecord::vacant(Some(head)));
+    assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list goes in a circle");
+    dictionary.cells.0[head.at()].record = record;
+    dictionary.retired = 1;
+    assert_eq!(dictionary.check(), Err(Violation::Storage), "a retired cell that is none");
+    dictionary.retired = 0;
+    for len in [3, 5] {
+        dictionary.len = len;
+        assert_eq!(dictionary.check(), Err(Violation::Storage));
+    }
+    dictionary.len = 4;
+    assert_eq!(dictionary.check(), Ok(()));
+}
+
+#[test]
+fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
+    let mut dictionary = Numbers::<RedBlack>::new(KEY);
+    let entries: Vec<_> = (0..3).map(|n| dictionary.insert(n).unwrap()).collect();
+    let (linked, unlinked) = (entries[0].index, entries[2].index);
+    dictionary.remove(entries[2]).unwrap();
+    // The cells change places, and the free list goes with them; the tree does not know.
+    let free = mem::replace(&mut dictionary.cells.0[unlinked.at()].slot, Slot::Free { last: 1 });
+    dictionary.cells.0[unlinked.at()].slot = mem::replace(&mut dictionary.cells.0[linked.at()].slot, free);
+    assert_eq!(dictionary.check(), Err(Violation::Storage));
+}
