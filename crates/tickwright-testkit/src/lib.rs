@@ -6,9 +6,11 @@
 //! - [`oracle`]: the expected answers, in std alone
 //! - [`machine`]: runs a script on a queue and on the oracle, and compares every answer
 //! - [`clauses`]: one verdict per clause, computed; [`table`] prints them
+//! - [`dictionary`]: the same for ordered dictionaries, in one file
 //! - [`ours`], [`foreign`]: adapters; [`registry`]: all of them in two lists
 
 pub mod clauses;
+pub mod dictionary;
 pub mod foreign;
 pub mod machine;
 pub mod oracle;

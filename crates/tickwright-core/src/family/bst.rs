@@ -89,7 +89,7 @@ pub trait Linked<P: Handle> {
 }
 
 /// Keeps a tree shallow, whatever it is ordered by.
-pub trait Balance: Sized + 'static {
+pub trait Balance: Debug + Sized + 'static {
     /// What it remembers of each node.
     type Mark: Copy + PartialEq + Debug;
 

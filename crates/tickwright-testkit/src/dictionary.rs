@@ -1,0 +1,496 @@
+//! The conformance suite for ordered dictionaries: scripts of ops, a sorted vector that knows the answers, and a machine that compares.
+//!
+//! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`], which speaks of numbers alone, so that
+//! foreign ones and those behind a C face can be met too; [`Ours`] is the adapter for what implements
+//! [`Dictionary`](tickwright_core::odict::Dictionary).
+
+use core::cell::Cell;
+use core::cmp::Ordering;
+use core::fmt;
+use core::ops::Bound;
+
+use tickwright_core::odict::{
+    Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack, Seek, SlabDict,
+};
+
+/// How many objects a script knows: 0 to this.
+pub const OBJECTS: usize = 24;
+
+/// All six searches.
+pub const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt];
+
+/// What the suite puts into dictionaries. Its key changes in place.
+#[derive(Debug)]
+pub struct Object<B: Balance = RedBlack> {
+    /// Which object it is.
+    pub number: usize,
+    /// Its key.
+    pub key: Cell<u64>,
+    /// Its place in a dictionary.
+    pub link: Link<B>,
+}
+
+impl<B: Balance> Object<B> {
+    /// An object that is in no dictionary.
+    #[must_use]
+    pub fn new(number: usize, key: u64) -> Self {
+        Self { number, key: Cell::new(key), link: Link::new() }
+    }
+}
+
+/// Objects by their keys.
+#[derive(Clone, Copy, Debug)]
+pub struct ByKey;
+
+impl<B: Balance> KeyOrder<Object<B>> for ByKey {
+    type Key<'k> = u64;
+
+    fn key<'k>(&'k self, object: &'k Object<B>) -> u64 {
+        object.key.get()
+    }
+
+    fn compare(&self, a: &u64, b: &u64) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+impl<B: Balance> Membership<Object<B>, B> for ByKey {
+    fn link<'t>(&self, object: &'t Object<B>) -> &'t Link<B> {
+        &object.link
+    }
+}
+
+/// A dictionary under test. Objects are named by their numbers; a hint is the number of an object that is or was in.
+pub trait Subject {
+    /// Whether objects are the caller's own, so that one can be offered twice.
+    const OWN: bool;
+
+    /// Inserts an object with this key.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn insert(&mut self, number: usize, key: u64, hint: Option<usize>) -> Result<(), DictError>;
+
+    /// Appends, or prepends where `first` holds.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn insert_at_end(&mut self, number: usize, key: u64, first: bool) -> Result<(), DictError>;
+
+    /// Removes an object and answers which one came out.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn remove(&mut self, number: usize) -> Result<usize, DictError>;
+
+    /// Changes a key and tells the dictionary. Answers whether the object moved.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError>;
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
+
+    /// The object at one end.
+    fn end(&self, first: bool) -> Option<usize>;
+
+    /// The object on one side of another.
+    ///
+    /// # Errors
+    /// What the dictionary says.
+    fn beside(&self, number: usize, next: bool) -> Result<Option<usize>, DictError>;
+
+    /// Walks a range, by turns from both ends if `both`, else from the front.
+    fn range(&self, from: Bound<u64>, to: Bound<u64>, both: bool) -> Vec<usize>;
+
+    /// How many are in.
+    fn len(&self) -> usize;
+
+    /// Whether none is in.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all.
+    fn clear(&mut self);
+
+    /// Verifies the structure.
+    ///
+    /// # Errors
+    /// What is broken.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// The adapter for this project's dictionaries.
+pub struct Ours<D: Dictionary, M> {
+    dictionary: D,
+    /// Makes what is inserted for a number and a key.
+    make: M,
+    /// The last entry of each object, also when it is stale by now.
+    entries: Vec<Option<D::Entry>>,
+}
+
+impl<D: Dictionary + fmt::Debug, M> fmt::Debug for Ours<D, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ours").field("dictionary", &self.dictionary).finish_non_exhaustive()
+    }
+}
+
+impl<D: Dictionary, M> Ours<D, M> {
+    /// Over an empty dictionary.
+    pub fn new(dictionary: D, make: M) -> Self {
+        Self { dictionary, make, entries: (0..OBJECTS).map(|_| None).collect() }
+    }
+
+    fn entry(&self, number: usize) -> Result<D::Entry, DictError> {
+        self.entries.get(number).copied().flatten().ok_or(DictError::Stale)
+    }
+
+    fn hint(&self, hint: Option<usize>) -> Result<Option<D::Entry>, DictError> {
+        hint.map(|number| self.entry(number)).transpose()
+    }
+}
+
+impl<B: Balance, D, M> Ours<D, M>
+where
+    D: Dictionary<Object = Object<B>, Order = ByKey>,
+{
+    fn number(&self, entry: D::Entry) -> usize {
+        self.dictionary.get(entry).map_or(usize::MAX, |object| object.number)
+    }
+}
+
+impl<B: Balance, D, M> Subject for Ours<D, M>
+where
+    D: Dictionary<Object = Object<B>, Order = ByKey>,
+    D::Value: AsObject<B>,
+    M: FnMut(usize, u64) -> D::Value,
+{
+    const OWN: bool = <D::Value as AsObject<B>>::OWN;
+
+    fn insert(&mut self, number: usize, key: u64, hint: Option<usize>) -> Result<(), DictError> {
+        let hint = self.hint(hint)?;
+        let entry = match hint {
+            Some(_) => self.dictionary.insert_near(hint, (self.make)(number, key))?,
+            None => self.dictionary.insert((self.make)(number, key))?,
+        };
+        self.entries[number] = Some(entry);
+        Ok(())
+    }
+
+    fn insert_at_end(&mut self, number: usize, key: u64, first: bool) -> Result<(), DictError> {
+        let value = (self.make)(number, key);
+        let entry = if first { self.dictionary.prepend(value)? } else { self.dictionary.append(value)? };
+        self.entries[number] = Some(entry);
+        Ok(())
+    }
+
+    fn remove(&mut self, number: usize) -> Result<usize, DictError> {
+        let entry = self.entry(number)?;
+        self.dictionary.remove(entry).map(|value| value.object().number)
+    }
+
+    fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError> {
+        let entry = self.entry(number)?;
+        self.dictionary.get(entry)?.key.set(key);
+        self.dictionary.rekeyed(entry)
+    }
+
+    fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError> {
+        let hint = self.hint(hint)?;
+        let dictionary = &self.dictionary;
+        let found = match (seek, hint) {
+            (Seek::Equal, None) => dictionary.find(&key),
+            (Seek::LastEqual, None) => dictionary.find_last(&key),
+            (Seek::Geq, None) => dictionary.find_geq(&key),
+            (Seek::Gt, None) => dictionary.find_gt(&key),
+            (Seek::Leq, None) => dictionary.find_leq(&key),
+            (Seek::Lt, None) => dictionary.find_lt(&key),
+            (seek, hint) => dictionary.seek(seek, &key, hint)?,
+        };
+        Ok(found.map(|entry| self.number(entry)))
+    }
+
+    fn end(&self, first: bool) -> Option<usize> {
+        let entry = if first { self.dictionary.first() } else { self.dictionary.last() };
+        entry.map(|entry| self.number(entry))
+    }
+
+    fn beside(&self, number: usize, next: bool) -> Result<Option<usize>, DictError> {
+        let entry = self.entry(number)?;
+        let beside = if next { self.dictionary.next(entry)? } else { self.dictionary.prev(entry)? };
+        Ok(beside.map(|entry| self.number(entry)))
+    }
+
+    fn range(&self, from: Bound<u64>, to: Bound<u64>, both: bool) -> Vec<usize> {
+        let mut range = self.dictionary.range(from.as_ref(), to.as_ref());
+        let (mut front, mut back) = (Vec::new(), Vec::new());
+        while let Some(entry) = range.next() {
+            front.push(self.number(entry));
+            if both {
+                back.extend(range.next_back().map(|entry| self.number(entry)));
+            }
+        }
+        front.extend(back.into_iter().rev());
+        front
+    }
+
+    fn len(&self) -> usize {
+        self.dictionary.len()
+    }
+
+    fn clear(&mut self) {
+        self.dictionary.clear();
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.dictionary.check().map_err(|violation| violation.to_string())
+    }
+}
+
+/// What goes into and comes out of a dictionary: an object, or a reference to one.
+pub trait AsObject<B: Balance> {
+    /// Whether it is a reference.
+    const OWN: bool;
+
+    /// The object.
+    fn object(&self) -> &Object<B>;
+}
+
+impl<B: Balance> AsObject<B> for Object<B> {
+    const OWN: bool = false;
+
+    fn object(&self) -> &Object<B> {
+        self
+    }
+}
+
+impl<B: Balance> AsObject<B> for &Object<B> {
+    const OWN: bool = true;
+
+    fn object(&self) -> &Object<B> {
+        self
+    }
+}
+
+/// One step of a script. Numbers are below [`OBJECTS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Insert an object; with a hint, from there.
+    Insert(usize, u64, Option<usize>),
+    /// Append it.
+    Append(usize, u64),
+    /// Prepend it.
+    Prepend(usize, u64),
+    /// Remove it.
+    Remove(usize),
+    /// Give it another key.
+    Rekey(usize, u64),
+    /// Search for a key in all six ways; with a hint, from there.
+    Seek(u64, Option<usize>),
+    /// Walk what lies between two keys.
+    Range(Bound<u64>, Bound<u64>),
+    /// Remove the first.
+    RemoveFirst,
+    /// Remove all.
+    Clear,
+}
+
+/// What should have been answered: a vector sorted by key, equals in the order of arrival.
+#[derive(Clone, Debug, Default)]
+struct Model(Vec<(u64, usize)>);
+
+impl Model {
+    fn place(&self, number: usize) -> Option<usize> {
+        self.0.iter().position(|&(_, other)| other == number)
+    }
+
+    fn lower(&self, key: u64) -> usize {
+        self.0.partition_point(|&(other, _)| other < key)
+    }
+
+    fn upper(&self, key: u64) -> usize {
+        self.0.partition_point(|&(other, _)| other <= key)
+    }
+
+    fn insert(&mut self, number: usize, key: u64) -> usize {
+        let place = self.upper(key);
+        self.0.insert(place, (key, number));
+        place
+    }
+
+    fn at(&self, place: Option<usize>) -> Option<usize> {
+        Some(self.0.get(place?)?.1)
+    }
+
+    fn seek(&self, seek: Seek, key: u64) -> Option<usize> {
+        let (lower, upper) = (self.lower(key), self.upper(key));
+        let some = upper > lower;
+        match seek {
+            Seek::Equal => self.at(some.then_some(lower)),
+            Seek::LastEqual => self.at(upper.checked_sub(1).filter(|_| some)),
+            Seek::Geq => self.at(Some(lower)),
+            Seek::Gt => self.at(Some(upper)),
+            Seek::Leq => self.at(upper.checked_sub(1)),
+            Seek::Lt => self.at(lower.checked_sub(1)),
+        }
+    }
+
+    fn range(&self, from: Bound<u64>, to: Bound<u64>) -> Vec<usize> {
+        let after = |key| match from {
+            Bound::Included(from) => key >= from,
+            Bound::Excluded(from) => key > from,
+            Bound::Unbounded => true,
+        };
+        let before = |key| match to {
+            Bound::Included(to) => key <= to,
+            Bound::Excluded(to) => key < to,
+            Bound::Unbounded => true,
+        };
+        self.0.iter().filter(|&&(key, _)| after(key) && before(key)).map(|&(_, number)| number).collect()
+    }
+}
+
+/// Runs a script and compares every answer, and after every op the order, ends, length and structure.
+///
+/// # Errors
+/// The op, what was expected and what came.
+pub fn run<S: Subject>(subject: &mut S, script: &[Op]) -> Result<(), String> {
+    let mut model = Model::default();
+    let mut known = [false; OBJECTS];
+    for (at, op) in script.iter().enumerate() {
+        step(subject, &mut model, &mut known, op)
+            .and_then(|()| compare(subject, &model))
+            .map_err(|what| format!("op {at}, {op:?}: {what}"))?;
+    }
+    Ok(())
+}
+
+fn expect<T: PartialEq + fmt::Debug>(what: &str, answer: T, expected: T) -> Result<(), String> {
+    if answer == expected { Ok(()) } else { Err(format!("{what}: {answer:?} instead of {expected:?}")) }
+}
+
+fn step<S: Subject>(
+    subject: &mut S,
+    model: &mut Model,
+    known: &mut [bool; OBJECTS],
+    op: &Op,
+) -> Result<(), String> {
+    // An object that never was in has no entry to be a hint.
+    let hint_of = |hint: Option<usize>| hint.filter(|&hint| known[hint]);
+    match *op {
+        Op::Insert(number, key, hint) => {
+            let hint = hint_of(hint);
+            let expected = match hint {
+                _ if model.place(number).is_some() && !S::OWN => return Ok(()),
+                Some(hint) if model.place(hint).is_none() => Err(DictError::Stale),
+                _ if model.place(number).is_some() => Err(DictError::AlreadyLinked),
+                _ => Ok(()),
+            };
+            // An object that is in keeps its key while it is offered again.
+            let key = model.place(number).map_or(key, |place| model.0[place].0);
+            expect("insert", subject.insert(number, key, hint), expected)?;
+            if expected.is_ok() {
+                model.insert(number, key);
+                known[number] = true;
+            }
+        }
+        Op::Append(number, key) | Op::Prepend(number, key) => {
+            let first = matches!(op, Op::Prepend(..));
+            if model.place(number).is_some() {
+                return Ok(());
+            }
+            let fits = match (first, model.0.first(), model.0.last()) {
+                (true, Some(&(least, _)), _) => key < least,
+                (false, _, Some(&(greatest, _))) => key >= greatest,
+                _ => true,
+            };
+            let expected = if fits { Ok(()) } else { Err(DictError::OutOfOrder) };
+            expect("insert at an end", subject.insert_at_end(number, key, first), expected)?;
+            if fits {
+                model.insert(number, key);
+                known[number] = true;
+            }
+        }
+        Op::Remove(number) => {
+            let place = model.place(number);
+            let expected = place.map(|_| number).ok_or(DictError::Stale);
+            expect("remove", subject.remove(number), expected)?;
+            place.map(|place| model.0.remove(place));
+        }
+        Op::Rekey(number, key) => {
+            let Some(place) = model.place(number) else {
+                return expect("rekey", subject.rekey(number, key), Err(DictError::Stale));
+            };
+            model.0.remove(place);
+            let moved = model.insert(number, key) != place;
+            expect("rekey", subject.rekey(number, key), Ok(moved))?;
+        }
+        Op::Seek(key, hint) => {
+            let hint = hint_of(hint);
+            let stale = hint.is_some_and(|hint| model.place(hint).is_none());
+            for seek in SEEKS {
+                let expected = if stale { Err(DictError::Stale) } else { Ok(model.seek(seek, key)) };
+                expect(&format!("{seek:?}"), subject.seek(seek, key, hint), expected)?;
+            }
+        }
+        Op::Range(from, to) => {
+            for both in [false, true] {
+                expect("range", subject.range(from, to, both), model.range(from, to))?;
+            }
+        }
+        Op::RemoveFirst => {
+            if !model.0.is_empty() {
+                let (_, number) = model.0.remove(0);
+                expect("first", subject.end(true), Some(number))?;
+                expect("remove", subject.remove(number), Ok(number))?;
+            }
+        }
+        Op::Clear => {
+            subject.clear();
+            model.0.clear();
+        }
+    }
+    Ok(())
+}
+
+fn compare<S: Subject>(subject: &S, model: &Model) -> Result<(), String> {
+    subject.check()?;
+    expect("length", subject.len(), model.0.len())?;
+    let all: Vec<usize> = model.0.iter().map(|&(_, number)| number).collect();
+    expect("order", subject.range(Bound::Unbounded, Bound::Unbounded, false), all.clone())?;
+    expect("first", subject.end(true), all.first().copied())?;
+    expect("last", subject.end(false), all.last().copied())?;
+    for (place, &number) in all.iter().enumerate() {
+        expect("next", subject.beside(number, true), Ok(all.get(place + 1).copied()))?;
+        expect("prev", subject.beside(number, false), Ok(place.checked_sub(1).map(|place| all[place])))?;
+    }
+    Ok(())
+}
+
+/// Runs a script on a slab dictionary.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_slab<B: Balance>(script: &[Op]) -> Result<(), String> {
+    let dictionary = SlabDict::<_, _, B>::balanced(ByKey);
+    run(&mut Ours::new(dictionary, Object::<B>::new), script).map_err(|what| format!("slab: {what}"))
+}
+
+/// Runs a script on a hook dictionary.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_hook<B: Balance>(script: &[Op]) -> Result<(), String> {
+    let objects: Vec<Object<B>> = (0..OBJECTS).map(|number| Object::new(number, 0)).collect();
+    let dictionary = HookDict::<_, _, B>::balanced(ByKey);
+    let make = |number: usize, key| {
+        objects[number].key.set(key);
+        &objects[number]
+    };
+    run(&mut Ours::new(dictionary, make), script).map_err(|what| format!("hook: {what}"))
+}

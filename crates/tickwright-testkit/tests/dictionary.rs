@@ -1,0 +1,118 @@
+//! Every dictionary against a sorted vector: fixed sequences, random ones, and random scripts. What once failed is kept in
+//! `proptest-regressions/`.
+
+use core::ops::Bound;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use tickwright_core::odict::{Avl, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
+use tickwright_testkit::dictionary::{ByKey, OBJECTS, Object, Op, run_hook, run_slab};
+
+fn everywhere(script: &[Op]) -> Result<(), String> {
+    run_slab::<RedBlack>(script).map_err(|what| format!("red-black {what}"))?;
+    run_hook::<RedBlack>(script).map_err(|what| format!("red-black {what}"))?;
+    run_slab::<Avl>(script).map_err(|what| format!("AVL {what}"))?;
+    run_hook::<Avl>(script).map_err(|what| format!("AVL {what}"))
+}
+
+/// Few keys, so that many are equal, and those at the ends of the range.
+fn key() -> impl Strategy<Value = u64> {
+    prop_oneof![12 => 0u64..10, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1), 2 => any::<u64>()]
+}
+
+fn bound() -> impl Strategy<Value = Bound<u64>> {
+    prop_oneof![3 => key().prop_map(Bound::Included), 3 => key().prop_map(Bound::Excluded), 1 => Just(Bound::Unbounded)]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let number = || 0..OBJECTS;
+    let hint = || proptest::option::of(0..OBJECTS);
+    prop_oneof![
+        10 => (number(), key(), hint()).prop_map(|(number, key, hint)| Op::Insert(number, key, hint)),
+        1 => (number(), key()).prop_map(|(number, key)| Op::Append(number, key)),
+        1 => (number(), key()).prop_map(|(number, key)| Op::Prepend(number, key)),
+        4 => number().prop_map(Op::Remove),
+        4 => (number(), key()).prop_map(|(number, key)| Op::Rekey(number, key)),
+        4 => (key(), hint()).prop_map(|(key, hint)| Op::Seek(key, hint)),
+        2 => (bound(), bound()).prop_map(|(from, to)| Op::Range(from, to)),
+        1 => Just(Op::RemoveFirst),
+    ]
+}
+
+fn config() -> ProptestConfig {
+    let seeds = FileFailurePersistence::Direct("proptest-regressions/dictionary.txt");
+    ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 256 },
+        max_shrink_iters: 20_000,
+        failure_persistence: Some(Box::new(seeds)),
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_dictionary_agrees_with_a_sorted_vector(script in vec(op(), 0..160)) {
+        everywhere(&script).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn also_after_it_was_cleared(before in vec(op(), 0..40), after in vec(op(), 0..40)) {
+        let script: Vec<Op> = before.into_iter().chain([Op::Clear]).chain(after).collect();
+        everywhere(&script).map_err(TestCaseError::fail)?;
+    }
+}
+
+/// Keys in one of several sequences go in, are found, and come out.
+fn there_and_back<B: Balance>(keys: &[u64]) {
+    let mut slab = SlabDict::<_, u64, B>::balanced(By(|&key: &u64| key));
+    let objects: Vec<Object<B>> = keys.iter().enumerate().map(|(at, &key)| Object::new(at, key)).collect();
+    let mut hook = HookDict::<_, _, B>::balanced(ByKey);
+    let mut entries = Vec::new();
+    let mut last = None;
+    for object in &objects {
+        // The one before it as a hint: right for ascending keys, mostly wrong for others.
+        entries.push(slab.insert_near(entries.last().copied(), object.key.get()).unwrap());
+        last = Some(hook.insert_near(last, object).unwrap());
+        assert_eq!((slab.check(), hook.check()), (Ok(()), Ok(())));
+    }
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    let walked: Vec<u64> = slab.iter().map(|entry| *slab.get(entry).unwrap()).collect();
+    assert_eq!(walked, sorted);
+    assert!(hook.iter().map(|object| object.key.get()).eq(sorted.iter().copied()));
+    assert!(hook.iter().rev().map(|object| object.key.get()).eq(sorted.iter().rev().copied()));
+    for key in keys {
+        let equals = hook.range(Bound::Included(key), Bound::Included(key)).count();
+        assert_eq!(equals, keys.iter().filter(|&other| other == key).count());
+        assert_eq!(slab.find(key).map(|entry| *slab.get(entry).unwrap()), Some(*key));
+    }
+    // One in the order in which they came, the other from the least on.
+    for (entry, key) in entries.into_iter().zip(keys) {
+        assert_eq!(slab.remove(entry), Ok(*key));
+        assert_eq!(slab.check(), Ok(()));
+    }
+    for key in sorted {
+        let first = hook.first().unwrap();
+        assert_eq!((hook.remove(first).unwrap().key.get(), hook.check()), (key, Ok(())));
+    }
+    assert!(slab.is_empty() && hook.is_empty());
+}
+
+#[test]
+fn ascending_descending_and_scattered_keys() {
+    let scattered = core::iter::successors(Some(1), |x| Some(x * 1951 % 1_000_000));
+    let sequences: [Vec<u64>; 5] = [
+        (0..100).collect(),
+        (0..100).rev().collect(),
+        scattered.take(100).collect(),
+        vec![60, 20, 25, 60, 0, 25, 20, 60, 0, 7, 300, 299, 298, 3, 6, 9, 12],
+        vec![5; 40],
+    ];
+    for keys in &sequences {
+        there_and_back::<RedBlack>(keys);
+        there_and_back::<Avl>(keys);
+    }
+}
