@@ -2,10 +2,13 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
+use core::ops::Bound;
 use std::alloc::System;
 
+use tickwright_core::odict::{Avl, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict};
 use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};
 use tickwright_testkit::clauses::{self, Tools, Verdict};
+use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 use tickwright_testkit::registry::{Kind, foreign, ours};
 use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
@@ -210,4 +213,60 @@ fn no_memory_hands_the_value_back() {
         )+};
     }
     for_each_family!(all []);
+}
+
+/// All that a dictionary does, on a hook one; answers how many entries went through it.
+fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
+    let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);
+    let mut hint = None;
+    for object in objects {
+        object.key.set(object.number as u64 * 7 % 50);
+        hint = dictionary.insert_near(hint, object).ok();
+    }
+    for seek in SEEKS {
+        let _ = dictionary.seek(seek, &20, hint);
+    }
+    let walked = dictionary.range(Bound::Included(&5), Bound::Unbounded).count() + dictionary.iter().rev().count();
+    for object in objects {
+        object.key.set(60);
+        let _ = dictionary.rekeyed(object.into());
+    }
+    if let Some(first) = dictionary.first() {
+        let _ = dictionary.remove(first).map(|object| dictionary.append(object).is_ok());
+    }
+    assert_eq!(dictionary.check(), Ok(()));
+    dictionary.clear();
+    walked
+}
+
+fn dictionaries<B: Balance>() {
+    let objects: Vec<Object<B>> = (0..100).map(|number| Object::new(number, 0)).collect();
+    let before = COUNT.get();
+    let walked = without_memory(|| whole_life(&objects));
+    assert_eq!((COUNT.get() - before, walked), (0, 190), "a hook dictionary never allocates");
+
+    let mut slab = SlabDict::<_, _, B>::balanced(By(|text: &String| text.len()));
+    slab.reserve(10).unwrap();
+    let text = || String::from("some");
+    let mut texts: Vec<String> = (0..200).map(|_| text()).collect();
+    let before = COUNT.get();
+    let mut inserted = Vec::with_capacity(200);
+    without_memory(|| {
+        while let Some(entry) = texts.pop().and_then(|text| slab.insert(text).ok()) {
+            inserted.push(entry);
+        }
+    });
+    assert!(inserted.len() >= 10, "room for ten was made");
+    assert_eq!(COUNT.get() - before, 2, "one for the entries of this test, one that was refused");
+    let last = text();
+    let refused = without_memory(|| slab.insert(last).unwrap_err());
+    assert_eq!((refused.reason, refused.value.as_str()), (DictError::Full, "some"));
+    assert_eq!((without_memory(|| slab.reserve(1000)), slab.check()), (Err(DictError::Full), Ok(())));
+    assert_eq!(slab.len(), inserted.len());
+}
+
+#[test]
+fn dictionaries_allocate_when_a_slab_grows_and_never_else() {
+    dictionaries::<RedBlack>();
+    dictionaries::<Avl>();
 }
