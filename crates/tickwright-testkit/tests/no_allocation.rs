@@ -226,7 +226,8 @@ fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     for seek in SEEKS {
         let _ = dictionary.seek(seek, &20, hint);
     }
-    let walked = dictionary.range(Bound::Included(&5), Bound::Unbounded).count() + dictionary.iter().rev().count();
+    let walked =
+        dictionary.range(Bound::Included(&5), Bound::Unbounded).count() + dictionary.iter().rev().count();
     for object in objects {
         object.key.set(60);
         let _ = dictionary.rekeyed(object.into());
