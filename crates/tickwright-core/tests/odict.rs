@@ -4,7 +4,8 @@
 use core::cell::{Cell, RefCell};
 use core::cmp::Ordering;
 use core::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 use std::rc::Rc;
 
 use tickwright_core::Violation;

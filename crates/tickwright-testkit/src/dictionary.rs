@@ -2,7 +2,7 @@
 //!
 //! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`], which speaks of numbers alone, so that
 //! foreign ones and those behind a C face can be met too; [`Ours`] is the adapter for what implements
-//! [`Dictionary`](tickwright_core::odict::Dictionary).
+//! [`Dictionary`].
 
 use core::cell::Cell;
 use core::cmp::Ordering;
