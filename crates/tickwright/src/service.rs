@@ -42,10 +42,13 @@
 
 mod int;
 mod lateness;
+mod settings;
 mod site;
 mod structure;
 mod table;
 mod timing;
+mod wall;
+mod words;
 
 use core::alloc::Layout;
 use core::fmt;
@@ -56,12 +59,14 @@ use std::sync::Arc;
 use tickwright_core::{Key, Reject, Tick, Violation};
 
 pub use lateness::Lateness;
+pub use settings::Settings;
 pub use site::{Origin, Site, SiteCounts};
 pub use structure::{Structure, UnknownStructure};
 pub use table::{State, TimerId};
 pub use timing::{Missed, Timing, When};
+pub use words::{Due, Finished, Info, Next, Refusal, Refused, Removal, Statistics};
 
-use crate::clock::{Clock, Source, SystemClock, Ticks};
+use crate::clock::{Clock, Source, Ticks};
 use crate::driver::Alarm;
 use int::IntIds;
 use site::Sites;
@@ -69,232 +74,7 @@ use structure::Queue;
 use table::{Aim, Entry, Flag, Table};
 pub(crate) use timing::nanos;
 use timing::roundest;
-
-/// By how much the wall clock may move against the steady one before all wall timers are filed anew: 1 ms. Up to that they may be late, and
-/// never early.
-const STEP: u64 = 1_000_000;
-
-/// What a service is made of.
-#[derive(Clone)]
-#[must_use = "settings do nothing by themselves"]
-pub struct Settings {
-    structure: Structure,
-    tick: Option<Ticks>,
-    clock: Source,
-    int_ids: bool,
-    capacity: usize,
-}
-
-impl Settings {
-    /// The default structure ([`Structure::default`]) on the monotonic clock.
-    pub fn new() -> Self {
-        Self {
-            structure: Structure::default(),
-            tick: None,
-            clock: Source::System(SystemClock::Monotonic),
-            int_ids: false,
-            capacity: 0,
-        }
-    }
-
-    /// The structure that holds what is pending.
-    pub fn structure(mut self, structure: Structure) -> Self {
-        self.structure = structure;
-        self
-    }
-
-    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the order in which they were armed.
-    pub fn tick(mut self, tick: Duration) -> Self {
-        self.tick = Some(Ticks::of(nanos(tick)));
-        self
-    }
-
-    /// The clock.
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Source::of(clock);
-        self
-    }
-
-    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`]).
-    pub fn int_ids(mut self) -> Self {
-        self.int_ids = true;
-        self
-    }
-
-    /// Makes room for so many timers in advance; up to that many, nothing is allocated.
-    pub fn capacity(mut self, capacity: usize) -> Self {
-        self.capacity = capacity;
-        self
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("structure", &self.structure)
-            .field("tick", &self.tick)
-            .field("int_ids", &self.int_ids)
-            .field("capacity", &self.capacity)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Why a timer was not armed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// There is no memory for it.
-    Full,
-    /// The clock has no wall time, so nothing can be armed by it.
-    NoWall,
-    /// The id names no timer: it is done, cancelled or shut down, or never was.
-    NotFound,
-    /// The scheduler is shut down.
-    Shutdown,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "there is no memory for another timer",
-            Self::NoWall => {
-                "the clock has no wall time: make the service with the real-time clock, or arm by a delay"
-            }
-            Self::NotFound => "the id names no timer (any more)",
-            Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
-        })
-    }
-}
-
-impl core::error::Error for Refusal {}
-
-/// A refused payload, which comes back unharmed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Refused<P> {
-    /// Why.
-    pub reason: Refusal,
-    /// What was to be added.
-    pub payload: P,
-}
-
-impl<P> fmt::Debug for Refused<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
-    }
-}
-
-impl<P> fmt::Display for Refused<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<P> core::error::Error for Refused<P> {}
-
-/// What becomes of a timer after it has run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// It is done: gone, or idle if it is kept.
-    Done,
-    /// Again after its period, or, if it has none, after the delay that it was armed with; counted from when it was due.
-    Again,
-    /// Again so much after it was due. The period stays what it is.
-    After(Duration),
-}
-
-/// A timer whose time has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "it runs until `finish` says what becomes of it"]
-pub struct Due<P> {
-    /// Its id.
-    pub id: TimerId,
-    /// What was given with it.
-    pub payload: P,
-    /// The user's token.
-    pub token: usize,
-    /// When it was due, in ns of the steady timeline.
-    pub due: u64,
-    /// The time, in ns.
-    pub now: u64,
-    /// How many of its periods have passed beside the one that it is run for.
-    pub overruns: u64,
-}
-
-/// What [`Service::finish`] made of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished<P> {
-    /// The payload, if the timer is gone.
-    pub payload: Option<P>,
-    /// It was to run again and does not, because it was cancelled meanwhile.
-    pub suppressed: bool,
-}
-
-/// What [`Service::cancel`] and [`Service::shutdown`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal<P> {
-    /// It was pending or idle and is gone: here is its payload.
-    Removed(P),
-    /// It was pending; it is kept, and idle.
-    Disarmed,
-    /// It is kept, and was idle already.
-    Idle,
-    /// It runs, and will not be armed again by what its callback answers.
-    Running,
-    /// The id names no timer.
-    NotFound,
-}
-
-/// What is known of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its id.
-    pub id: TimerId,
-    /// Its `int` id, where those are issued.
-    pub int_id: Option<i32>,
-    /// Whether it is idle, pending or running.
-    pub state: State,
-    /// When it is due (pending), or was (running), in ns of the steady timeline.
-    pub due: u64,
-    /// Its period, or the delay that it was armed with, in ns.
-    pub period: u64,
-    /// Whether that is a period.
-    pub periodic: bool,
-    /// The user's token.
-    pub token: usize,
-    /// Where it comes from.
-    pub site: Site,
-}
-
-/// What was counted since the service was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statistics {
-    /// Timers there are: idle, pending and running.
-    pub timers: usize,
-    /// Timers that are pending.
-    pub pending: usize,
-    /// The most timers that there were at one time.
-    pub high_water: usize,
-    /// Times that a timer was armed by its user.
-    pub armed: u64,
-    /// Times that a timer was run.
-    pub fired: u64,
-    /// Timers cancelled while they were pending.
-    pub cancelled: u64,
-    /// Periods that passed without a run of their own.
-    pub overruns: u64,
-    /// Passes begun.
-    pub passes: u64,
-    /// Steps of the wall clock that were seen.
-    pub steps: u64,
-    /// How late they ran: from when they were due to the start of the callback.
-    pub lateness: Lateness,
-}
+use wall::{shifted, unshifted};
 
 /// Timers of one thread, on a clock. See the [module](self).
 pub struct Service<P> {
@@ -975,59 +755,6 @@ impl<P> Service<P> {
             return Removal::Disarmed;
         }
         self.free(slot).map_or(Removal::NotFound, Removal::Removed)
-    }
-
-    // ---- the wall
-
-    /// If the wall clock was stepped, files all timers by the wall anew.
-    #[inline]
-    fn look_at_wall(&mut self, now: u64) {
-        if self.walls == 0 {
-            return;
-        }
-        let Some(offset) = self.clock.wall_offset() else { return };
-        if offset.abs_diff(self.wall_offset) < STEP {
-            return;
-        }
-        (self.wall_offset, self.stepped_at) = (offset, now);
-        self.statistics.steps += 1;
-        let wall_now = shifted(now, offset);
-        for slot in 0..self.table.entries.len() as u32 {
-            let entry = self.entry(slot);
-            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) {
-                continue;
-            }
-            let before = entry.due.saturating_sub(wall_now);
-            if entry.is(Flag::Periodic)
-                && entry.is(Flag::Started)
-                && entry.period > 0
-                && before > entry.period
-            {
-                // The wall was set back: the grid goes on from there.
-                entry.due -= (before - 1) / entry.period * entry.period;
-            }
-            let due = unshifted(entry.due, offset);
-            self.walls -= 1;
-            if self.ahead == Some(slot) {
-                self.ahead = None;
-            }
-            // It was in the queue: there is room.
-            let _ = self.file_at(slot, due, now);
-        }
-    }
-}
-
-/// Steady time as wall time.
-fn shifted(steady: u64, offset: i64) -> u64 {
-    steady.saturating_add_signed(offset)
-}
-
-/// Wall time as steady time.
-fn unshifted(wall: u64, offset: i64) -> u64 {
-    match offset.checked_neg() {
-        Some(back) => wall.saturating_add_signed(back),
-        // The offset is -2^63.
-        None => wall.saturating_add(1 << 63),
     }
 }
 

@@ -1,0 +1,79 @@
+//! What a service is made of.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::Structure;
+use super::timing::nanos;
+use crate::clock::{Clock, Source, SystemClock, Ticks};
+
+/// What a service is made of.
+#[derive(Clone)]
+#[must_use = "settings do nothing by themselves"]
+pub struct Settings {
+    pub(super) structure: Structure,
+    pub(super) tick: Option<Ticks>,
+    pub(super) clock: Source,
+    pub(super) int_ids: bool,
+    pub(super) capacity: usize,
+}
+
+impl Settings {
+    /// The default structure ([`Structure::default`]) on the monotonic clock.
+    pub fn new() -> Self {
+        Self {
+            structure: Structure::default(),
+            tick: None,
+            clock: Source::System(SystemClock::Monotonic),
+            int_ids: false,
+            capacity: 0,
+        }
+    }
+
+    /// The structure that holds what is pending.
+    pub fn structure(mut self, structure: Structure) -> Self {
+        self.structure = structure;
+        self
+    }
+
+    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the order in which they were armed.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = Some(Ticks::of(nanos(tick)));
+        self
+    }
+
+    /// The clock.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Source::of(clock);
+        self
+    }
+
+    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`]).
+    pub fn int_ids(mut self) -> Self {
+        self.int_ids = true;
+        self
+    }
+
+    /// Makes room for so many timers in advance; up to that many, nothing is allocated.
+    pub fn capacity(mut self, capacity: usize) -> Self {
+        self.capacity = capacity;
+        self
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("structure", &self.structure)
+            .field("tick", &self.tick)
+            .field("int_ids", &self.int_ids)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}

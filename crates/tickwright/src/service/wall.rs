@@ -1,0 +1,61 @@
+//! The wall clock: timers that go by it are filed by its offset, and anew when that steps.
+
+use super::table::Flag;
+use super::{Service, State};
+
+/// By how much the wall clock may move against the steady one before all wall timers are filed anew: 1 ms. Up to that they may be late, and
+/// never early.
+const STEP: u64 = 1_000_000;
+
+impl<P> Service<P> {
+    /// If the wall clock was stepped, files all timers by the wall anew.
+    #[inline]
+    pub(super) fn look_at_wall(&mut self, now: u64) {
+        if self.walls == 0 {
+            return;
+        }
+        let Some(offset) = self.clock.wall_offset() else { return };
+        if offset.abs_diff(self.wall_offset) < STEP {
+            return;
+        }
+        (self.wall_offset, self.stepped_at) = (offset, now);
+        self.statistics.steps += 1;
+        let wall_now = shifted(now, offset);
+        for slot in 0..self.table.entries.len() as u32 {
+            let entry = self.entry(slot);
+            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) {
+                continue;
+            }
+            let before = entry.due.saturating_sub(wall_now);
+            if entry.is(Flag::Periodic)
+                && entry.is(Flag::Started)
+                && entry.period > 0
+                && before > entry.period
+            {
+                // The wall was set back: the grid goes on from there.
+                entry.due -= (before - 1) / entry.period * entry.period;
+            }
+            let due = unshifted(entry.due, offset);
+            self.walls -= 1;
+            if self.ahead == Some(slot) {
+                self.ahead = None;
+            }
+            // It was in the queue: there is room.
+            let _ = self.file_at(slot, due, now);
+        }
+    }
+}
+
+/// Steady time as wall time.
+pub(super) fn shifted(steady: u64, offset: i64) -> u64 {
+    steady.saturating_add_signed(offset)
+}
+
+/// Wall time as steady time.
+pub(super) fn unshifted(wall: u64, offset: i64) -> u64 {
+    match offset.checked_neg() {
+        Some(back) => wall.saturating_add_signed(back),
+        // The offset is -2^63.
+        None => wall.saturating_add(1 << 63),
+    }
+}
