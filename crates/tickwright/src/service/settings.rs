@@ -48,7 +48,7 @@ impl Settings {
         self
     }
 
-    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`]).
+    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`](super::Service::int_id)).
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
         self

@@ -86,7 +86,7 @@ pub struct Due<P> {
     pub overruns: u64,
 }
 
-/// What [`Service::finish`] made of a timer.
+/// What [`Service::finish`](super::Service::finish) made of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished<P> {
     /// The payload, if the timer is gone.
@@ -95,7 +95,7 @@ pub struct Finished<P> {
     pub suppressed: bool,
 }
 
-/// What [`Service::cancel`] and [`Service::shutdown`] did.
+/// What [`Service::cancel`](super::Service::cancel) and [`Service::shutdown`](super::Service::shutdown) did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal<P> {
     /// It was pending or idle and is gone: here is its payload.
