@@ -151,7 +151,17 @@ sanitized() {
     fi
 }
 sanitized asan -fsanitize=address,undefined ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
-sanitized tsan -fsanitize=thread TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1
+threads="suppressions=$PWD/ctest/tsan/suppressions:halt_on_error=1:allocator_may_return_null=1"
+sanitized tsan -fsanitize=thread TSAN_OPTIONS="$threads"
+if [ -d "$work/tsan" ]; then
+    cc -std=c11 -fsanitize=thread "${warnings[@]}" "${cflags[@]}" ctest/tsan/racy.c -o "$work/racy" "${shared[@]}" -pthread
+    if TSAN_OPTIONS="$threads" "$work/racy" 2>"$work/race" || ! grep -q 'WARNING: ThreadSanitizer: data race' "$work/race"; then
+        cat "$work/race" >&2
+        echo "ctest: ThreadSanitizer does not see a race of two callbacks" >&2
+        exit 1
+    fi
+    echo "ctest: and it sees a race of two callbacks"
+fi
 
 touch "$prefix/lib/libtickwright.so.0.0.0" # of an older version
 make -s uninstall PREFIX="$prefix"
