@@ -55,6 +55,7 @@ mod callback;
 mod report;
 mod run;
 mod thread;
+mod urgent;
 
 use core::alloc::Layout;
 use core::fmt;
@@ -68,6 +69,7 @@ pub use callback::{Boxed, Callback, Firing, Plain};
 pub use report::{Dump, Report};
 pub use run::RunError;
 pub use thread::SchedulerThread;
+pub use urgent::Urgent;
 
 use crate::clock::Clock;
 use crate::driver::{Alarm, timeout_ms};

@@ -40,6 +40,7 @@
 //! also one of its offset), and O(1) to look an id up; nothing is allocated up to [`Settings::capacity`]. A step of the wall files all
 //! timers by the wall anew: O(timers).
 
+pub mod host;
 mod int;
 mod lateness;
 mod settings;
@@ -58,6 +59,7 @@ use std::sync::Arc;
 
 use tickwright_core::{Key, Reject, Tick, Violation};
 
+pub use host::HostTick;
 pub use lateness::Lateness;
 pub use settings::Settings;
 pub use site::{Origin, Site, SiteCounts};
@@ -68,6 +70,7 @@ pub use words::{Due, Finished, Info, Next, Refusal, Refused, Removal, Statistics
 
 use crate::clock::{Clock, Source, Ticks};
 use crate::driver::Alarm;
+use host::Host;
 use int::IntIds;
 use site::Sites;
 use structure::Queue;
@@ -89,6 +92,7 @@ pub struct Service<P> {
     room: usize,
     /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
     ahead: Option<u32>,
+    host: Host,
     pass: u16,
     cutoff: Tick,
     /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
@@ -134,6 +138,7 @@ impl<P> Service<P> {
             sites: Sites::new().ok_or(Refusal::Full)?,
             room: 0,
             ahead: None,
+            host: Host::none(),
             pass: 0,
             cutoff: 0,
             walls: 0,
@@ -289,25 +294,21 @@ impl<P> Service<P> {
         self.queue.touch(self.cutoff);
     }
 
-    /// Takes the next timer of this pass. It runs from now on.
+    /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its tick. It runs from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
         loop {
             // The clock is the user's code: it is asked while all is whole.
             let now = self.clock.now();
             let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
-            let slot = match self.ahead.take() {
-                Some(slot) => slot,
-                None => self.queue.pop(self.cutoff)?,
-            };
+            let mut slot = self.next_slot()?;
             let pass = self.pass;
-            let entry = self.entry(slot);
-            entry.key = None;
-            let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
-            if entry.pass == pass {
-                // All that is left of what is due was armed in this pass as well.
+            if self.entry(slot).pass == pass {
+                // All that is left of what is due was armed in this pass as well, but for a host tick that was put aside.
                 self.ahead = Some(slot);
-                return None;
+                slot = self.release_host()?;
             }
+            let entry = self.entry(slot);
+            let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             let offset = offset.unwrap_or(self.wall_offset);
             if by_wall {
                 self.walls -= 1;
@@ -342,6 +343,7 @@ impl<P> Service<P> {
         self.statistics.fired += 1;
         self.count_overruns(overruns);
         self.statistics.lateness.note(now.saturating_sub(since));
+        self.host.note_run(slot, now.saturating_sub(since));
         self.sites.row(site).fired += 1;
         Some(Due { id, payload, token, due, now, overruns })
     }
@@ -423,16 +425,6 @@ impl<P> Service<P> {
         self.alarm.as_ref()
     }
 
-    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending. Exact, and at the cost of
-    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
-    #[must_use]
-    pub fn next_wake(&self) -> Option<u64> {
-        match self.ahead {
-            Some(_) => Some(0),
-            None => self.queue.next_expiry().map(|tick| self.ticks.start(tick)),
-        }
-    }
-
     /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At most what the clock
     /// [can be trusted for](Clock::longest_sleep) where that matters: then look again.
     #[must_use]
@@ -496,7 +488,7 @@ impl<P> Service<P> {
     /// What was counted.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let pending = self.queue.len() + usize::from(self.ahead.is_some());
+        let pending = self.queue.len() + self.aside();
         Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
     }
 
@@ -535,6 +527,7 @@ impl<P> Service<P> {
     pub fn clear(&mut self) -> Vec<P> {
         self.queue.clear();
         (self.ahead, self.walls) = (None, 0);
+        self.host.let_go();
         let slots: Vec<u32> = self.table.slots().map(|(slot, _)| slot).collect();
         let mut payloads = Vec::with_capacity(slots.len());
         for slot in slots {
@@ -560,7 +553,7 @@ impl<P> Service<P> {
         self.queue.check()?;
         let (mut filed, mut walls) = (0, 0);
         for (slot, entry) in self.table.slots() {
-            let ahead = self.ahead == Some(slot);
+            let ahead = self.ahead == Some(slot) || self.host.holds(slot);
             let pending = entry.state == Some(State::Pending);
             let known = entry.key.is_some_and(|key| self.queue.expiry(key).is_some());
             if pending != (known || ahead) || known != entry.key.is_some() {
@@ -577,7 +570,8 @@ impl<P> Service<P> {
             filed += usize::from(known);
             walls += usize::from(pending && entry.is(Flag::Wall));
         }
-        if filed == self.queue.len() && walls == self.walls { Ok(()) } else { Err(Violation::Count) }
+        let right = filed == self.queue.len() && walls == self.walls && self.host_is_right();
+        if right { Ok(()) } else { Err(Violation::Count) }
     }
 
     // ---- slots
@@ -623,6 +617,7 @@ impl<P> Service<P> {
     /// Gives the slot of a timer that is not in the queue back.
     fn free(&mut self, slot: u32) -> Option<P> {
         let payload = self.entry(slot).payload.take();
+        self.host.forget(slot);
         if let Some(ints) = &mut self.ints {
             ints.release(slot);
         }
@@ -659,9 +654,7 @@ impl<P> Service<P> {
             return Ok(());
         }
         self.walls -= usize::from(was_wall);
-        if self.ahead == Some(slot) {
-            self.ahead = None;
-        }
+        self.drop_aside(slot);
         self.file(slot, now)
     }
 
@@ -708,7 +701,7 @@ impl<P> Service<P> {
         (entry.key, entry.state) = (Some(key), Some(State::Pending));
         let wall = entry.is(Flag::Wall);
         self.walls += usize::from(wall);
-        if self.alarm.is_some() {
+        if self.alarm.is_some() && !self.host.silences(slot) {
             self.bring_alarm_forward(key);
         }
         Ok(())
@@ -741,12 +734,10 @@ impl<P> Service<P> {
                 let (key, wall) = (entry.key.take(), entry.is(Flag::Wall));
                 entry.state = Some(State::Idle);
                 self.walls -= usize::from(wall);
-                match key {
-                    Some(key) => {
-                        self.queue.remove(key);
-                    }
-                    None => self.ahead = None,
+                if let Some(key) = key {
+                    self.queue.remove(key);
                 }
+                self.drop_aside(slot);
                 self.statistics.cancelled += 1;
             }
             _ => {}

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use tickwright_core::{
-    Family, HeadChange, Key, Reject, SlabQueue, Span, Tick, TimerQueue, Violation, for_each_family,
+    Family, HeadChange, Key, Pending, Reject, SlabQueue, Span, Tick, TimerQueue, Violation, for_each_family,
 };
 
 use crate::clock::Ticks;
@@ -19,6 +19,8 @@ pub(super) trait Queue: Send {
     /// Moves the queue's clock, and delivers nothing.
     fn touch(&mut self, now: Tick);
     fn next_expiry(&self) -> Option<Tick>;
+    fn peek(&self) -> Option<Pending<Key>>;
+    fn second(&self) -> Option<Pending<Key>>;
     fn expiry(&self, key: Key) -> Option<Tick>;
     fn len(&self) -> usize;
     fn clear(&mut self);
@@ -55,6 +57,14 @@ where
 
     fn next_expiry(&self) -> Option<Tick> {
         TimerQueue::next_expiry(&self[0])
+    }
+
+    fn peek(&self) -> Option<Pending<Key>> {
+        TimerQueue::peek(&self[0])
+    }
+
+    fn second(&self) -> Option<Pending<Key>> {
+        TimerQueue::second(&self[0])
     }
 
     fn expiry(&self, key: Key) -> Option<Tick> {

@@ -37,9 +37,7 @@ impl<P> Service<P> {
             }
             let due = unshifted(entry.due, offset);
             self.walls -= 1;
-            if self.ahead == Some(slot) {
-                self.ahead = None;
-            }
+            self.drop_aside(slot);
             // It was in the queue: there is room.
             let _ = self.file_at(slot, due, now);
         }

@@ -17,6 +17,8 @@ pub enum Refusal {
     NotFound,
     /// The scheduler is shut down.
     Shutdown,
+    /// Another timer is the host tick.
+    HostTaken,
 }
 
 impl fmt::Display for Refusal {
@@ -28,6 +30,7 @@ impl fmt::Display for Refusal {
             }
             Self::NotFound => "the id names no timer (any more)",
             Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
+            Self::HostTaken => "another timer is the host tick: shut it down first",
         })
     }
 }

@@ -1,0 +1,44 @@
+//! The host tick of a scheduler, and the guard that holds it back.
+
+use core::fmt;
+
+use super::{Callback, Scheduler, TimerId};
+use crate::service::{HostTick, Refusal};
+
+/// While it lives, the host tick of its scheduler waits. Any thread may hold one, or several.
+#[must_use = "dropped at once, it holds nothing back"]
+pub struct Urgent<'a, C: Callback>(&'a Scheduler<C>);
+
+impl<C: Callback> Scheduler<C> {
+    /// Makes a timer the [host tick](crate::service::host): of those due in its tick it runs last, and not while [urgent work](Self::urgent) runs.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`], [`Refusal::HostTaken`].
+    pub fn set_host(&self, id: TimerId) -> Result<(), Refusal> {
+        self.lock().service.set_host(id)
+    }
+
+    /// The host tick, if there is one.
+    #[must_use]
+    pub fn host(&self) -> Option<HostTick> {
+        self.lock().service.host()
+    }
+
+    /// Urgent work begins, and ends when the guard is dropped: meanwhile the host tick waits, and the alarm is set for what comes after it.
+    pub fn urgent(&self) -> Urgent<'_, C> {
+        self.lock().service.begin_urgent();
+        Urgent(self)
+    }
+}
+
+impl<C: Callback> Drop for Urgent<'_, C> {
+    fn drop(&mut self) {
+        self.0.lock().service.end_urgent();
+    }
+}
+
+impl<C: Callback> fmt::Debug for Urgent<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Urgent")
+    }
+}

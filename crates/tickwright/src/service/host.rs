@@ -1,0 +1,308 @@
+//! The host tick: one timer that waits while more urgent work runs.
+//!
+//! A kernel that emulates the timer of another one (a real-time kernel under which Linux runs, a hypervisor) has that one's tick in its own queue. It
+//! is the least urgent timer there is: to interrupt urgent work for it is waste. So while the caller says that [such work
+//! runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for the *second* timer.
+//! The tick is deferred, and run late: as soon as the urgent work has ended. It is never lost.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright::clock::VirtualHost;
+//! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
+//!
+//! let machine = VirtualHost::new();
+//! let mut service = Service::new(Settings::new().clock(machine.monotonic()));
+//! let grid = Timing::after(Duration::from_nanos(10)).every(Duration::from_nanos(10)).missed(Missed::Skip);
+//! let tick = service.add(grid, &Site::here("host"), 0, "host tick")?;
+//! service.set_host(tick)?;
+//! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), 0, "motor")?;
+//!
+//! service.begin_urgent();
+//! assert_eq!(service.next_wake(), Some(35), "the second");
+//! machine.advance(37);
+//! service.begin_pass();
+//! assert_eq!(service.take().map(|due| due.payload), Some("motor"));
+//! assert_eq!(service.take(), None, "deferred");
+//!
+//! service.end_urgent();
+//! assert_eq!(service.next_wake(), Some(0), "at once");
+//! let due = service.take().expect("late, and not lost");
+//! assert_eq!((due.payload, due.due, due.overruns), ("host tick", 30, 2));
+//! service.finish(due.id, due.payload, Next::Again);
+//! assert_eq!(service.host().map(|host| (host.deferred, host.late, host.latest)), Some((1, 1, 7)));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # What Xenomai does, and where this differs
+//!
+//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If it heads the queue while a real-time thread runs or is about
+//! to, the hardware is programmed for the second timer and a mark is left; the tick is passed on when Linux gets the processor back. The same here, but:
+//!
+//! - *Second* is an operation of each structure. There, from 2009 to 2015, it was whatever the iterator gave after the head: right for a list, the
+//!   next cell of the array for a heap, which may be the later child. With heaps, timers were then programmed too late (fixed by f7572f693).
+//! - Lowest among those of its own tick is what [`take`](super::Service::take) sees to. There it is a priority in the sort key; that was compared
+//!   as a number without a sign in the heap, and is in the tree, so that the least urgent of equals comes first.
+//! - There, the handler of the tick may run beside another timer's and leaves a flag; here the callback itself waits, so who waits for
+//!   the tick sees what the policy for missed periods says: one run and the overruns (skip), or a run for each period (burst).
+//! - With nothing else pending, no alarm is set at all until the urgent work ends.
+
+use tickwright_core::{Key, Tick};
+
+use super::{Refusal, Service, State, TimerId};
+
+/// The host tick of a service, and what was counted of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostTick {
+    /// The timer.
+    pub id: TimerId,
+    /// Whether it is due, or was when urgent work ended, and has not run since.
+    pub waits: bool,
+    /// Times that it was run.
+    pub runs: u64,
+    /// Times that it was due and had to wait. As many as were late, but for one that still waits and those that were cancelled or
+    /// given another time while they waited.
+    pub deferred: u64,
+    /// Runs that had waited.
+    pub late: u64,
+    /// The latest of those: ns from when it was due to its run.
+    pub latest: u64,
+}
+
+/// Which timer is the host tick, and whether it has to wait.
+pub(super) struct Host {
+    slot: Option<u32>,
+    /// How many say that urgent work runs.
+    urgent: usize,
+    /// It came due, was taken out of the queue and is pending all the same; with its expiry.
+    held: Option<Tick>,
+    /// It has been counted as deferred since it was armed.
+    deferred: bool,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy)]
+struct Counts {
+    runs: u64,
+    deferred: u64,
+    late: u64,
+    latest: u64,
+}
+
+impl Host {
+    pub(super) const fn none() -> Self {
+        let counts = Counts { runs: 0, deferred: 0, late: 0, latest: 0 };
+        Self { slot: None, urgent: 0, held: None, deferred: false, counts }
+    }
+
+    /// Whether a timer is out of the queue here.
+    pub(super) fn holds(&self, slot: u32) -> bool {
+        self.held.is_some() && self.slot == Some(slot)
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Whether no alarm is to be set for a timer.
+    pub(super) fn silences(&self, slot: u32) -> bool {
+        self.urgent > 0 && self.slot == Some(slot)
+    }
+
+    /// It is not pending any more, or at another time.
+    pub(super) fn let_go(&mut self) {
+        (self.held, self.deferred) = (None, false);
+    }
+
+    /// A slot is free again.
+    pub(super) fn forget(&mut self, slot: u32) {
+        if self.slot == Some(slot) {
+            self.slot = None;
+            self.let_go();
+        }
+    }
+
+    /// Counts a run.
+    pub(super) fn note_run(&mut self, slot: u32, late: u64) {
+        if self.slot != Some(slot) {
+            return;
+        }
+        self.counts.runs += 1;
+        if self.deferred {
+            self.counts.late += 1;
+            self.counts.latest = self.counts.latest.max(late);
+        }
+        self.let_go();
+    }
+
+    fn note_deferred(&mut self) {
+        if !self.deferred {
+            self.deferred = true;
+            self.counts.deferred += 1;
+        }
+    }
+}
+
+impl<P> Service<P> {
+    /// Makes a timer the host tick: of those due in its tick it runs last, and while [urgent work](Self::begin_urgent) runs it waits. It is that until it
+    /// is gone; to be armed anew, by its callback or by others, does not change it. Its counts begin at 0.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is changed.
+    pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
+        let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
+        match self.host.slot {
+            Some(host) if host == slot => Ok(()),
+            Some(_) => Err(Refusal::HostTaken),
+            None => {
+                self.host = Host { slot: Some(slot), urgent: self.host.urgent, ..Host::none() };
+                self.end_pass();
+                Ok(())
+            }
+        }
+    }
+
+    /// The host tick, if there is one.
+    #[must_use]
+    pub fn host(&self) -> Option<HostTick> {
+        let Counts { runs, deferred, late, latest } = self.host.counts;
+        let id = self.table.id(self.host.slot?)?;
+        let waits = self.host.deferred || (self.is_urgent() && self.host_is_due());
+        Some(HostTick { id, waits, runs, deferred, late, latest })
+    }
+
+    /// Urgent work begins: from now on the host tick waits, and no alarm is set for it. Calls nest. One look at the queue's head and second if an
+    /// alarm is set.
+    pub fn begin_urgent(&mut self) {
+        self.host.urgent = self.host.urgent.saturating_add(1);
+        if self.host.urgent == 1 && self.host.slot.is_some() {
+            self.end_pass();
+        }
+    }
+
+    /// Urgent work has ended; when all has, the host tick waits no longer: if it is due, the alarm is set for now. Without a
+    /// [`begin_urgent`](Self::begin_urgent), nothing happens.
+    pub fn end_urgent(&mut self) {
+        let was = self.host.urgent;
+        self.host.urgent = was.saturating_sub(1);
+        if was != 1 || self.host.slot.is_none() {
+            return;
+        }
+        if self.host_is_due() {
+            self.host.note_deferred();
+        }
+        self.end_pass();
+    }
+
+    /// Whether urgent work runs.
+    #[must_use]
+    pub fn is_urgent(&self) -> bool {
+        self.host.urgent > 0
+    }
+
+    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending, or nothing but a host tick that
+    /// waits. Exact, and at the cost of [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    #[must_use]
+    pub fn next_wake(&self) -> Option<u64> {
+        if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
+            return Some(0);
+        }
+        let first = if self.host.urgent == 0 { self.queue.next_expiry() } else { self.first_but_host() };
+        first.map(|tick| self.ticks.start(tick))
+    }
+
+    /// The expiry of the head, or that of the second if the head is the host tick.
+    fn first_but_host(&self) -> Option<Tick> {
+        let head = self.queue.peek()?;
+        let first = if self.host_key() == Some(head.key) { self.queue.second()? } else { head };
+        Some(first.expiry)
+    }
+
+    /// Its key while it is in the queue.
+    fn host_key(&self) -> Option<Key> {
+        self.table.entries.get(self.host.slot? as usize)?.key
+    }
+
+    fn host_is_due(&self) -> bool {
+        self.host.is_held()
+            || self.host_expiry().is_some_and(|expiry| expiry <= self.ticks.now(self.clock.now()))
+    }
+
+    fn host_expiry(&self) -> Option<Tick> {
+        self.queue.expiry(self.host_key()?)
+    }
+
+    /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
+    #[inline]
+    pub(super) fn next_slot(&mut self) -> Option<u32> {
+        if self.host.slot.is_some() {
+            return self.next_beside_host();
+        }
+        let slot = match self.ahead.take() {
+            Some(slot) => slot,
+            None => self.queue.pop(self.cutoff)?,
+        };
+        self.entry(slot).key = None;
+        Some(slot)
+    }
+
+    /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is left and nothing urgent runs.
+    fn next_beside_host(&mut self) -> Option<u32> {
+        loop {
+            if let Some(tick) = self.host.held
+                && self.ahead.is_none()
+                && self.queue.next_expiry().is_none_or(|next| next > tick)
+                && let Some(slot) = self.release_host()
+            {
+                return Some(slot);
+            }
+            let expiry = self.host_expiry();
+            let Some(slot) = self.ahead.take().or_else(|| self.queue.pop(self.cutoff)) else {
+                return self.release_host();
+            };
+            self.entry(slot).key = None;
+            if self.host.slot != Some(slot) {
+                return Some(slot);
+            }
+            self.host.held = Some(expiry.unwrap_or(self.cutoff));
+            if self.host.urgent > 0 {
+                self.host.note_deferred();
+            }
+        }
+    }
+
+    /// Takes the host tick that was put aside, if it may run in this pass.
+    pub(super) fn release_host(&mut self) -> Option<u32> {
+        let slot = self.host.slot.filter(|_| self.host.is_held() && self.host.urgent == 0)?;
+        if self.entry(slot).pass == self.pass {
+            return None;
+        }
+        self.host.held = None;
+        Some(slot)
+    }
+
+    /// A pending timer that is kept beside the queue is not any more.
+    pub(super) fn drop_aside(&mut self, slot: u32) {
+        if self.ahead == Some(slot) {
+            self.ahead = None;
+        }
+        if self.host.slot == Some(slot) {
+            self.host.let_go();
+        }
+    }
+
+    /// How many timers are pending beside the queue.
+    pub(super) fn aside(&self) -> usize {
+        usize::from(self.ahead.is_some()) + usize::from(self.host.is_held())
+    }
+
+    /// Whether what is noted of the host tick is true.
+    pub(super) fn host_is_right(&self) -> bool {
+        let Some(slot) = self.host.slot else { return !self.host.is_held() };
+        let Some(entry) = self.table.entries.get(slot as usize) else { return false };
+        let pending = entry.state == Some(State::Pending) && entry.key.is_none();
+        entry.state.is_some() && (pending || !self.host.is_held())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! The host tick: deferred while urgent work runs, last of its tick, late and never lost.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use tickwright::clock::VirtualHost;
+use tickwright::driver::Alarm;
+use tickwright::scheduler::{Plain, Scheduler};
+use tickwright::service::{
+    Missed, Next, Refusal, Removal, Service, Settings, Site, Structure, TimerId, Timing, When,
+};
+
+const MS: u64 = 1_000_000;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+struct Machine {
+    host: VirtualHost,
+    service: Service<&'static str>,
+    tick: TimerId,
+}
+
+/// A service with a host tick on a grid of 10 ms.
+fn machine(structure: Structure, missed: Missed) -> Machine {
+    let host = VirtualHost::new();
+    let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
+    let mut service = Service::new(settings);
+    let grid = Timing::after(ms(10)).every(ms(10)).missed(missed);
+    let tick = service.add(grid, &Site::here("tick"), 0, "tick").unwrap();
+    service.set_host(tick).unwrap();
+    Machine { host, service, tick }
+}
+
+impl Machine {
+    fn add(&mut self, delay: u64, what: &'static str) -> TimerId {
+        self.service.add(Timing::after(ms(delay)), &Site::here(what), 0, what).unwrap()
+    }
+
+    fn advance(&self, ms: u64) {
+        self.host.advance(ms * MS);
+    }
+
+    /// One pass: who ran, with the overruns.
+    fn pass(&mut self) -> Vec<(&'static str, u64)> {
+        let mut ran = Vec::new();
+        self.service.begin_pass();
+        while let Some(due) = self.service.take() {
+            ran.push((due.payload, due.overruns));
+            let next = if due.id == self.tick { Next::Again } else { Next::Done };
+            self.service.finish(due.id, due.payload, next);
+            assert_eq!(self.service.check(), Ok(()));
+        }
+        self.service.end_pass();
+        ran
+    }
+
+    fn counts(&self) -> (u64, u64, u64, u64) {
+        let host = self.service.host().unwrap();
+        (host.runs, host.deferred, host.late, host.latest / MS)
+    }
+}
+
+fn exact() -> impl Iterator<Item = Structure> {
+    Structure::all().into_iter().filter(Structure::is_exact)
+}
+
+#[test]
+fn deferred_while_urgent_work_runs_and_delivered_late() {
+    for structure in exact() {
+        let mut m = machine(structure, Missed::Skip);
+        m.add(15, "motor");
+        m.service.begin_urgent();
+        assert_eq!(m.service.next_wake(), Some(15 * MS), "{structure}");
+        m.advance(16);
+        assert_eq!(m.pass(), [("motor", 0)], "{structure}");
+        assert!(m.service.host().unwrap().waits);
+        assert_eq!(m.service.statistics().pending, 1, "it is pending all the time");
+        assert_eq!(m.service.next_wake(), None, "nobody is to be woken for it");
+        assert_eq!(m.service.remaining(), None);
+        m.service.end_urgent();
+        assert_eq!(m.service.remaining(), Some(Duration::ZERO), "at once");
+        assert_eq!(m.pass(), [("tick", 0)], "{structure}");
+        assert_eq!(m.counts(), (1, 1, 1, 6));
+        assert_eq!(m.service.next_wake(), Some(20 * MS), "on the grid");
+    }
+}
+
+/// Also of the wheels, which may be late by themselves.
+#[test]
+fn no_structure_loses_it() {
+    for structure in Structure::all() {
+        let mut m = machine(structure, Missed::Skip);
+        m.add(15, "motor");
+        m.service.begin_urgent();
+        m.advance(500);
+        assert_eq!(m.pass(), [("motor", 0)], "{structure}");
+        m.service.end_urgent();
+        let ran = m.pass();
+        assert_eq!(ran, [("tick", 49)], "{structure}: 10 to 500");
+    }
+}
+
+#[test]
+fn alone_it_leaves_no_alarm_and_comes_when_the_mark_is_cleared() {
+    for structure in Structure::all() {
+        let mut m = machine(structure, Missed::Skip);
+        m.service.begin_urgent();
+        assert_eq!((m.service.next_wake(), m.service.remaining()), (None, None), "{structure}");
+        m.advance(25);
+        assert!(m.service.host().unwrap().waits, "{structure}");
+        m.service.end_urgent();
+        assert_eq!(m.service.remaining(), Some(Duration::ZERO), "{structure}: no pass was needed to see it");
+        assert_eq!(m.pass(), [("tick", 1)], "{structure}");
+        assert_eq!(m.counts().1, 1, "{structure}");
+    }
+}
+
+#[test]
+fn urgent_work_before_it_is_due_defers_nothing() {
+    let mut m = machine(Structure::default(), Missed::Skip);
+    m.service.begin_urgent();
+    m.advance(5);
+    m.service.end_urgent();
+    m.advance(5);
+    assert_eq!(m.pass(), [("tick", 0)]);
+    assert_eq!(m.counts(), (1, 0, 0, 0));
+}
+
+#[test]
+fn of_those_due_in_its_tick_it_runs_last_in_whichever_order_they_were_armed() {
+    for structure in exact() {
+        let mut m = machine(structure, Missed::Skip);
+        m.add(10, "after");
+        m.add(11, "later");
+        m.advance(20);
+        assert_eq!(m.pass(), [("after", 0), ("tick", 1), ("later", 0)], "{structure}: armed first");
+        // It is armed for 30 again; these were armed earlier or later than that.
+        m.add(10, "x");
+        m.add(10, "y");
+        m.advance(10);
+        assert_eq!(m.pass(), [("x", 0), ("y", 0), ("tick", 0)], "{structure}: among them");
+    }
+}
+
+#[test]
+fn urgent_calls_nest_and_an_end_without_a_beginning_is_nothing() {
+    let mut m = machine(Structure::default(), Missed::Skip);
+    m.service.end_urgent();
+    assert!(!m.service.is_urgent());
+    m.service.begin_urgent();
+    m.service.begin_urgent();
+    m.advance(10);
+    m.service.end_urgent();
+    assert_eq!((m.service.is_urgent(), m.pass()), (true, vec![]));
+    m.service.end_urgent();
+    assert_eq!(m.pass(), [("tick", 0)]);
+}
+
+#[test]
+fn cancelled_while_deferred_it_is_gone() {
+    for structure in Structure::all() {
+        let mut m = machine(structure, Missed::Skip);
+        m.service.begin_urgent();
+        m.advance(30);
+        assert_eq!(m.pass(), [], "{structure}");
+        let tick = m.tick;
+        assert_eq!(m.service.cancel(tick), Removal::Removed("tick"), "{structure}");
+        assert_eq!((m.service.check(), m.service.host()), (Ok(()), None), "{structure}");
+        m.service.end_urgent();
+        assert_eq!((m.service.remaining(), m.pass()), (None, vec![]), "{structure}");
+        // The place is free.
+        let next = m.add(10, "tick");
+        assert_eq!(m.service.set_host(next), Ok(()), "{structure}");
+    }
+}
+
+#[test]
+fn one_that_is_kept_and_cancelled_while_deferred_can_be_armed_again() {
+    let mut m = machine(Structure::default(), Missed::Skip);
+    let tick = m.tick;
+    let _ = m.service.cancel(tick);
+    m.tick = m.service.keep(&Site::here("kept"), 0, "tick").unwrap();
+    let tick = m.tick;
+    m.service.set_host(tick).unwrap();
+    m.service.start(tick, Timing::after(ms(10))).unwrap();
+    m.service.begin_urgent();
+    m.advance(30);
+    assert_eq!(m.pass(), []);
+    assert_eq!(m.service.cancel(tick), Removal::Disarmed);
+    m.service.start(tick, Timing::after(ms(10))).unwrap();
+    m.service.end_urgent();
+    assert_eq!(m.pass(), []);
+    m.advance(10);
+    assert_eq!(m.pass(), [("tick", 0)], "it is the host tick still");
+    assert_eq!(m.counts(), (1, 1, 0, 0), "the deferred one never ran");
+}
+
+#[test]
+fn given_another_time_while_deferred_it_goes_by_that() {
+    for structure in exact() {
+        let mut m = machine(structure, Missed::Skip);
+        m.service.begin_urgent();
+        m.advance(12);
+        assert_eq!(m.pass(), []);
+        let tick = m.tick;
+        m.service.start(tick, Timing::after(ms(20)).every(ms(10))).unwrap();
+        assert_eq!(m.service.check(), Ok(()));
+        m.service.end_urgent();
+        assert_eq!((m.service.next_wake(), m.pass()), (Some(32 * MS), vec![]), "{structure}");
+        m.advance(20);
+        assert_eq!(m.pass(), [("tick", 0)], "{structure}");
+    }
+}
+
+#[test]
+fn armed_anew_from_its_own_callback() {
+    for structure in exact() {
+        let mut m = machine(structure, Missed::Skip);
+        m.service.begin_urgent();
+        m.advance(25);
+        assert_eq!(m.pass(), []);
+        m.service.end_urgent();
+        m.service.begin_pass();
+        let due = m.service.take().unwrap();
+        // Urgent work begins in the callback, which asks for now: in this pass it does not come again, and in the next it waits.
+        m.service.start(due.id, Timing::at(When::At(0)).every(ms(10)).missed(Missed::Skip)).unwrap();
+        m.service.begin_urgent();
+        m.service.finish(due.id, due.payload, Next::Done);
+        assert_eq!(m.service.take(), None, "{structure}");
+        assert_eq!(m.pass(), [], "{structure}");
+        m.service.end_urgent();
+        assert_eq!(m.pass(), [("tick", 2)], "{structure}: 0, 10, 20");
+        assert_eq!(m.service.next_wake(), Some(30 * MS), "{structure}");
+    }
+}
+
+/// At 47, deferred since 10 on a grid of 10.
+#[test]
+fn a_long_deferral_counts_by_the_policy() {
+    for structure in exact() {
+        let told = |missed| {
+            let mut m = machine(structure, missed);
+            m.service.begin_urgent();
+            for _ in 0..47 {
+                m.advance(1);
+                assert_eq!(m.pass(), []);
+            }
+            m.service.end_urgent();
+            let mut ran = Vec::new();
+            // What is armed for the past in a pass comes in the next.
+            for _ in 0..6 {
+                ran.extend(m.pass());
+            }
+            assert_eq!(
+                m.service.statistics().overruns,
+                ran.iter().map(|(_, overruns)| overruns).sum::<u64>()
+            );
+            (ran.into_iter().map(|(_, overruns)| overruns).collect::<Vec<_>>(), m.service.next_wake())
+        };
+        assert_eq!(told(Missed::Skip), (vec![3], Some(50 * MS)), "{structure}");
+        assert_eq!(told(Missed::Burst), (vec![0, 0, 0, 0], Some(50 * MS)), "{structure}");
+        assert_eq!(told(Missed::Delay), (vec![3], Some(57 * MS)), "{structure}");
+        assert_eq!(told(Missed::Collapse), (vec![3, 0], Some(57 * MS)), "{structure}");
+    }
+}
+
+#[test]
+fn there_is_one() {
+    let mut m = machine(Structure::default(), Missed::Skip);
+    let (tick, other) = (m.tick, m.add(5, "other"));
+    assert_eq!(m.service.set_host(tick), Ok(()));
+    assert_eq!(m.service.set_host(other), Err(Refusal::HostTaken));
+    let _ = m.service.cancel(other);
+    assert_eq!(m.service.set_host(other), Err(Refusal::NotFound));
+}
+
+#[derive(Default)]
+struct Bell(Mutex<Option<u64>>);
+
+impl Alarm for Bell {
+    fn set(&self, at: Option<u64>) {
+        *self.0.lock().unwrap() = at;
+    }
+}
+
+#[test]
+fn the_alarm_is_set_for_the_second_and_back() {
+    for structure in exact() {
+        let mut m = machine(structure, Missed::Skip);
+        let bell = Arc::new(Bell::default());
+        let rings = || bell.0.lock().unwrap().map(|at| at / MS);
+        m.service.set_alarm(Some(bell.clone()));
+        assert_eq!(rings(), Some(10));
+        m.service.begin_urgent();
+        assert_eq!(rings(), None, "{structure}");
+        m.add(40, "c");
+        m.add(20, "b");
+        assert_eq!(rings(), Some(20), "{structure}");
+        let tick = m.tick;
+        m.service.start(tick, Timing::after(ms(5))).unwrap();
+        assert_eq!(rings(), Some(20), "{structure}: not for the host tick");
+        m.service.end_urgent();
+        assert_eq!(rings(), Some(5), "{structure}");
+    }
+}
+
+#[test]
+fn one_by_the_wall_is_filed_anew_while_it_waits() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.real_time()));
+    let id = service.add(Timing::at(When::Wall(10 * MS)), &Site::here("tick"), 0, ()).unwrap();
+    service.set_host(id).unwrap();
+    service.begin_urgent();
+    host.advance(12 * MS);
+    service.begin_pass();
+    assert_eq!(service.take(), None);
+    host.step_wall(-20 * MS as i64);
+    service.begin_pass();
+    assert_eq!((service.take(), service.check()), (None, Ok(())));
+    service.end_urgent();
+    assert_eq!(service.remaining(), Some(ms(18)), "10 by a wall that shows -8");
+    host.advance(18 * MS);
+    service.begin_pass();
+    assert!(service.take().is_some());
+}
+
+#[test]
+fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
+    let host = VirtualHost::new();
+    let scheduler: Scheduler<Plain<()>> = Scheduler::new(Settings::new().clock(host.monotonic()));
+    let tick = scheduler.add(ms(10), Plain::new((), |(), _| Next::Done)).unwrap();
+    scheduler.set_host(tick).unwrap();
+    let (one, two) = (scheduler.urgent(), scheduler.urgent());
+    host.advance(15 * MS);
+    drop(one);
+    assert_eq!((scheduler.run_queue().unwrap(), scheduler.wait()), (0, None));
+    drop(two);
+    assert_eq!(scheduler.host().map(|host| (host.waits, host.deferred)), Some((true, 1)));
+    assert_eq!((scheduler.wait(), scheduler.run_queue().unwrap()), (Some(Duration::ZERO), 1));
+    assert_eq!(scheduler.host(), None);
+}
+
+proptest! {
+    /// Whatever comes between: as many runs and overruns as periods that passed, and others are never late for it.
+    #[test]
+    fn never_lost(
+        structure in 0usize..6,
+        steps in prop::collection::vec((0u8..5, 0u64..25), 1..60),
+    ) {
+        let mut m = machine(exact().nth(structure).unwrap(), Missed::Skip);
+        let (mut now, mut told, mut urgent) = (0, 0, 0u32);
+        for (step, amount) in steps {
+            match step {
+                0 => { m.service.begin_urgent(); urgent += 1; }
+                1 => { m.service.end_urgent(); urgent = urgent.saturating_sub(1); }
+                2 => { m.add(amount, "other"); }
+                _ => { m.advance(amount); now += amount; }
+            }
+            let before = m.service.statistics().pending;
+            let ran = m.pass();
+            let ticks: u64 = ran.iter().filter(|(who, _)| *who == "tick").map(|(_, overruns)| overruns + 1).sum();
+            prop_assert!(urgent == 0 || ticks == 0);
+            told += ticks;
+            if urgent == 0 {
+                prop_assert_eq!(told, now / 10);
+            }
+            let others = ran.iter().filter(|(who, _)| *who == "other").count();
+            prop_assert_eq!(m.service.statistics().pending, before - others);
+            prop_assert!(m.service.next_wake().is_none_or(|next| next > now * MS));
+        }
+        let host = m.service.host().unwrap();
+        prop_assert_eq!(host.deferred, host.late + u64::from(host.waits && host.deferred > host.late));
+    }
+}
