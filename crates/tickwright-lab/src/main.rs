@@ -11,6 +11,7 @@ mod check;
 mod cli;
 mod clock;
 mod command;
+mod crossover;
 mod duration;
 mod error;
 mod expire;

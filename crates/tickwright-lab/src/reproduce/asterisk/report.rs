@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::beat::Beat;
 use super::column::{Column, Mode};
 use super::comparisons::{self, Sequence};
-use super::crossover::Crossover;
 use super::published::{self, ROWS};
 use super::table::{Figure, Table, What};
 use crate::clock::Calibration;
+use crate::crossover::Crossover;
 use crate::duration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
@@ -31,7 +31,7 @@ pub(crate) struct Report {
     /// Events of the scripts in virtual time, all as sorting gives them.
     pub(crate) verified: usize,
     pub(crate) table: Option<Table>,
-    pub(crate) crossovers: Vec<Crossover>,
+    pub(crate) crossovers: Vec<Crossover<Column>>,
     pub(crate) comparisons: Vec<comparisons::Row>,
     pub(crate) beat: Option<Beat>,
     pub(crate) notes: Vec<String>,
@@ -361,7 +361,7 @@ fn shape(table: &Table, mode: Mode) -> String {
     )
 }
 
-fn crossing(crossover: &Crossover, brief: bool) -> String {
+fn crossing(crossover: &Crossover<Column>, brief: bool) -> String {
     let mut rows = table::new(["N", "list, ns", "best, ns", "best", "list / best", "from", "to", ""]);
     for point in &crossover.points {
         rows.add_row([
@@ -375,27 +375,14 @@ fn crossing(crossover: &Crossover, brief: bool) -> String {
             point.verdict.words().to_owned(),
         ]);
     }
-    let faster = match crossover.faster() {
-        Some(n) => format!("The list is shown to be faster up to N = {n}"),
-        None => "The list is nowhere shown to be faster than the best".into(),
-    };
-    let at = crossover.at().map_or(String::new(), |at| format!(" (equal medians near {at:.0})"));
-    let between = match crossover.between() {
-        (_, None) => "no difference against it is shown up to the largest N".to_owned(),
-        (None, Some(_)) => "it is behind from the smallest N on".into(),
-        (Some(never), Some(always)) => format!("the crossover lies between {never} and {always}{at}"),
-    };
-    let slower = match crossover.slower() {
-        Some(n) => format!("by a fifth and more it is slower from N = {n} on"),
-        None => "by a fifth it is not shown to be slower at the largest N".into(),
-    };
     let mode = match crossover.list.mode() {
         Mode::Faithful => "faithful",
         Mode::Ours => "ours",
     };
     let rows = if brief { String::new() } else { table::show(&rows) + "\n" };
     format!(
-        "Crossover, {mode}: ns of an add and its delete with up to N pending\n{rows}{faster}; {between}; {slower}."
+        "Crossover, {mode}: ns of an add and its delete with up to N pending\n{rows}{}",
+        crossover.words("the best")
     )
 }
 
