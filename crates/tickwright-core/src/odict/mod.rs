@@ -119,6 +119,8 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Bound;
 
+pub mod ids;
+pub mod registry;
 #[cfg(feature = "alloc")]
 pub mod slab;
 mod sorted;
@@ -127,6 +129,10 @@ mod tree;
 pub(crate) use sorted::{End, Objects, Sorted};
 pub(crate) use tree::DictRecord;
 
+#[doc(inline)]
+pub use ids::{ByFirst, FreeRange, IdError, Ids, Reserve};
+#[doc(inline)]
+pub use registry::{Registry, RegistryError};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use slab::{EntryKey, SlabDict};

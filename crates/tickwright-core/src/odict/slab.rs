@@ -11,8 +11,8 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use super::{
-    Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek,
-    Sorted,
+    Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Reserve,
+    Seek, Sorted,
 };
 use crate::contract::Violation;
 use crate::storage::hook::draw;
@@ -430,6 +430,12 @@ impl<O: KeyOrder<T>, T, B: Balance> Dictionary for SlabDict<O, T, B> {
             Some(Slot::Live { .. }) => Ok(()),
             _ => Err(Violation::Storage),
         })
+    }
+}
+
+impl<O: KeyOrder<T>, T, B: Balance> Reserve for SlabDict<O, T, B> {
+    fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
+        self.reserve(additional)
     }
 }
 
