@@ -10,7 +10,7 @@ use core::fmt;
 use core::ops::Bound;
 
 use tickwright_core::odict::{
-    Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack, Seek, SlabDict,
+    Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, PlainKey, RedBlack, Seek, SlabDict,
 };
 
 /// How many objects a script knows: 0 to this.
@@ -51,6 +51,14 @@ impl<B: Balance> KeyOrder<Object<B>> for ByKey {
 
     fn compare(&self, a: &u64, b: &u64) -> Ordering {
         a.cmp(b)
+    }
+}
+
+impl<B: Balance> PlainKey<Object<B>> for ByKey {
+    type Plain = u64;
+
+    fn plain(&self, key: &u64) -> u64 {
+        *key
     }
 }
 

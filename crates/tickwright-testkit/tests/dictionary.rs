@@ -5,9 +5,10 @@ use core::ops::Bound;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use tickwright_core::odict::{Avl, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
-use tickwright_testkit::dictionary::{ByKey, OBJECTS, Object, Op, run_hook, run_slab};
+use tickwright_testkit::dictionary::{ByKey, Object, Op, run_hook, run_slab};
+
+mod scripts;
 
 fn everywhere(script: &[Op]) -> Result<(), String> {
     run_slab::<RedBlack>(script).map_err(|what| format!("red-black {what}"))?;
@@ -16,50 +17,16 @@ fn everywhere(script: &[Op]) -> Result<(), String> {
     run_hook::<Avl>(script).map_err(|what| format!("AVL {what}"))
 }
 
-/// Few keys, so that many are equal, and those at the ends of the range.
-fn key() -> impl Strategy<Value = u64> {
-    prop_oneof![12 => 0u64..10, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1), 2 => any::<u64>()]
-}
-
-fn bound() -> impl Strategy<Value = Bound<u64>> {
-    prop_oneof![3 => key().prop_map(Bound::Included), 3 => key().prop_map(Bound::Excluded), 1 => Just(Bound::Unbounded)]
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    let number = || 0..OBJECTS;
-    let hint = || proptest::option::of(0..OBJECTS);
-    prop_oneof![
-        10 => (number(), key(), hint()).prop_map(|(number, key, hint)| Op::Insert(number, key, hint)),
-        1 => (number(), key()).prop_map(|(number, key)| Op::Append(number, key)),
-        1 => (number(), key()).prop_map(|(number, key)| Op::Prepend(number, key)),
-        4 => number().prop_map(Op::Remove),
-        4 => (number(), key()).prop_map(|(number, key)| Op::Rekey(number, key)),
-        4 => (key(), hint()).prop_map(|(key, hint)| Op::Seek(key, hint)),
-        2 => (bound(), bound()).prop_map(|(from, to)| Op::Range(from, to)),
-        1 => Just(Op::RemoveFirst),
-    ]
-}
-
-fn config() -> ProptestConfig {
-    let seeds = FileFailurePersistence::Direct("proptest-regressions/dictionary.txt");
-    ProptestConfig {
-        cases: if cfg!(miri) { 4 } else { 256 },
-        max_shrink_iters: 20_000,
-        failure_persistence: Some(Box::new(seeds)),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(scripts::config("proptest-regressions/dictionary.txt"))]
 
     #[test]
-    fn every_dictionary_agrees_with_a_sorted_vector(script in vec(op(), 0..160)) {
+    fn every_dictionary_agrees_with_a_sorted_vector(script in vec(scripts::op(), 0..160)) {
         everywhere(&script).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn also_after_it_was_cleared(before in vec(op(), 0..40), after in vec(op(), 0..40)) {
+    fn also_after_it_was_cleared(before in vec(scripts::op(), 0..40), after in vec(scripts::op(), 0..40)) {
         let script: Vec<Op> = before.into_iter().chain([Op::Clear]).chain(after).collect();
         everywhere(&script).map_err(TestCaseError::fail)?;
     }

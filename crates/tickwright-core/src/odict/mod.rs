@@ -201,6 +201,24 @@ impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
     }
 }
 
+/// An order whose keys are plain values that can be kept apart from the objects, as maps and B-trees keep them in their nodes.
+pub trait PlainKey<T>: KeyOrder<T> {
+    /// What is kept: in the same order as the keys.
+    type Plain: Copy + Ord + fmt::Debug;
+
+    /// The value of a key.
+    fn plain(&self, key: &Self::Key<'_>) -> Self::Plain;
+}
+
+impl<T, K: Copy + Ord + fmt::Debug, F: Fn(&T) -> K> PlainKey<T> for By<F> {
+    type Plain = K;
+
+    #[inline]
+    fn plain(&self, key: &K) -> K {
+        *key
+    }
+}
+
 /// The key type of a dictionary.
 pub type KeyOf<'k, D> = <<D as Dictionary>::Order as KeyOrder<<D as Dictionary>::Object>>::Key<'k>;
 
@@ -239,6 +257,8 @@ pub enum DictError {
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
+    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of this crate's says so.
+    NotOffered,
 }
 
 impl fmt::Display for DictError {
@@ -257,6 +277,7 @@ impl fmt::Display for DictError {
                 "the link is not in the object where the others have it: let link answer one field of it"
             }
             Self::NoIdentity => "no identity is left for a new dictionary: construct it with one of your own",
+            Self::NotOffered => "this dictionary does not offer that: use an ordered one",
         })
     }
 }

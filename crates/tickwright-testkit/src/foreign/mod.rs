@@ -6,6 +6,7 @@ mod binary_heap;
 mod bitwheel;
 mod btree_map;
 mod delay_queue;
+pub mod dictionaries;
 
 pub use binary_heap::BinaryHeapLazy;
 pub use bitwheel::BitWheel;

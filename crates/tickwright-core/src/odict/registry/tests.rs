@@ -147,3 +147,29 @@ fn a_full_dictionary_leaves_the_other_as_it_was() {
     assert_eq!((registry.len(), registry.ids().len(), registry.addresses().len()), (2, 2, 2));
     assert_eq!(registry.check(), Ok(()));
 }
+
+#[test]
+fn check_names_what_is_broken() {
+    let registry = || {
+        let by_id = SlabDict::new(By(|&(id, _): &(u64, u64)| id));
+        let mut registry = Registry::new(by_id, SlabDict::new(By(|&(_, address): &(u64, u64)| address)));
+        for n in 1..5 {
+            registry.register((n, 10 * n)).unwrap();
+        }
+        assert_eq!(registry.check(), Ok(()));
+        registry
+    };
+    let mut broken = registry();
+    broken.by_address.append((5, 50)).unwrap();
+    assert_eq!(broken.check(), Err(Violation::Count));
+
+    let mut broken = registry();
+    let first = broken.by_id.first().unwrap();
+    broken.by_id.get_mut(first).unwrap().0 = 9;
+    assert_eq!(broken.check(), Err(Violation::Order));
+
+    let mut broken = registry();
+    let last = broken.by_address.last().unwrap();
+    broken.by_address.get_mut(last).unwrap().1 = 41;
+    assert_eq!(broken.check(), Err(Violation::Order), "4 is not found by its address");
+}

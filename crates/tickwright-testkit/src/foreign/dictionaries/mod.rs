@@ -1,0 +1,16 @@
+//! Maps and trees of others behind [`Dictionary`](tickwright_core::odict::Dictionary): the baselines of ours. Each says what it does not
+//! offer, and the suite for dictionaries is run on what it does.
+//!
+//! | | order | duplicates | neighbours | `rekeyed` | entry of another one |
+//! |---|---|---|---|---|---|
+//! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | may name one of its own |
+//! | [`IntrusiveDict`] | yes | in order of arrival | O(1) amortised | yes | refused |
+//! | [`HashDict`] | **no**: ordered calls are not offered, the ends are none | refused | not offered | not offered | may name one of its own |
+
+mod btree_map;
+mod hash_map;
+mod intrusive;
+
+pub use btree_map::{Arrived, BTreeDict};
+pub use hash_map::HashDict;
+pub use intrusive::{IntrusiveDict, Node, NodeRef};
