@@ -10,7 +10,8 @@ use core::fmt;
 use core::ops::Bound;
 
 use tickwright_core::odict::{
-    Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, PlainKey, RedBlack, Seek, SlabDict,
+    BPlusDict, Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, PlainKey, RedBlack,
+    Seek, SlabDict,
 };
 
 /// How many objects a script knows: 0 to this.
@@ -487,6 +488,15 @@ fn compare<S: Subject>(subject: &S, model: &Model) -> Result<(), String> {
 pub fn run_slab<B: Balance>(script: &[Op]) -> Result<(), String> {
     let dictionary = SlabDict::<_, _, B>::balanced(ByKey);
     run(&mut Ours::new(dictionary, Object::<B>::new), script).map_err(|what| format!("slab: {what}"))
+}
+
+/// Runs a script on a B+ tree.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_bplus(script: &[Op]) -> Result<(), String> {
+    let dictionary = BPlusDict::<_, Object>::new(ByKey);
+    run(&mut Ours::new(dictionary, Object::new), script).map_err(|what| format!("B+ tree: {what}"))
 }
 
 /// Runs a script on a hook dictionary.

@@ -6,11 +6,12 @@ use core::ops::Bound;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tickwright_core::odict::{Avl, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
-use tickwright_testkit::dictionary::{ByKey, Object, Op, run_hook, run_slab};
+use tickwright_testkit::dictionary::{ByKey, Object, Op, run_bplus, run_hook, run_slab};
 
 mod scripts;
 
 fn everywhere(script: &[Op]) -> Result<(), String> {
+    run_bplus(script)?;
     run_slab::<RedBlack>(script).map_err(|what| format!("red-black {what}"))?;
     run_hook::<RedBlack>(script).map_err(|what| format!("red-black {what}"))?;
     run_slab::<Avl>(script).map_err(|what| format!("AVL {what}"))?;

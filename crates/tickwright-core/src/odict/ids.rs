@@ -26,7 +26,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use super::{DictError, Dictionary, KeyOrder};
+use super::{DictError, Dictionary, KeyOrder, PlainKey};
 use crate::contract::Violation;
 
 /// A range of free ids, both ends included.
@@ -61,6 +61,15 @@ impl KeyOrder<FreeRange> for ByFirst {
     #[inline]
     fn compare(&self, a: &u64, b: &u64) -> Ordering {
         a.cmp(b)
+    }
+}
+
+impl PlainKey<FreeRange> for ByFirst {
+    type Plain = u64;
+
+    #[inline]
+    fn plain(&self, first: &u64) -> u64 {
+        *first
     }
 }
 

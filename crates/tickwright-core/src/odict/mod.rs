@@ -119,6 +119,10 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Bound;
 
+#[cfg(feature = "alloc")]
+pub mod bplus;
+#[cfg(feature = "alloc")]
+mod cells;
 pub mod ids;
 pub mod registry;
 #[cfg(feature = "alloc")]
@@ -129,13 +133,19 @@ mod tree;
 pub(crate) use sorted::{End, Objects, Sorted};
 pub(crate) use tree::DictRecord;
 
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use bplus::BPlusDict;
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use cells::EntryKey;
 #[doc(inline)]
 pub use ids::{ByFirst, FreeRange, IdError, Ids, Reserve};
 #[doc(inline)]
 pub use registry::{Registry, RegistryError};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use slab::{EntryKey, SlabDict};
+pub use slab::SlabDict;
 
 #[doc(inline)]
 pub use crate::family::{avl::Avl, bst::Balance, red_black::RedBlack};

@@ -1,9 +1,13 @@
 //! What only the inside can set up: generations near their end, cells and free list broken on purpose.
 
+use core::mem;
+use core::num::NonZeroU32;
 use std::vec::Vec;
 
 use super::*;
+use crate::odict::cells::Slot;
 use crate::odict::{Avl, By};
+use crate::storage::Record;
 
 type Numbers<B> = SlabDict<By<fn(&u32) -> u32>, u32, B>;
 const KEY: By<fn(&u32) -> u32> = By(|&n| n);
@@ -26,8 +30,8 @@ fn a_cell_that_has_used_up_its_generations_is_retired() {
 
 #[test]
 fn a_bounded_dictionary_of_retired_cells_is_full_until_more_is_reserved() {
-    let mut dictionary =
-        Numbers { first_generation: u32::MAX - 1, ..Numbers::<Avl>::bounded(KEY, 2).unwrap() };
+    let mut dictionary = Numbers::<Avl>::bounded(KEY, 2).unwrap();
+    dictionary.cells.first_generation = u32::MAX - 1;
     let only = dictionary.insert(1).unwrap();
     dictionary.remove(only).unwrap();
     dictionary.insert(2).unwrap();
@@ -48,34 +52,34 @@ fn check_names_broken_storage() {
     assert_eq!(dictionary.check(), Ok(()));
 
     let live = entries[0].index.at();
-    let slot = mem::replace(&mut dictionary.cells.0[live].slot, Slot::Free { last: 7 });
+    let slot = mem::replace(&mut dictionary.cells.cells[live].slot, Slot::Free { last: 7 });
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
     // Even when the numbers of both are right.
     let other = entries[1].index.at();
-    let free = mem::replace(&mut dictionary.cells.0[other].slot, slot);
+    let free = mem::replace(&mut dictionary.cells.cells[other].slot, slot);
     assert_eq!(dictionary.check(), Err(Violation::Storage), "one linked cell is free, one free cell is live");
-    let slot = mem::replace(&mut dictionary.cells.0[other].slot, free);
-    dictionary.cells.0[live].slot = slot;
+    let slot = mem::replace(&mut dictionary.cells.cells[other].slot, free);
+    dictionary.cells.cells[live].slot = slot;
     assert_eq!(dictionary.check(), Ok(()));
 
-    let head = dictionary.free;
+    let head = dictionary.cells.free;
     for wrong in [None, Some(entries[0].index), Some(entries[1].index)] {
-        dictionary.free = wrong;
+        dictionary.cells.free = wrong;
         assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list starts at {wrong:?}");
     }
-    dictionary.free = head;
+    dictionary.cells.free = head;
     let head = head.unwrap();
-    let record = mem::replace(&mut dictionary.cells.0[head.at()].record, DictRecord::vacant(Some(head)));
+    let record = mem::replace(&mut dictionary.cells.cells[head.at()].record, DictRecord::vacant(Some(head)));
     assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list goes in a circle");
-    dictionary.cells.0[head.at()].record = record;
-    dictionary.retired = 1;
+    dictionary.cells.cells[head.at()].record = record;
+    dictionary.cells.retired = 1;
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a retired cell that is none");
-    dictionary.retired = 0;
+    dictionary.cells.retired = 0;
     for len in [3, 5] {
-        dictionary.len = len;
+        dictionary.cells.len = len;
         assert_eq!(dictionary.check(), Err(Violation::Storage));
     }
-    dictionary.len = 4;
+    dictionary.cells.len = 4;
     assert_eq!(dictionary.check(), Ok(()));
 }
 
@@ -86,7 +90,8 @@ fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
     let (linked, unlinked) = (entries[0].index, entries[2].index);
     dictionary.remove(entries[2]).unwrap();
     // The cells change places, and the free list goes with them; the tree does not know.
-    let free = mem::replace(&mut dictionary.cells.0[unlinked.at()].slot, Slot::Free { last: 1 });
-    dictionary.cells.0[unlinked.at()].slot = mem::replace(&mut dictionary.cells.0[linked.at()].slot, free);
+    let free = mem::replace(&mut dictionary.cells.cells[unlinked.at()].slot, Slot::Free { last: 1 });
+    dictionary.cells.cells[unlinked.at()].slot =
+        mem::replace(&mut dictionary.cells.cells[linked.at()].slot, free);
     assert_eq!(dictionary.check(), Err(Violation::Storage));
 }
