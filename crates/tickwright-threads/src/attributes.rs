@@ -1,0 +1,102 @@
+//! What a thread is created with.
+
+use crate::error::CreateError;
+
+/// The least stack of a thread, in bytes. A panic that unwinds and prints itself needs most of it.
+pub const LEAST_STACK: usize = 16 * 1024;
+/// The greatest stack of a thread, in bytes.
+pub const MOST_STACK: usize = 1 << 30;
+/// The greatest guard of a stack, in bytes.
+pub const MOST_GUARD: usize = 1 << 20;
+/// The longest name of a thread, in bytes. The platform's own threads show the first 15 of them.
+pub const LONGEST_NAME: usize = 255;
+
+/// Where an M:N thread starts. The other models leave that to the platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An idle worker may take it until it has begun.
+    #[default]
+    Near,
+    /// With the workers in turn.
+    Spread,
+}
+
+/// What a thread is created with.
+///
+/// ```
+/// use tickwright_threads::Attributes;
+///
+/// let attributes = Attributes::new().stack(64 * 1024).guard(0).name("reader").detached(true);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    pub(crate) stack: Option<usize>,
+    pub(crate) guard: Option<usize>,
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) detached: bool,
+    pub(crate) place: Place,
+}
+
+impl Attributes {
+    /// The runtime's stack and guard, no name, joinable, near its creator.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
+    }
+
+    /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`], rounded up to pages.
+    #[must_use]
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.stack = Some(bytes);
+        self
+    }
+
+    /// The size of the guard below the stack in bytes, up to [`MOST_GUARD`], rounded up to pages. 0: none, so that an overflow overwrites whatever is there.
+    #[must_use]
+    pub fn guard(mut self, bytes: usize) -> Self {
+        self.guard = Some(bytes);
+        self
+    }
+
+    /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Nobody joins it: what it leaves is dropped when it ends.
+    #[must_use]
+    pub fn detached(mut self, detached: bool) -> Self {
+        self.detached = detached;
+        self
+    }
+
+    /// Where it starts.
+    #[must_use]
+    pub fn place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Whether a thread could be created with them.
+    ///
+    /// # Errors
+    /// [`CreateError::Stack`], [`CreateError::Guard`], [`CreateError::Name`].
+    pub fn check(&self) -> Result<(), CreateError> {
+        if let Some(asked) = self.stack
+            && !(LEAST_STACK..=MOST_STACK).contains(&asked)
+        {
+            return Err(CreateError::Stack { asked });
+        }
+        if let Some(asked) = self.guard
+            && asked > MOST_GUARD
+        {
+            return Err(CreateError::Guard { asked });
+        }
+        match &self.name {
+            Some(name) if name.len() > LONGEST_NAME || name.contains('\0') => Err(CreateError::Name),
+            _ => Ok(()),
+        }
+    }
+}

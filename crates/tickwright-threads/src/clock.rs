@@ -1,0 +1,107 @@
+//! The clock of a runtime, and kernel threads that sleep by it.
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, Thread};
+
+use tickwright::clock::{Clock, SystemClock, Watcher};
+
+use crate::primitive::lock;
+
+/// A clock that several parties sleep by. One that moves by command tells them.
+pub(crate) struct Timekeeper {
+    clock: Arc<dyn Clock>,
+    /// The clock moves by command, and wakes these.
+    told: bool,
+    asleep: Mutex<Vec<Thread>>,
+}
+
+impl fmt::Debug for Timekeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timekeeper").field("told", &self.told).finish_non_exhaustive()
+    }
+}
+
+/// What the clock knows of a timekeeper.
+struct Bell(Mutex<Weak<Timekeeper>>);
+
+impl Watcher for Bell {
+    fn clock_moved(&self) {
+        if let Some(timekeeper) = lock(&self.0).upgrade() {
+            for thread in lock(&timekeeper.asleep).iter() {
+                thread.unpark();
+            }
+        }
+    }
+}
+
+/// Keeps the bell of a timekeeper alive.
+pub(crate) struct Timed {
+    pub(crate) keeper: Arc<Timekeeper>,
+    _bell: Arc<dyn Watcher>,
+}
+
+impl fmt::Debug for Timed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.keeper.fmt(f)
+    }
+}
+
+impl Timed {
+    pub(crate) fn by(clock: Arc<dyn Clock>) -> Self {
+        let bell = Arc::new(Bell(Mutex::new(Weak::new())));
+        let watcher: Arc<dyn Watcher> = Arc::clone(&bell) as _;
+        let told = clock.watch(&Arc::downgrade(&watcher));
+        let keeper = Arc::new(Timekeeper { clock, told, asleep: Mutex::new(Vec::new()) });
+        *lock(&bell.0) = Arc::downgrade(&keeper);
+        Self { keeper, _bell: watcher }
+    }
+}
+
+impl Timekeeper {
+    pub(crate) fn system() -> &'static Arc<Self> {
+        static SYSTEM: std::sync::LazyLock<Arc<Timekeeper>> = std::sync::LazyLock::new(|| {
+            let clock = Arc::new(SystemClock::Monotonic);
+            Arc::new(Timekeeper { clock, told: false, asleep: Mutex::new(Vec::new()) })
+        });
+        &SYSTEM
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    pub(crate) fn moves_by_command(&self) -> bool {
+        self.told
+    }
+
+    /// The time that is so long from now. Saturates: after 584 years nobody waits.
+    pub(crate) fn after(&self, duration: Duration) -> u64 {
+        self.now().saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Parks the calling kernel thread until it is unparked or the time has come; it may return sooner. False: the time has come.
+    pub(crate) fn park_until(&self, at: u64) -> bool {
+        let now = self.now();
+        if now >= at {
+            return false;
+        }
+        if !self.told {
+            let most = self.clock.longest_sleep().unwrap_or(u64::MAX);
+            thread::park_timeout(Duration::from_nanos((at - now).min(most)));
+            return true;
+        }
+        let me = thread::current();
+        lock(&self.asleep).push(me.clone());
+        // A move before this look is seen by it; one after it finds us in the list.
+        if self.now() < at {
+            thread::park();
+        }
+        let mut asleep = lock(&self.asleep);
+        if let Some(place) = asleep.iter().position(|each| each.id() == me.id()) {
+            asleep.swap_remove(place);
+        }
+        true
+    }
+}

@@ -1,0 +1,192 @@
+//! What goes wrong with threads.
+
+use core::any::Any;
+use core::fmt;
+use std::io;
+
+use crate::attributes::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
+
+/// A runtime was not started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// So many workers were asked for, and there must be 1 to 256.
+    Workers(usize),
+    /// No structure for sleeping threads has this name.
+    Structure(String),
+    /// The runtime's threads have these attributes by default, and none could be created with them.
+    Attributes(CreateError),
+    /// What the runtime itself needs could not be had: a worker, the manager, a pipe, a poller.
+    Start {
+        /// What it is.
+        what: &'static str,
+        /// What the platform said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for RuntimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workers(asked) => {
+                write!(f, "{asked} workers: ask for 1 to 256, or leave the number to the machine's cores")
+            }
+            Self::Structure(name) => {
+                write!(
+                    f,
+                    "no structure for sleeping threads is called {name:?}: see tickwright_core::for_each_family"
+                )
+            }
+            Self::Attributes(error) => write!(f, "the runtime's default for threads: {error}"),
+            Self::Start { what, error } => write!(f, "cannot start the runtime's {what}: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for RuntimeError {}
+
+/// A thread was not created. Its body has been dropped, and all other threads go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// A stack of so many bytes is out of range.
+    Stack {
+        /// The bytes.
+        asked: usize,
+    },
+    /// A guard of so many bytes is out of range.
+    Guard {
+        /// The bytes.
+        asked: usize,
+    },
+    /// The name is too long, or has a NUL in it.
+    Name,
+    /// The runtime has as many stacks as it may have, or the platform gave no memory for another one.
+    OutOfStacks {
+        /// How many there are.
+        have: usize,
+        /// What the platform said; `None` when the runtime's own bound was met.
+        error: Option<io::Error>,
+    },
+    /// As many threads exist as the runtime can name, or the platform starts no more.
+    TooMany {
+        /// What the platform said; `None` for the runtime's names.
+        error: Option<io::Error>,
+    },
+    /// No memory for a record.
+    OutOfMemory,
+    /// The runtime is ending, or has ended.
+    Closed,
+    /// The process was forked by one of the runtime's threads; the workers stayed in the parent.
+    Forked,
+}
+
+impl CreateError {
+    /// The number that POSIX has for it, on Linux: `EINVAL`, `EAGAIN`, `ENOMEM`, `ESHUTDOWN` (no such case there).
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        match self {
+            Self::Stack { .. } | Self::Guard { .. } | Self::Name => libc::EINVAL,
+            Self::OutOfStacks { .. } | Self::TooMany { .. } => libc::EAGAIN,
+            Self::OutOfMemory => libc::ENOMEM,
+            Self::Closed | Self::Forked => libc::ESHUTDOWN,
+        }
+    }
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tail = |f: &mut fmt::Formatter<'_>, error: &Option<io::Error>| match error {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        };
+        match self {
+            Self::Stack { asked } => {
+                write!(f, "a stack of {asked} bytes: ask for {LEAST_STACK} to {MOST_STACK}")
+            }
+            Self::Guard { asked } => write!(f, "a guard of {asked} bytes: ask for at most {MOST_GUARD}"),
+            Self::Name => write!(f, "a name has at most {LONGEST_NAME} bytes, none of them NUL"),
+            Self::OutOfStacks { have, error } => {
+                write!(
+                    f,
+                    "no stack beyond {have}: join or end threads, raise the runtime's bound, or (with guards) vm.max_map_count"
+                )?;
+                tail(f, error)
+            }
+            Self::TooMany { error } => {
+                write!(
+                    f,
+                    "no more threads: join or end some, or raise the host's limit (ulimit -u, threads-max, pid_max, cgroup pids)"
+                )?;
+                tail(f, error)
+            }
+            Self::OutOfMemory => f.write_str("no memory for the record of another thread"),
+            Self::Closed => f.write_str("the runtime is ending: create threads before it is dropped"),
+            Self::Forked => f.write_str(
+                "this is a forked child: its parent has the runtime's workers; start a runtime of its own",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for CreateError {}
+
+/// A thread was not joined, detached or woken.
+#[non_exhaustive]
+pub enum JoinError {
+    /// There is no such thread: it was joined, or was detached and has ended. `ESRCH`.
+    NoSuchThread,
+    /// A thread joins itself, or waits for one that waits for it, directly or through others. `EDEADLK`.
+    Deadlock,
+    /// It is detached, or somebody else joins it already. `EINVAL`.
+    NotJoinable,
+    /// It runs still, and the caller does not wait. `EBUSY`. It may be joined later.
+    Busy,
+    /// It ran still when the time had come. `ETIMEDOUT`. It may be joined later.
+    TimedOut,
+    /// It has ended by a panic, whose payload this is. It has been joined.
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl JoinError {
+    /// The number that POSIX has for it, on Linux. For a panic, which POSIX does not know, `ECANCELED`.
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        match self {
+            Self::NoSuchThread => libc::ESRCH,
+            Self::Deadlock => libc::EDEADLK,
+            Self::NotJoinable => libc::EINVAL,
+            Self::Busy => libc::EBUSY,
+            Self::TimedOut => libc::ETIMEDOUT,
+            Self::Panicked(_) => libc::ECANCELED,
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoSuchThread => "NoSuchThread",
+            Self::Deadlock => "Deadlock",
+            Self::NotJoinable => "NotJoinable",
+            Self::Busy => "Busy",
+            Self::TimedOut => "TimedOut",
+            Self::Panicked(_) => "Panicked",
+        })
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoSuchThread => "no such thread: it was joined, or was detached and has ended",
+            Self::Deadlock => "joining it would wait for ever: it is the caller, or waits for the caller",
+            Self::NotJoinable => "it is detached, or being joined by another thread",
+            Self::Busy => "it has not ended yet",
+            Self::TimedOut => "it had not ended when the time was over",
+            Self::Panicked(_) => "it has panicked",
+        })
+    }
+}
+
+impl core::error::Error for JoinError {}

@@ -1,0 +1,150 @@
+//! Who may have what a thread leaves: one atomic word, the generation above and flags below.
+//!
+//! | flag | set by | meaning |
+//! |---|---|---|
+//! | alive | the creator | the record names a thread |
+//! | finished | the thread, once, when its outcome is written | the outcome may be read |
+//! | claimed | one joiner, by compare-exchange | the one who will read the outcome and release the record |
+//! | waited | the claimant, after it has said whom to wake | the thread wakes it |
+//! | detached | one caller, or the creator | nobody claims; whoever comes second, thread or caller, releases the record |
+//!
+//! # Invariants
+//! 1. Claimed and detached exclude each other; waited implies claimed.
+//! 2. One party releases: the claimant after finished; of a detached thread the thread itself, or the detacher if finished came first.
+//! 3. A generation is never issued twice, so an operation with an old id changes nothing: each changes the word by compare-exchange from a
+//!    value with its own generation, except `finish`, which the thread itself does while it holds the record.
+//! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds finished acquires. Whom to wake happens
+//!    before it is woken: setting waited releases, `finish` acquires.
+
+use crate::error::JoinError;
+use crate::primitive::{AtomicU64, Ordering};
+
+const ALIVE: u64 = 1;
+const FINISHED: u64 = 2;
+const CLAIMED: u64 = 4;
+const WAITED: u64 = 8;
+const DETACHED: u64 = 16;
+
+/// What a thread must do that has finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// Nothing: whoever joins or detaches it does the rest.
+    ToJoiner,
+    /// Wake the joiner.
+    Waited,
+    /// Release the record.
+    Detached,
+}
+
+/// What a claimant has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The outcome may be read.
+    Finished,
+    /// The thread runs.
+    Running,
+}
+
+#[derive(Debug)]
+pub(crate) struct JoinWord(AtomicU64);
+
+fn generation_of(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+impl JoinWord {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Names a new thread. By whoever holds the free record; `None` when its generations are used up.
+    pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
+        let generation = generation_of(self.0.load(Ordering::Relaxed)).checked_add(1)?;
+        let flags = if detached { ALIVE | DETACHED } else { ALIVE };
+        self.0.store(u64::from(generation) << 32 | flags, Ordering::Release);
+        Some(generation)
+    }
+
+    /// The record names nobody from now on. By the one who releases.
+    pub(crate) fn release(&self) {
+        let generation = generation_of(self.0.load(Ordering::Relaxed));
+        self.0.store(u64::from(generation) << 32, Ordering::Release);
+    }
+
+    /// Whether that thread exists: it runs, or waits to be joined.
+    pub(crate) fn exists(&self, generation: u32) -> bool {
+        self.look(generation).is_ok()
+    }
+
+    /// Whether that thread has finished, and is not released yet.
+    pub(crate) fn is_finished(&self, generation: u32) -> bool {
+        self.look(generation).is_ok_and(|word| word & FINISHED != 0)
+    }
+
+    fn look(&self, generation: u32) -> Result<u64, JoinError> {
+        let word = self.0.load(Ordering::Acquire);
+        if generation_of(word) == generation && word & ALIVE != 0 {
+            Ok(word)
+        } else {
+            Err(JoinError::NoSuchThread)
+        }
+    }
+
+    /// Changes the word of that thread, or says why not. Answers what it was.
+    fn change(
+        &self,
+        generation: u32,
+        change: impl Fn(u64) -> Result<u64, JoinError>,
+    ) -> Result<u64, JoinError> {
+        let mut word = self.look(generation)?;
+        loop {
+            match self.0.compare_exchange_weak(word, change(word)?, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(word) => return Ok(word),
+                Err(_) => word = self.look(generation)?,
+            }
+        }
+    }
+
+    /// Becomes the joiner. With `finished_only`, not of a thread that runs: `Busy`.
+    pub(crate) fn claim(&self, generation: u32, finished_only: bool) -> Result<Claim, JoinError> {
+        let before = self.change(generation, |word| match word {
+            _ if word & (DETACHED | CLAIMED) != 0 => Err(JoinError::NotJoinable),
+            _ if finished_only && word & FINISHED == 0 => Err(JoinError::Busy),
+            _ => Ok(word | CLAIMED),
+        })?;
+        Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
+    }
+
+    /// The claimant, who has said whom to wake, will wait.
+    pub(crate) fn expect(&self, generation: u32) -> Claim {
+        let running = self.change(generation, |word| {
+            if word & FINISHED == 0 { Ok(word | WAITED) } else { Err(JoinError::Busy) }
+        });
+        if running.is_ok() { Claim::Running } else { Claim::Finished }
+    }
+
+    /// The claimant gives up, unless the thread has finished: then it has to take what it left.
+    pub(crate) fn withdraw(&self, generation: u32) -> Claim {
+        let running = self.change(generation, |word| {
+            if word & FINISHED == 0 { Ok(word & !(CLAIMED | WAITED)) } else { Err(JoinError::Busy) }
+        });
+        if running.is_ok() { Claim::Running } else { Claim::Finished }
+    }
+
+    /// Nobody will join it. `Claim::Finished`: the caller releases the record.
+    pub(crate) fn detach(&self, generation: u32) -> Result<Claim, JoinError> {
+        let before = self.change(generation, |word| {
+            if word & (DETACHED | CLAIMED) == 0 { Ok(word | DETACHED) } else { Err(JoinError::NotJoinable) }
+        })?;
+        Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
+    }
+
+    /// The thread has written its outcome.
+    pub(crate) fn finish(&self) -> Leaves {
+        match self.0.fetch_or(FINISHED, Ordering::AcqRel) {
+            word if word & DETACHED != 0 => Leaves::Detached,
+            word if word & WAITED != 0 => Leaves::Waited,
+            _ => Leaves::ToJoiner,
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Models in which each thread is one of the platform's: ids, joins and waits are common, how one is started and ended differs.
+
+pub(crate) mod here;
+mod one_to_one;
+mod pthread;
+
+use core::fmt;
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::AtomicBool;
+use std::panic::catch_unwind;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+
+use crate::attributes::Attributes;
+use crate::clock::{Timed, Timekeeper};
+use crate::error::{CreateError, JoinError};
+use crate::id::ThreadId;
+use crate::join_word::{Claim, Leaves};
+use crate::primitive::{Ordering, lock};
+use crate::record::{FreeList, Record, Table};
+use crate::registry::{Dictionary, Registered, Registry};
+use crate::runtime::{Body, Threads, Wait};
+use crate::waiter::Waiter;
+
+pub use one_to_one::{OneToOne, Stacks};
+pub(crate) use pthread::Started;
+
+/// How a model starts and ends the platform's threads.
+pub(crate) trait Starter: Send + Sync + fmt::Debug {
+    /// The model in a word.
+    fn model(&self) -> &'static str;
+
+    /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which nobody reaps, nothing.
+    fn start(
+        &self,
+        attributes: &Attributes,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Result<Option<Started>, CreateError>;
+
+    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack.
+    fn reap(&self, started: Started);
+
+    /// Called by each thread as the last thing that it does.
+    fn leaving(&self) {}
+
+    /// All threads have ended.
+    fn closed(&self) {}
+}
+
+/// How many registries a runtime of kernel threads has: who creates at the same time should not meet.
+const SHARDS: usize = 16;
+
+#[derive(Debug)]
+struct Shard {
+    state: Mutex<ShardState>,
+    /// A thread has ended while the runtime closes.
+    ended: Condvar,
+}
+
+#[derive(Debug)]
+struct ShardState {
+    free: FreeList,
+    registry: Registry,
+}
+
+/// A runtime of kernel threads.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    table: Table,
+    shards: Box<[Shard]>,
+    starter: Box<dyn Starter>,
+    timed: Timed,
+    closing: AtomicBool,
+    me: Weak<Self>,
+}
+
+impl Kernel {
+    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, timed: Timed) -> Arc<Self> {
+        let shard = |at| Shard {
+            state: Mutex::new(ShardState { free: FreeList::new(at), registry: Registry::new(dictionary) }),
+            ended: Condvar::new(),
+        };
+        Arc::new_cyclic(|me| Self {
+            table: Table::new(SHARDS),
+            shards: (0..SHARDS).map(shard).collect(),
+            starter,
+            timed,
+            closing: AtomicBool::new(false),
+            me: Weak::clone(me),
+        })
+    }
+
+    pub(crate) fn timekeeper(&self) -> &Arc<Timekeeper> {
+        &self.timed.keeper
+    }
+
+    fn shard(&self, number: u32) -> Option<&Shard> {
+        self.shards.get(Table::home(number))
+    }
+
+    /// A record and an id for a thread, registered.
+    fn enroll(&self, detached: bool) -> Result<(ThreadId, &Record, Registered), CreateError> {
+        let shard = self.shards.get(here::shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
+        let mut state = lock(&shard.state);
+        loop {
+            let (number, record) =
+                state.free.take(&self.table).ok_or(CreateError::TooMany { error: None })?;
+            // A record whose generations are used up names nobody ever again.
+            let Some(generation) = record.join.issue(detached) else { continue };
+            let registered = ThreadId::new(number, generation)
+                .ok_or(CreateError::OutOfMemory)
+                .and_then(|id| Ok((id, state.registry.insert(id)?)));
+            return match registered {
+                Ok((id, registered)) => Ok((id, record, registered)),
+                Err(error) => {
+                    record.release();
+                    state.free.give(number, record);
+                    Err(error)
+                }
+            };
+        }
+    }
+
+    /// The body of this thread has ended, or it was never started.
+    fn strike(&self, id: ThreadId, registered: Registered) {
+        if let Some(shard) = self.shard(id.record()) {
+            lock(&shard.state).registry.remove(registered);
+            if self.closing.load(Ordering::SeqCst) {
+                shard.ended.notify_all();
+            }
+        }
+    }
+
+    /// The record is free for another thread.
+    fn release(&self, id: ThreadId, record: &Record) {
+        record.release();
+        if let Some(shard) = self.shard(id.record()) {
+            lock(&shard.state).free.give(id.record(), record);
+        }
+    }
+
+    /// What each thread runs.
+    fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
+        here::enter(&self, id);
+        let outcome = catch_unwind(AssertUnwindSafe(body));
+        here::leave();
+        self.strike(id, registered);
+        if let Ok(record) = self.table.find(id) {
+            record.leave(outcome);
+            match record.join.finish() {
+                Leaves::Detached => self.release(id, record),
+                Leaves::Waited => {
+                    if let Some(joiner) = record.slow(|slow| slow.joiner.take()) {
+                        joiner.wake();
+                    }
+                }
+                Leaves::ToJoiner => {}
+            }
+        }
+        self.starter.leaving();
+    }
+
+    /// Whether `target` waits, directly or through others, for `me`.
+    fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
+        let mut at = target;
+        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
+        for _ in 0..1 << 20 {
+            let next = self.table.find(at).ok().map_or(0, |record| record.joining.load(Ordering::SeqCst));
+            match ThreadId::from_bits(next) {
+                None => return false,
+                Some(next) if next == me => return true,
+                Some(next) => at = next,
+            }
+        }
+        false
+    }
+
+    /// Waits for a thread that the caller has claimed.
+    fn wait(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        record.slow(|slow| slow.joiner = Some(Waiter::current()));
+        if record.join.expect(id.generation()) == Claim::Finished {
+            return Ok(());
+        }
+        while !record.join.is_finished(id.generation()) {
+            match wait {
+                Wait::Until(at) if !Waiter::wait_until(self.timekeeper(), at) => {
+                    return match record.join.withdraw(id.generation()) {
+                        Claim::Finished => Ok(()),
+                        Claim::Running => Err(JoinError::TimedOut),
+                    };
+                }
+                Wait::Until(_) => {}
+                Wait::No | Wait::Forever => Waiter::wait(),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same without end: the platform's own join does it at once.
+    fn wait_for_end(&self, id: ThreadId, record: &Record) -> Result<(), JoinError> {
+        if let Some(started) = record.slow(|slow| slow.started.take()) {
+            self.starter.reap(started);
+        }
+        // It has finished, unless whoever closes the runtime was faster.
+        if record.join.is_finished(id.generation()) { Ok(()) } else { self.wait(id, record, Wait::Forever) }
+    }
+
+    /// Takes what a finished thread has left. By the claimant.
+    fn collect(&self, id: ThreadId, record: &Record) -> Result<usize, JoinError> {
+        if let Some(started) = record.slow(|slow| slow.started.take()) {
+            self.starter.reap(started);
+        }
+        let outcome = record.outcome();
+        self.release(id, record);
+        outcome
+    }
+}
+
+impl Threads for Kernel {
+    fn model(&self) -> &'static str {
+        self.starter.model()
+    }
+
+    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
+        attributes.check()?;
+        let me = self.me.upgrade().ok_or(CreateError::Closed)?;
+        let inside = here::is_of(self);
+        let (id, record, registered) = self.enroll(attributes.detached)?;
+        // After the registration: who closes sees it, or is seen.
+        if self.closing.load(Ordering::SeqCst) && !inside {
+            self.strike(id, registered);
+            self.release(id, record);
+            return Err(CreateError::Closed);
+        }
+        let run = Box::new(move || me.run(id, registered, body));
+        // Under the lock, so that whoever joins it before we return finds what it needs.
+        let started = record.slow(|slow| {
+            slow.name.clone_from(&attributes.name);
+            let started = self.starter.start(attributes, run)?;
+            slow.started = started;
+            Ok(())
+        });
+        match started {
+            Ok(()) => Ok(id),
+            Err(error) => {
+                self.strike(id, registered);
+                self.release(id, record);
+                Err(error)
+            }
+        }
+    }
+
+    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
+        let record = self.table.find(id)?;
+        let me = here::current().filter(|_| here::is_of(self));
+        if me == Some(id) {
+            return Err(JoinError::Deadlock);
+        }
+        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
+            let own = me.and_then(|me| Some((me, self.table.find(me).ok()?)));
+            if let Some((me, own)) = own {
+                own.joining.store(id.to_bits(), Ordering::SeqCst);
+                if self.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
+                    own.joining.store(0, Ordering::SeqCst);
+                    return Err(JoinError::Deadlock);
+                }
+            }
+            let waited = match wait {
+                Wait::Forever => self.wait_for_end(id, record),
+                _ => self.wait(id, record, wait),
+            };
+            if let Some((_, own)) = own {
+                own.joining.store(0, Ordering::SeqCst);
+            }
+            waited?;
+        }
+        self.collect(id, record)
+    }
+
+    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.table.find(id)?;
+        // What it was started with stays in the record, and is let go with that.
+        if record.join.detach(id.generation())? == Claim::Finished {
+            self.release(id, record);
+        }
+        Ok(())
+    }
+
+    fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.table.find(id)?;
+        if !record.join.exists(id.generation()) {
+            return Err(JoinError::NoSuchThread);
+        }
+        if record.park.tell()
+            && let Some(thread) = record.slow(|slow| slow.thread.clone())
+        {
+            thread.unpark();
+        }
+        Ok(())
+    }
+
+    fn name(&self, id: ThreadId) -> Option<String> {
+        let record = self.table.find(id).ok()?;
+        let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
+        name.filter(|_| record.join.exists(id.generation()))
+    }
+
+    fn is_registered(&self, id: ThreadId) -> bool {
+        self.shard(id.record()).is_some_and(|shard| lock(&shard.state).registry.contains(id))
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            lock(&shard.state).registry.list(&mut all);
+        }
+        all
+    }
+
+    fn live(&self) -> usize {
+        self.shards.iter().map(|shard| lock(&shard.state).registry.len()).sum()
+    }
+
+    fn now(&self) -> u64 {
+        self.timekeeper().now()
+    }
+
+    fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        if here::is_of(self) {
+            return;
+        }
+        // A thread that runs may create others in any shard: all must be empty in one round.
+        while self.live() > 0 {
+            for shard in &self.shards {
+                let mut state = lock(&shard.state);
+                while state.registry.len() > 0 {
+                    state = shard.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+        // Threads that nobody joined have ended.
+        for record in self.table.iter() {
+            if let Some(started) = record.slow(|slow| slow.started.take()) {
+                self.starter.reap(started);
+            }
+        }
+        self.starter.closed();
+    }
+}

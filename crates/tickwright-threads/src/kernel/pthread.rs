@@ -1,0 +1,231 @@
+//! The platform's threads, with the attributes that it takes.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::Stacks;
+use crate::attributes::Attributes;
+use crate::error::CreateError;
+use crate::primitive::lock;
+use crate::stack::{Mapping, in_pages};
+
+type Run = Box<dyn FnOnce() + Send>;
+
+/// Starts threads on stacks of one kind.
+#[derive(Debug)]
+pub(crate) struct Pthread {
+    stack: usize,
+    guard: usize,
+    stacks: Stacks,
+    pool: Arc<Pool>,
+}
+
+/// Stacks of ours that nobody runs on, and threads that were let go and may run still.
+#[derive(Debug, Default)]
+struct Pool {
+    free: Mutex<Vec<Mapping>>,
+    let_go: Mutex<Vec<(libc::pthread_t, Mapping)>>,
+}
+
+/// A thread that was started and is joined once. Dropped instead, it is let go.
+#[derive(Debug)]
+pub(crate) struct Started {
+    thread: libc::pthread_t,
+    /// What it runs on, if that is ours, and where that goes.
+    own: Option<(Mapping, Arc<Pool>)>,
+    open: bool,
+}
+
+// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
+unsafe impl Send for Started {}
+// SAFETY: as above; nothing is changed through a shared reference.
+unsafe impl Sync for Pool {}
+// SAFETY: as above.
+unsafe impl Send for Pool {}
+
+impl Started {
+    fn ended(thread: libc::pthread_t) {
+        // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, says the record's claim.
+        unsafe {
+            libc::pthread_join(thread, core::ptr::null_mut());
+        }
+    }
+
+    /// Waits until it is gone. What it ran on is free then.
+    pub(crate) fn join(mut self) {
+        self.open = false;
+        Self::ended(self.thread);
+        if let Some((mapping, pool)) = self.own.take() {
+            lock(&pool.free).push(mapping);
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        match self.own.take() {
+            // SAFETY: 1. Created joinable, neither joined nor detached yet.
+            None => unsafe {
+                libc::pthread_detach(self.thread);
+            },
+            // It runs on our memory, perhaps this very code: somebody joins it later.
+            Some((mapping, pool)) => lock(&pool.let_go).push((self.thread, mapping)),
+        }
+    }
+}
+
+extern "C" fn begin(run: *mut c_void) -> *mut c_void {
+    // SAFETY: 1. `start` made it from a box of this type, and gave it to this thread alone.
+    let run = unsafe { Box::from_raw(run.cast::<Run>()) };
+    run();
+    core::ptr::null_mut()
+}
+
+impl Pthread {
+    pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
+        Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
+    }
+
+    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, CreateError> {
+        let stack = attributes.stack.map_or(self.stack, in_pages);
+        let guard = attributes.guard.map_or(self.guard, in_pages);
+        let mapping = match self.stacks {
+            Stacks::Platform => None,
+            Stacks::Fresh | Stacks::Recycled => Some(self.mapping(stack, guard)?),
+        };
+        // Only the platform knows when the stack of a detached thread is free; ours are joined.
+        let detached = attributes.detached && mapping.is_none();
+        let thread = spawn(stack, guard, mapping.as_ref(), detached, run)?;
+        if detached {
+            return Ok(None);
+        }
+        let own = mapping.map(|mapping| (mapping, Arc::clone(&self.pool)));
+        Ok(Some(Started { thread, own, open: true }))
+    }
+
+    fn mapping(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
+        let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
+        for (thread, mapping) in let_go {
+            Started::ended(thread);
+            lock(&self.pool.free).push(mapping);
+        }
+        let mut free = lock(&self.pool.free);
+        if self.stacks == Stacks::Fresh {
+            free.clear();
+        }
+        while let Some(mapping) = free.pop() {
+            if mapping.stack().len() == stack && mapping.guard().len() == guard {
+                return Ok(mapping);
+            }
+        }
+        drop(free);
+        Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+    }
+
+    /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
+    pub(crate) fn clear(&self) {
+        for (thread, _mapping) in core::mem::take(&mut *lock(&self.pool.let_go)) {
+            Started::ended(thread);
+        }
+        lock(&self.pool.free).clear();
+    }
+}
+
+/// Attributes of the platform, given back when dropped.
+struct Attr(libc::pthread_attr_t);
+
+impl Attr {
+    fn new() -> io::Result<Self> {
+        let mut attr = MaybeUninit::uninit();
+        // SAFETY: 1. Memory for attributes, which the call fills.
+        match unsafe { libc::pthread_attr_init(attr.as_mut_ptr()) } {
+            // SAFETY: 1. The call has filled them.
+            0 => Ok(Self(unsafe { attr.assume_init() })),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+impl Drop for Attr {
+    fn drop(&mut self) {
+        // SAFETY: 1. They were filled, and are given back once.
+        unsafe {
+            libc::pthread_attr_destroy(&raw mut self.0);
+        }
+    }
+}
+
+fn spawn(
+    stack: usize,
+    guard: usize,
+    mapping: Option<&Mapping>,
+    detached: bool,
+    run: Run,
+) -> Result<libc::pthread_t, CreateError> {
+    let failed = |error: i32| CreateError::TooMany { error: Some(io::Error::from_raw_os_error(error)) };
+    let mut attr = Attr::new().map_err(|error| CreateError::TooMany { error: Some(error) })?;
+    let attr = &raw mut attr.0;
+    let set = match mapping {
+        Some(mapping) => {
+            let at = core::ptr::with_exposed_provenance_mut(mapping.stack().start);
+            // SAFETY: 1. Filled attributes. 2. The mapping is kept until the thread was joined.
+            unsafe { libc::pthread_attr_setstack(attr, at, mapping.stack().len()) }
+        }
+        // SAFETY: 1. Filled attributes. The platform's own guard comes out of the stack.
+        None => match unsafe { libc::pthread_attr_setguardsize(attr, guard) } {
+            // SAFETY: as above.
+            0 => unsafe { libc::pthread_attr_setstacksize(attr, stack + guard) },
+            error => error,
+        },
+    };
+    if set != 0 {
+        return Err(failed(set));
+    }
+    if detached {
+        // SAFETY: 1. Filled attributes, and a state that there is.
+        unsafe {
+            libc::pthread_attr_setdetachstate(attr, libc::PTHREAD_CREATE_DETACHED);
+        }
+    }
+    let run = Box::into_raw(Box::new(run));
+    let mut thread = MaybeUninit::uninit();
+    // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when it answers 0.
+    match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
+        // SAFETY: 1. Filled.
+        0 => Ok(unsafe { thread.assume_init() }),
+        error => {
+            // SAFETY: 1. No thread has taken it.
+            drop(unsafe { Box::from_raw(run) });
+            Err(failed(error))
+        }
+    }
+}
+
+/// The addresses of the calling thread's stack.
+#[cfg(target_os = "linux")]
+pub(super) fn own_stack() -> Option<Range<usize>> {
+    let mut attr = MaybeUninit::uninit();
+    // SAFETY: 1. A question without arguments.
+    let me = unsafe { libc::pthread_self() };
+    // SAFETY: 1. The calling thread. 2. Memory for attributes, which the call fills.
+    if unsafe { libc::pthread_getattr_np(me, attr.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: 1. Filled.
+    let attr = Attr(unsafe { attr.assume_init() });
+    let (mut at, mut len) = (core::ptr::null_mut(), 0);
+    // SAFETY: 1. Filled attributes, and places for the answers.
+    let got = unsafe { libc::pthread_attr_getstack(&raw const attr.0, &raw mut at, &raw mut len) };
+    (got == 0).then(|| at.addr()..at.addr() + len)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn own_stack() -> Option<Range<usize>> {
+    None
+}

@@ -1,0 +1,29 @@
+//! Threads in three models behind one interface, chosen when a [`Runtime`] is made.
+//!
+//! | model | a thread is |
+//! |---|---|
+//! | one-to-one | one of the platform's |
+//!
+//! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle, detached, stale.
+
+mod attributes;
+mod clock;
+mod error;
+mod id;
+mod join_word;
+mod kernel;
+mod park_word;
+mod primitive;
+mod record;
+mod registry;
+mod runtime;
+mod stack;
+pub mod this_thread;
+mod waiter;
+
+pub use attributes::{Attributes, LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK, Place};
+pub use error::{CreateError, JoinError, RuntimeError};
+pub use id::ThreadId;
+pub use kernel::{OneToOne, Stacks};
+pub use registry::Dictionary;
+pub use runtime::{Body, Handle, JoinHandle, Model, Runtime, Threads, Wait};

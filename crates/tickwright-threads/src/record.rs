@@ -1,0 +1,204 @@
+//! What a runtime knows of a thread, in memory that is never given back while the runtime is there: an old id leads to a record, whose
+//! generation then says that it is old.
+
+use core::any::Any;
+use std::sync::{Mutex, OnceLock};
+use std::thread::Thread;
+
+use crate::error::JoinError;
+use crate::id::ThreadId;
+use crate::join_word::JoinWord;
+use crate::kernel::Started;
+use crate::park_word::ParkWord;
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
+use crate::waiter::Waiter;
+
+/// No record: the end of a list.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Records a shard has at most, and shards: a number is the shard above and the place below.
+pub(crate) const MOST_SHARDS: usize = 256;
+const PLACE_BITS: u32 = 24;
+/// The first chunk of a shard; each one after it is twice as large.
+const FIRST_CHUNK: u32 = 64;
+const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
+
+/// One thread, or a free place for one.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) join: JoinWord,
+    pub(crate) park: ParkWord,
+    /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`. Written before `expect`.
+    pub(crate) joiner: AtomicU64,
+    /// Whom this thread waits for to end; 0: nobody.
+    pub(crate) joining: AtomicU64,
+    /// What its body returned. Written before `finish`.
+    pub(crate) value: AtomicU64,
+    /// Whether `slow` holds anything.
+    pub(crate) has_slow: AtomicU32,
+    /// The next in a list: free records, an inbox, a run queue. A record is in one at a time.
+    pub(crate) next: AtomicU32,
+    /// The worker whose thread it is.
+    pub(crate) owner: AtomicU32,
+    slow: Mutex<Slow>,
+}
+
+/// What few threads have, or only those that are dear to create anyway.
+#[derive(Debug, Default)]
+pub(crate) struct Slow {
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
+    /// Whom to wake when it ends and `joiner` is 0.
+    pub(crate) joiner: Option<Waiter>,
+    /// For waking it, of a kernel thread that has parked.
+    pub(crate) thread: Option<Thread>,
+    /// For ending it, of a kernel thread that is joinable.
+    pub(crate) started: Option<Started>,
+}
+
+impl Record {
+    fn new() -> Self {
+        Self {
+            join: JoinWord::new(),
+            park: ParkWord::new(),
+            joiner: AtomicU64::new(0),
+            joining: AtomicU64::new(0),
+            value: AtomicU64::new(0),
+            has_slow: AtomicU32::new(0),
+            next: AtomicU32::new(NONE),
+            owner: AtomicU32::new(NONE),
+            slow: Mutex::new(Slow::default()),
+        }
+    }
+
+    /// Looks at or changes what few have.
+    pub(crate) fn slow<R>(&self, use_it: impl FnOnce(&mut Slow) -> R) -> R {
+        self.has_slow.store(1, Ordering::Relaxed);
+        use_it(&mut lock(&self.slow))
+    }
+
+    /// The thread has ended with this. Before `finish`.
+    pub(crate) fn leave(&self, outcome: Result<usize, Box<dyn Any + Send>>) {
+        match outcome {
+            Ok(value) => self.value.store(value as u64, Ordering::Relaxed),
+            Err(panic) => self.slow(|slow| slow.panic = Some(panic)),
+        }
+    }
+
+    /// What it has left. For the claimant, after it has finished.
+    pub(crate) fn outcome(&self) -> Result<usize, JoinError> {
+        if self.has_slow.load(Ordering::Relaxed) != 0
+            && let Some(panic) = self.slow(|slow| slow.panic.take())
+        {
+            return Err(JoinError::Panicked(panic));
+        }
+        Ok(self.value.load(Ordering::Relaxed) as usize)
+    }
+
+    /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one who releases.
+    pub(crate) fn release(&self) {
+        let slow =
+            (self.has_slow.swap(0, Ordering::Relaxed) != 0).then(|| core::mem::take(&mut *lock(&self.slow)));
+        self.joiner.store(0, Ordering::Relaxed);
+        self.park.reset();
+        self.join.release();
+        drop(slow);
+    }
+}
+
+/// All records of a runtime, by number.
+#[derive(Debug)]
+pub(crate) struct Table {
+    shards: Box<[Shard]>,
+}
+
+#[derive(Debug)]
+struct Shard {
+    chunks: [OnceLock<Box<[Record]>>; CHUNKS],
+}
+
+/// Which places of a shard are free. For one party at a time.
+#[derive(Debug)]
+pub(crate) struct FreeList {
+    shard: u32,
+    head: u32,
+    /// Places from here on were never used.
+    fresh: u32,
+}
+
+fn chunk_of(place: u32) -> (usize, usize) {
+    // Chunk k starts at FIRST_CHUNK * (2^k - 1).
+    let k = (place / FIRST_CHUNK + 1).ilog2();
+    (k as usize, (place - FIRST_CHUNK * ((1 << k) - 1)) as usize)
+}
+
+impl Table {
+    pub(crate) fn new(shards: usize) -> Self {
+        let shard = || Shard { chunks: [const { OnceLock::new() }; CHUNKS] };
+        Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| shard()).collect() }
+    }
+
+    /// The record with that number, if it was ever used.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<&Record> {
+        let shard = self.shards.get((number >> PLACE_BITS) as usize)?;
+        let (chunk, at) = chunk_of(number & ((1 << PLACE_BITS) - 1));
+        shard.chunks.get(chunk)?.get()?.get(at)
+    }
+
+    /// The record of that thread. It may have gone; its words know.
+    #[inline]
+    pub(crate) fn find(&self, id: ThreadId) -> Result<&Record, JoinError> {
+        self.get(id.record()).ok_or(JoinError::NoSuchThread)
+    }
+
+    /// The shard that a record belongs to.
+    pub(crate) fn home(number: u32) -> usize {
+        (number >> PLACE_BITS) as usize
+    }
+
+    /// All records that were ever used.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.shards.iter().flat_map(|shard| &shard.chunks).filter_map(OnceLock::get).flatten()
+    }
+}
+
+impl FreeList {
+    pub(crate) fn new(shard: usize) -> Self {
+        Self { shard: shard as u32, head: NONE, fresh: 0 }
+    }
+
+    /// A free record and its number. `None`: the shard is full, or there is no memory.
+    #[inline]
+    pub(crate) fn take<'t>(&mut self, table: &'t Table) -> Option<(u32, &'t Record)> {
+        if self.head == NONE {
+            return self.take_fresh(table);
+        }
+        let record = table.get(self.head)?;
+        Some((core::mem::replace(&mut self.head, record.next.load(Ordering::Relaxed)), record))
+    }
+
+    #[cold]
+    fn take_fresh<'t>(&mut self, table: &'t Table) -> Option<(u32, &'t Record)> {
+        let (chunk, at) = chunk_of(self.fresh);
+        let chunk = table.shards.get(self.shard as usize)?.chunks.get(chunk)?;
+        if chunk.get().is_none() {
+            // As long as all chunks before it, and the first one.
+            let length = (self.fresh + FIRST_CHUNK) as usize;
+            let mut records = Vec::new();
+            records.try_reserve_exact(length).ok()?;
+            records.resize_with(length, Record::new);
+            let _ = chunk.set(records.into_boxed_slice());
+        }
+        let record = chunk.get()?.get(at)?;
+        let number = self.shard << PLACE_BITS | self.fresh;
+        self.fresh += 1;
+        Some((number, record))
+    }
+
+    /// Takes a released record back.
+    #[inline]
+    pub(crate) fn give(&mut self, number: u32, record: &Record) {
+        record.next.store(self.head, Ordering::Relaxed);
+        self.head = number;
+    }
+}

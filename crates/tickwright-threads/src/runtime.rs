@@ -1,0 +1,314 @@
+//! The interface of all models, and a runtime of one that is chosen when it is made.
+
+use core::fmt;
+use core::ops::Deref;
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use crate::attributes::Attributes;
+use crate::error::{CreateError, JoinError, RuntimeError};
+use crate::id::ThreadId;
+use crate::kernel::OneToOne;
+use crate::primitive::lock;
+
+/// What a thread runs; what it returns is for the joiner.
+pub type Body = Box<dyn FnOnce() -> usize + Send>;
+
+/// How long a join waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all.
+    No,
+    /// Until the runtime's clock shows so many nanoseconds.
+    Until(u64),
+    /// As long as it takes.
+    Forever,
+}
+
+/// What a model of threads does. Programs use a [`Handle`], which has this in comfortable form; who adds a model implements it.
+pub trait Threads: Send + Sync {
+    /// The model in a word.
+    fn model(&self) -> &'static str;
+
+    /// Creates a thread that runs `body`. From any thread.
+    ///
+    /// # Errors
+    /// [`CreateError`]; then the body was dropped, and nothing else has changed.
+    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError>;
+
+    /// Waits for a thread to end and takes what its body returned. The id is stale from then on.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError>;
+
+    /// Nobody will join this thread.
+    ///
+    /// # Errors
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or being joined.
+    fn detach(&self, id: ThreadId) -> Result<(), JoinError>;
+
+    /// Ends the thread's [`park`](crate::this_thread::park), or its next one.
+    ///
+    /// # Errors
+    /// [`JoinError::NoSuchThread`].
+    fn unpark(&self, id: ThreadId) -> Result<(), JoinError>;
+
+    /// The thread's name, if it exists and was given one.
+    fn name(&self, id: ThreadId) -> Option<String>;
+
+    /// Whether the thread's body has not ended, by the registry.
+    fn is_registered(&self, id: ThreadId) -> bool;
+
+    /// The ids of all threads whose body has not ended, by the registry. A snapshot.
+    fn threads(&self) -> Vec<ThreadId>;
+
+    /// How many threads there are whose body has not ended.
+    fn live(&self) -> usize;
+
+    /// Nanoseconds on the runtime's clock.
+    fn now(&self) -> u64;
+
+    /// Lets no more threads be created from outside, and waits until none is left. From one of its own threads: does not wait, the last
+    /// one to end cleans up.
+    fn close(&self);
+}
+
+/// Creates threads of one runtime, joins and wakes them. Clones are the same runtime; when that has ended, creating says so.
+#[derive(Clone)]
+pub struct Handle {
+    threads: Arc<dyn Threads>,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("model", &self.threads.model()).finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    /// Over a model of one's own.
+    #[must_use]
+    pub fn new(threads: Arc<dyn Threads>) -> Self {
+        Self { threads }
+    }
+
+    /// The model in a word: `one-to-one`, `m:n`, `manager`.
+    #[must_use]
+    pub fn model(&self) -> &'static str {
+        self.threads.model()
+    }
+
+    /// Creates a thread.
+    ///
+    /// # Errors
+    /// [`CreateError`]; then the body was dropped, and all other threads go on.
+    pub fn create(
+        &self,
+        attributes: &Attributes,
+        body: impl FnOnce() -> usize + Send + 'static,
+    ) -> Result<ThreadId, CreateError> {
+        self.threads.create(attributes, Box::new(body))
+    }
+
+    /// Creates a thread that returns something other than a number. It is detached when its handle is dropped.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        attributes: &Attributes,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<T>, CreateError> {
+        let left = Arc::new(Mutex::new(None));
+        let put = Arc::clone(&left);
+        let id = self.create(attributes, move || {
+            let value = body();
+            *lock(&put) = Some(value);
+            0
+        })?;
+        Ok(JoinHandle { handle: self.clone(), id, left, open: true })
+    }
+
+    /// Waits for a thread to end, and takes what its body returned.
+    ///
+    /// # Errors
+    /// All of [`JoinError`] but `Busy` and `TimedOut`.
+    pub fn join(&self, id: ThreadId) -> Result<usize, JoinError> {
+        self.threads.join(id, Wait::Forever)
+    }
+
+    /// The same without waiting.
+    ///
+    /// # Errors
+    /// [`JoinError::Busy`] if it runs still.
+    pub fn try_join(&self, id: ThreadId) -> Result<usize, JoinError> {
+        self.threads.join(id, Wait::No)
+    }
+
+    /// The same until the runtime's clock shows `at` nanoseconds.
+    ///
+    /// # Errors
+    /// [`JoinError::TimedOut`] if it runs still then.
+    pub fn join_until(&self, id: ThreadId, at: u64) -> Result<usize, JoinError> {
+        self.threads.join(id, Wait::Until(at))
+    }
+
+    /// The same for so long.
+    ///
+    /// # Errors
+    /// [`JoinError::TimedOut`] if it runs still then.
+    pub fn join_timeout(&self, id: ThreadId, timeout: Duration) -> Result<usize, JoinError> {
+        let most = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        self.join_until(id, self.now().saturating_add(most))
+    }
+
+    /// Nobody will join this thread: what it leaves is dropped when it ends.
+    ///
+    /// # Errors
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or being joined.
+    pub fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+        self.threads.detach(id)
+    }
+
+    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several in a row are one.
+    ///
+    /// # Errors
+    /// [`JoinError::NoSuchThread`].
+    pub fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
+        self.threads.unpark(id)
+    }
+
+    /// The thread's name, if it exists and was given one.
+    #[must_use]
+    pub fn name(&self, id: ThreadId) -> Option<String> {
+        self.threads.name(id)
+    }
+
+    /// Whether the thread is registered: from before its creation returns until its body has ended. Always false without a dictionary.
+    #[must_use]
+    pub fn is_registered(&self, id: ThreadId) -> bool {
+        self.threads.is_registered(id)
+    }
+
+    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot. Empty without a dictionary.
+    #[must_use]
+    pub fn threads(&self) -> Vec<ThreadId> {
+        self.threads.threads()
+    }
+
+    /// How many threads there are whose body has not ended. A snapshot.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.threads.live()
+    }
+
+    /// Nanoseconds on the runtime's clock.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.threads.now()
+    }
+
+    /// Runs `body` as a thread of the runtime, and waits for it. What is in it is inside: creating and joining are on the short path.
+    ///
+    /// # Errors
+    /// Why it could not be created. A panic in it goes on in the caller.
+    pub fn run<T: Send + 'static>(
+        &self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CreateError> {
+        match self.spawn(&Attributes::new(), body)?.join() {
+            Ok(value) => Ok(value),
+            Err(JoinError::Panicked(panic)) => std::panic::resume_unwind(panic),
+            // Nobody else has its id, and it waits for nobody.
+            Err(_) => Err(CreateError::Closed),
+        }
+    }
+}
+
+/// A thread that will return a `T`. Detached when it is dropped.
+#[derive(Debug)]
+pub struct JoinHandle<T> {
+    handle: Handle,
+    id: ThreadId,
+    left: Arc<Mutex<Option<T>>>,
+    open: bool,
+}
+
+impl<T> JoinHandle<T> {
+    /// The thread.
+    #[must_use]
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// Waits for the thread to end, and takes what its body returned.
+    ///
+    /// # Errors
+    /// [`JoinError`]: a panic, a circle, or somebody has joined or detached it by its id.
+    pub fn join(mut self) -> Result<T, JoinError> {
+        let joined = self.handle.join(self.id);
+        self.open = joined.is_err();
+        joined?;
+        lock(&self.left).take().ok_or(JoinError::NoSuchThread)
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if self.open {
+            // Whoever joined or detached it already has done what this is for.
+            let _ = self.handle.detach(self.id);
+        }
+    }
+}
+
+/// A model of threads, with its settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Model {
+    /// The platform's threads.
+    OneToOne(OneToOne),
+}
+
+/// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
+///
+/// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends keeps the drop waiting for ever. Dropped by one of
+/// its own threads it does not wait: the last thread to end cleans up.
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+}
+
+impl Runtime {
+    /// Starts a runtime.
+    ///
+    /// # Errors
+    /// [`RuntimeError`].
+    pub fn new(model: Model) -> Result<Self, RuntimeError> {
+        let threads: Arc<dyn Threads> = match model {
+            Model::OneToOne(settings) => settings.start()?,
+        };
+        Ok(Self { handle: Handle::new(threads) })
+    }
+
+    /// For threads that outlive the borrow.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+}
+
+impl Deref for Runtime {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.handle.threads.close();
+    }
+}

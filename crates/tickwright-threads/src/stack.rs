@@ -1,0 +1,72 @@
+//! Memory for stacks: mappings of their own, with or without a guard.
+
+use core::ops::Range;
+use std::io;
+
+/// A mapping: the guard, which nobody may touch, and above it the stack.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: usize,
+    guard: usize,
+    len: usize,
+}
+
+pub(crate) fn page() -> usize {
+    static PAGE: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
+        // SAFETY: 1. A question without arguments that it could break.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(page).ok().filter(|page| page.is_power_of_two()).unwrap_or(4096)
+    });
+    *PAGE
+}
+
+/// The bytes in whole pages. For sizes that [`Attributes::check`](crate::Attributes::check) has let through.
+pub(crate) fn in_pages(bytes: usize) -> usize {
+    bytes.next_multiple_of(page())
+}
+
+impl Mapping {
+    /// Maps a stack; both sizes are in whole pages. Memory is the platform's until it is touched.
+    pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
+        let len = stack + guard;
+        // SAFETY: 1. A mapping at an address of the platform's choice replaces none.
+        let base = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let mapping = Self { base: base.addr(), guard, len };
+        // SAFETY: 1. The first `guard` bytes are of our mapping, and nothing is in them.
+        if guard > 0 && unsafe { libc::mprotect(base, guard, libc::PROT_NONE) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(mapping)
+    }
+
+    /// The stack's addresses, without the guard.
+    pub(crate) fn stack(&self) -> Range<usize> {
+        self.base + self.guard..self.base + self.len
+    }
+
+    /// The addresses of the guard.
+    pub(crate) fn guard(&self) -> Range<usize> {
+        self.base..self.base + self.guard
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on it: nothing does any more.
+        unsafe {
+            libc::munmap(core::ptr::with_exposed_provenance_mut(self.base), self.len);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What a thread does for itself. On threads that no runtime knows, these are the standard library's.
+
+use core::ops::Range;
+use core::time::Duration;
+
+use crate::id::ThreadId;
+use crate::kernel::here as kernel;
+use crate::runtime::Handle;
+
+/// The calling thread, if a runtime created it.
+#[must_use]
+pub fn current() -> Option<ThreadId> {
+    kernel::current()
+}
+
+/// The runtime of the calling thread.
+#[must_use]
+pub fn handle() -> Option<Handle> {
+    kernel::handle()
+}
+
+/// The addresses of the calling thread's stack without its guard, if a runtime created it and knows them.
+#[must_use]
+pub fn stack() -> Option<Range<usize>> {
+    kernel::stack()
+}
+
+/// Lets other threads run. The caller goes behind those that are ready.
+pub fn yield_now() {
+    std::thread::yield_now();
+}
+
+/// Waits until somebody [unparks](Handle::unpark) the calling thread; at once if somebody has since the last time. It may return without cause, so it stands in a
+/// loop.
+pub fn park() {
+    kernel::park(None);
+}
+
+/// The same until the runtime's clock shows `at` nanoseconds at the latest.
+pub fn park_until(at: u64) {
+    kernel::park(Some(at));
+}
+
+/// The same for so long at most.
+pub fn park_timeout(timeout: Duration) {
+    park_until(after(timeout));
+}
+
+/// Waits until the runtime's clock shows `at` nanoseconds. Never returns sooner.
+pub fn sleep_until(at: u64) {
+    kernel::sleep_until(at);
+}
+
+/// Waits for so long at least.
+pub fn sleep(duration: Duration) {
+    sleep_until(after(duration));
+}
+
+/// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is none.
+#[must_use]
+pub fn now() -> u64 {
+    kernel::timekeeper(|keeper| keeper.now())
+}
+
+fn after(duration: Duration) -> u64 {
+    kernel::timekeeper(|keeper| keeper.after(duration))
+}

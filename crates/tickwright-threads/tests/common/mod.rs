@@ -1,0 +1,57 @@
+//! The models under test, and what the tests share.
+#![allow(dead_code, unreachable_pub)]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use tickwright_threads::{Model, OneToOne, Runtime, Stacks, this_thread};
+
+pub fn one_to_one() -> Model {
+    Model::OneToOne(OneToOne::new())
+}
+
+pub fn own_stacks() -> Model {
+    Model::OneToOne(OneToOne::new().stacks(Stacks::Recycled).stack(64 * 1024))
+}
+
+pub fn fresh_stacks() -> Model {
+    Model::OneToOne(OneToOne::new().stacks(Stacks::Fresh).stack(64 * 1024))
+}
+
+pub fn start(model: Model) -> Runtime {
+    Runtime::new(model).expect("starts")
+}
+
+/// A door that threads wait at.
+#[derive(Default)]
+pub struct Gate(AtomicBool);
+
+impl Gate {
+    pub fn open(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub fn wait(&self) {
+        while !self.is_open() {
+            this_thread::yield_now();
+        }
+    }
+}
+
+/// Each test for each model, in a module of its name.
+#[macro_export]
+macro_rules! for_each_model {
+    ($($test:ident),+ $(,)?) => {
+        $crate::for_each_model! { @models [$($test)+]
+            one_to_one own_stacks fresh_stacks }
+    };
+    (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
+    (@model $model:ident [$($test:ident)+]) => {
+        mod $model {
+            $(#[test] fn $test() { super::$test(&$crate::common::start($crate::common::$model())); })+
+        }
+    };
+}
