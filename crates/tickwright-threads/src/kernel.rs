@@ -149,7 +149,8 @@ impl Kernel {
             match record.join.finish() {
                 Leaves::Detached => self.release(id, record),
                 Leaves::Waited => {
-                    if let Some(joiner) = record.slow(|slow| slow.joiner.take()) {
+                    // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+                    if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                         joiner.wake();
                     }
                 }

@@ -193,6 +193,10 @@ fn detached_when_it_has_ended(runtime: &Runtime) {
     let id = runtime.create(&PLAIN, move || std::panic::resume_unwind(Box::new(held))).unwrap();
     gone(runtime);
     runtime.detach(id).unwrap();
+    // Its last instruction may be to come.
+    while runtime.join(id).is_err_and(|error| matches!(error, JoinError::NotJoinable)) {
+        this_thread::yield_now();
+    }
     assert_eq!(errno(runtime.join(id)), libc::ESRCH);
     while Arc::strong_count(&left) > 1 {
         this_thread::yield_now();
