@@ -10,7 +10,7 @@ use crate::attributes::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// So many workers were asked for, and there must be 1 to 256.
+    /// So many workers were asked for, and there must be 1 to 255.
     Workers(usize),
     /// No structure for sleeping threads has this name.
     Structure(String),
@@ -29,7 +29,7 @@ impl fmt::Display for RuntimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Workers(asked) => {
-                write!(f, "{asked} workers: ask for 1 to 256, or leave the number to the machine's cores")
+                write!(f, "{asked} workers: ask for 1 to 255, or leave the number to the machine's cores")
             }
             Self::Structure(name) => {
                 write!(

@@ -15,11 +15,12 @@ use crate::clock::{Timed, Timekeeper};
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
+use crate::local;
 use crate::primitive::{Ordering, lock};
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
-use crate::waiter::Waiter;
+use crate::waiter::{Waiter, wait_for_end};
 
 pub use one_to_one::{OneToOne, Stacks};
 pub(crate) use pthread::Started;
@@ -142,6 +143,7 @@ impl Kernel {
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         here::enter(&self, id);
         let outcome = catch_unwind(AssertUnwindSafe(body));
+        local::end(Some(id));
         here::leave();
         self.strike(id, registered);
         if let Ok(record) = self.table.find(id) {
@@ -160,40 +162,10 @@ impl Kernel {
         self.starter.leaving();
     }
 
-    /// Whether `target` waits, directly or through others, for `me`.
-    fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
-        let mut at = target;
-        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
-        for _ in 0..1 << 20 {
-            let next = self.table.find(at).ok().map_or(0, |record| record.joining.load(Ordering::SeqCst));
-            match ThreadId::from_bits(next) {
-                None => return false,
-                Some(next) if next == me => return true,
-                Some(next) => at = next,
-            }
-        }
-        false
-    }
-
     /// Waits for a thread that the caller has claimed.
     fn wait(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
         record.slow(|slow| slow.joiner = Some(Waiter::current()));
-        if record.join.expect(id.generation()) == Claim::Finished {
-            return Ok(());
-        }
-        while !record.join.is_finished(id.generation()) {
-            match wait {
-                Wait::Until(at) if !Waiter::wait_until(self.timekeeper(), at) => {
-                    return match record.join.withdraw(id.generation()) {
-                        Claim::Finished => Ok(()),
-                        Claim::Running => Err(JoinError::TimedOut),
-                    };
-                }
-                Wait::Until(_) => {}
-                Wait::No | Wait::Forever => Waiter::wait(),
-            }
-        }
-        Ok(())
+        wait_for_end(&record.join, id.generation(), self.timekeeper(), wait)
     }
 
     /// The same without end: the platform's own join does it at once.
@@ -260,7 +232,7 @@ impl Threads for Kernel {
             let own = me.and_then(|me| Some((me, self.table.find(me).ok()?)));
             if let Some((me, own)) = own {
                 own.joining.store(id.to_bits(), Ordering::SeqCst);
-                if self.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
+                if self.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
                     own.joining.store(0, Ordering::SeqCst);
                     return Err(JoinError::Deadlock);
                 }

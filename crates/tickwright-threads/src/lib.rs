@@ -3,6 +3,7 @@
 //! | model | a thread is |
 //! |---|---|
 //! | one-to-one | one of the platform's |
+//! | M:N | a stack; as many workers as there are cores run all of them |
 //!
 //! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle, detached, stale.
 
@@ -12,6 +13,8 @@ mod error;
 mod id;
 mod join_word;
 mod kernel;
+mod local;
+mod many;
 mod park_word;
 mod primitive;
 mod record;
@@ -25,5 +28,7 @@ pub use attributes::{Attributes, LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STA
 pub use error::{CreateError, JoinError, RuntimeError};
 pub use id::ThreadId;
 pub use kernel::{OneToOne, Stacks};
+pub use local::{DROP_ROUNDS, Local};
+pub use many::{Knobs, ManyToMany};
 pub use registry::Dictionary;
 pub use runtime::{Body, Handle, JoinHandle, Model, Runtime, Threads, Wait};

@@ -37,8 +37,12 @@ pub(crate) struct Record {
     pub(crate) has_slow: AtomicU32,
     /// The next in a list: free records, an inbox, a run queue. A record is in one at a time.
     pub(crate) next: AtomicU32,
-    /// The worker whose thread it is.
+    /// The worker whose thread it is, since it has begun.
     pub(crate) owner: AtomicU32,
+    /// Where that worker keeps its stack.
+    pub(crate) place: AtomicU32,
+    /// 1: it was unparked since it last heard so. Apart from `park`, which every wait uses.
+    pub(crate) told: AtomicU32,
     slow: Mutex<Slow>,
 }
 
@@ -66,6 +70,8 @@ impl Record {
             has_slow: AtomicU32::new(0),
             next: AtomicU32::new(NONE),
             owner: AtomicU32::new(NONE),
+            place: AtomicU32::new(NONE),
+            told: AtomicU32::new(0),
             slow: Mutex::new(Slow::default()),
         }
     }
@@ -84,6 +90,15 @@ impl Record {
         }
     }
 
+    /// The name, for a signal handler: if nobody has the lock just now.
+    pub(crate) fn try_name(&self, use_it: impl FnOnce(&str)) {
+        if let Ok(slow) = self.slow.try_lock()
+            && let Some(name) = &slow.name
+        {
+            use_it(name);
+        }
+    }
+
     /// What it has left. For the claimant, after it has finished.
     pub(crate) fn outcome(&self) -> Result<usize, JoinError> {
         if self.has_slow.load(Ordering::Relaxed) != 0
@@ -96,8 +111,11 @@ impl Record {
 
     /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one who releases.
     pub(crate) fn release(&self) {
-        let slow =
-            (self.has_slow.swap(0, Ordering::Relaxed) != 0).then(|| core::mem::take(&mut *lock(&self.slow)));
+        let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
+            self.has_slow.store(0, Ordering::Relaxed);
+            core::mem::take(&mut *lock(&self.slow))
+        });
+        self.told.store(0, Ordering::Relaxed);
         self.joiner.store(0, Ordering::Relaxed);
         self.park.reset();
         self.join.release();
@@ -154,6 +172,23 @@ impl Table {
     /// The shard that a record belongs to.
     pub(crate) fn home(number: u32) -> usize {
         (number >> PLACE_BITS) as usize
+    }
+
+    /// Whether `target` waits, directly or through others, for `me` to end.
+    ///
+    /// Each of two who close a circle at the same time has said whom it joins before it looks, so one of them sees it, or both.
+    pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
+        let mut at = target;
+        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
+        for _ in 0..1 << 20 {
+            let next = self.get(at.record()).map_or(0, |record| record.joining.load(Ordering::SeqCst));
+            match ThreadId::from_bits(next) {
+                None => return false,
+                Some(next) if next == me => return true,
+                Some(next) => at = next,
+            }
+        }
+        false
     }
 
     /// All records that were ever used.

@@ -9,6 +9,7 @@ use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::kernel::OneToOne;
+use crate::many::ManyToMany;
 use crate::primitive::lock;
 
 /// What a thread runs; what it returns is for the joiner.
@@ -269,6 +270,8 @@ impl<T> Drop for JoinHandle<T> {
 pub enum Model {
     /// The platform's threads.
     OneToOne(OneToOne),
+    /// Stacks that workers run.
+    ManyToMany(ManyToMany),
 }
 
 /// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
@@ -288,6 +291,7 @@ impl Runtime {
     pub fn new(model: Model) -> Result<Self, RuntimeError> {
         let threads: Arc<dyn Threads> = match model {
             Model::OneToOne(settings) => settings.start()?,
+            Model::ManyToMany(settings) => settings.start()?,
         };
         Ok(Self { handle: Handle::new(threads) })
     }

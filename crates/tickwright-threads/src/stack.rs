@@ -1,7 +1,9 @@
 //! Memory for stacks: mappings of their own, with or without a guard.
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
+use std::sync::Arc;
 
 /// A mapping: the guard, which nobody may touch, and above it the stack.
 #[derive(Debug)]
@@ -9,6 +11,8 @@ pub(crate) struct Mapping {
     base: usize,
     guard: usize,
     len: usize,
+    /// How many there are, this one included.
+    count: Option<Arc<AtomicUsize>>,
 }
 
 pub(crate) fn page() -> usize {
@@ -43,12 +47,18 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let mapping = Self { base: base.addr(), guard, len };
+        let mapping = Self { base: base.expose_provenance(), guard, len, count: None };
         // SAFETY: 1. The first `guard` bytes are of our mapping, and nothing is in them.
         if guard > 0 && unsafe { libc::mprotect(base, guard, libc::PROT_NONE) } != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(mapping)
+    }
+
+    /// One less in `count`, which has counted it, when it is given back.
+    pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
+        self.count = Some(count);
+        self
     }
 
     /// The stack's addresses, without the guard.
@@ -67,6 +77,9 @@ impl Drop for Mapping {
         // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on it: nothing does any more.
         unsafe {
             libc::munmap(core::ptr::with_exposed_provenance_mut(self.base), self.len);
+        }
+        if let Some(count) = &self.count {
+            count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

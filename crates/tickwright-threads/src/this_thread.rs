@@ -2,43 +2,52 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::sync::Arc;
 
+use crate::clock::Timekeeper;
 use crate::id::ThreadId;
 use crate::kernel::here as kernel;
+use crate::many::here as many;
 use crate::runtime::Handle;
 
 /// The calling thread, if a runtime created it.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
-    kernel::current()
+    many::with(|worker| worker.current()).flatten().or_else(kernel::current)
 }
 
 /// The runtime of the calling thread.
 #[must_use]
 pub fn handle() -> Option<Handle> {
-    kernel::handle()
+    many::with(|worker| Handle::new(worker.shared.clone())).or_else(kernel::handle)
 }
 
 /// The addresses of the calling thread's stack without its guard, if a runtime created it and knows them.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
-    kernel::stack()
+    many::with(|worker| worker.stack()).or_else(kernel::stack)
 }
 
 /// Lets other threads run. The caller goes behind those that are ready.
 pub fn yield_now() {
-    std::thread::yield_now();
+    if many::with(|worker| worker.yield_now()).is_none() {
+        std::thread::yield_now();
+    }
 }
 
 /// Waits until somebody [unparks](Handle::unpark) the calling thread; at once if somebody has since the last time. It may return without cause, so it stands in a
 /// loop.
 pub fn park() {
-    kernel::park(None);
+    if many::with(|worker| worker.park(None)).is_none() {
+        kernel::park(None);
+    }
 }
 
 /// The same until the runtime's clock shows `at` nanoseconds at the latest.
 pub fn park_until(at: u64) {
-    kernel::park(Some(at));
+    if many::with(|worker| worker.park(Some(at))).is_none() {
+        kernel::park(Some(at));
+    }
 }
 
 /// The same for so long at most.
@@ -48,7 +57,9 @@ pub fn park_timeout(timeout: Duration) {
 
 /// Waits until the runtime's clock shows `at` nanoseconds. Never returns sooner.
 pub fn sleep_until(at: u64) {
-    kernel::sleep_until(at);
+    if many::with(|worker| while worker.wait_until(at) {}).is_none() {
+        kernel::sleep_until(at);
+    }
 }
 
 /// Waits for so long at least.
@@ -59,9 +70,16 @@ pub fn sleep(duration: Duration) {
 /// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is none.
 #[must_use]
 pub fn now() -> u64 {
-    kernel::timekeeper(|keeper| keeper.now())
+    timekeeper(|keeper| keeper.now())
 }
 
 fn after(duration: Duration) -> u64 {
-    kernel::timekeeper(|keeper| keeper.after(duration))
+    timekeeper(|keeper| keeper.after(duration))
+}
+
+fn timekeeper<R>(use_it: impl FnOnce(&Timekeeper) -> R) -> R {
+    match many::with(|worker| Arc::clone(&worker.shared.timed.keeper)) {
+        Some(keeper) => use_it(&keeper),
+        None => kernel::timekeeper(|keeper| use_it(keeper)),
+    }
 }

@@ -3,37 +3,178 @@
 //! A waiter is put where others find it, then it waits; who wants it to go on wakes it. A wake-up that comes first is kept. Waits may
 //! return without cause, so they stand in loops.
 
-use std::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 
 use crate::clock::Timekeeper;
+use crate::error::JoinError;
+use crate::id::ThreadId;
+use crate::join_word::{Claim, JoinWord};
+use crate::many::{Shared, here};
+use crate::primitive::lock;
+use crate::runtime::Wait;
 
 /// Somebody who may be woken.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
     /// A kernel thread.
     Kernel(Thread),
+    /// A thread of the M:N model.
+    Stack(Arc<Shared>, ThreadId),
 }
 
 impl Waiter {
     /// The caller.
     pub(crate) fn current() -> Self {
-        Self::Kernel(thread::current())
+        let stack = here::with(|worker| Some(Self::Stack(Arc::clone(&worker.shared), worker.current()?)));
+        stack.flatten().unwrap_or_else(|| Self::Kernel(thread::current()))
     }
 
     pub(crate) fn wake(&self) {
         match self {
             Self::Kernel(thread) => thread.unpark(),
+            Self::Stack(shared, id) => shared.tell(*id),
         }
     }
 
     /// Waits until woken.
     pub(crate) fn wait() {
-        thread::park();
+        if here::with(|worker| worker.wait()).is_none() {
+            thread::park();
+        }
     }
 
     /// Waits until woken, or the time has come by that clock. False: it has.
     pub(crate) fn wait_until(timekeeper: &Arc<Timekeeper>, at: u64) -> bool {
-        timekeeper.park_until(at)
+        let on_stack = here::with(|worker| {
+            let own = &worker.shared.timed.keeper;
+            if Arc::ptr_eq(own, timekeeper) {
+                return worker.wait_until(at);
+            }
+            let now = timekeeper.now();
+            now < at && {
+                worker.wait_until(own.now().saturating_add(at - now));
+                true
+            }
+        });
+        on_stack.unwrap_or_else(|| timekeeper.park_until(at))
+    }
+}
+
+/// Waits until a thread has ended which the caller has claimed. It has been said whom to wake.
+pub(crate) fn wait_for_end(
+    word: &JoinWord,
+    generation: u32,
+    timekeeper: &Arc<Timekeeper>,
+    wait: Wait,
+) -> Result<(), JoinError> {
+    if word.expect(generation) == Claim::Finished {
+        return Ok(());
+    }
+    while !word.is_finished(generation) {
+        match wait {
+            Wait::Until(at) if !Waiter::wait_until(timekeeper, at) => {
+                return match word.withdraw(generation) {
+                    Claim::Finished => Ok(()),
+                    Claim::Running => Err(JoinError::TimedOut),
+                };
+            }
+            Wait::Until(_) => {}
+            Wait::No | Wait::Forever => Waiter::wait(),
+        }
+    }
+    Ok(())
+}
+
+/// Who waits for something to change, first come first served.
+///
+/// A waiter enters, looks again at what it waits for, and waits. Who changes that wakes after the change. So either the waiter sees the change, or
+/// it is found here.
+#[derive(Debug)]
+pub(crate) struct Waiters {
+    /// How many are in the list.
+    count: AtomicUsize,
+    list: Mutex<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    queue: VecDeque<(u64, Waiter)>,
+    next: u64,
+}
+
+/// A place in the list, to be left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(u64);
+
+impl Waiters {
+    pub(crate) const fn new() -> Self {
+        Self { count: AtomicUsize::new(0), list: Mutex::new(List { queue: VecDeque::new(), next: 0 }) }
+    }
+
+    /// The caller will wait.
+    pub(crate) fn enter(&self) -> Ticket {
+        let waiter = Waiter::current();
+        let mut list = lock(&self.list);
+        list.next += 1;
+        let ticket = list.next;
+        list.queue.push_back((ticket, waiter));
+        self.count.store(list.queue.len(), Ordering::SeqCst);
+        drop(list);
+        fence(Ordering::SeqCst);
+        Ticket(ticket)
+    }
+
+    /// The caller waits no more. False: it was woken, which counts.
+    pub(crate) fn leave(&self, ticket: Ticket) -> bool {
+        let mut list = lock(&self.list);
+        let place = list.queue.iter().position(|(each, _)| *each == ticket.0);
+        let left = place.and_then(|place| list.queue.remove(place));
+        self.count.store(list.queue.len(), Ordering::SeqCst);
+        left.is_some()
+    }
+
+    /// Whether the caller was woken.
+    pub(crate) fn was_woken(&self, ticket: Ticket) -> bool {
+        !lock(&self.list).queue.iter().any(|(each, _)| *each == ticket.0)
+    }
+
+    /// Wakes the one that has waited longest. After the change that it waits for.
+    pub(crate) fn wake_one(&self) {
+        fence(Ordering::SeqCst);
+        if self.count.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let mut list = lock(&self.list);
+        let first = list.queue.pop_front();
+        self.count.store(list.queue.len(), Ordering::SeqCst);
+        drop(list);
+        if let Some((_, waiter)) = first {
+            waiter.wake();
+        }
+    }
+
+    /// Wakes all. After the change that they wait for.
+    pub(crate) fn wake_all(&self) {
+        let mut list = lock(&self.list);
+        let all = core::mem::take(&mut list.queue);
+        self.count.store(0, Ordering::SeqCst);
+        drop(list);
+        for (_, waiter) in all {
+            waiter.wake();
+        }
+    }
+
+    /// Waits as long as that is so.
+    pub(crate) fn wait_while(&self, is_so: impl Fn() -> bool) {
+        while is_so() {
+            let ticket = self.enter();
+            while is_so() && !self.was_woken(ticket) {
+                Waiter::wait();
+            }
+            self.leave(ticket);
+        }
     }
 }

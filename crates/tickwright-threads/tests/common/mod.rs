@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use tickwright_threads::{Model, OneToOne, Runtime, Stacks, this_thread};
+use tickwright_threads::{Dictionary, Knobs, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread};
 
 pub fn one_to_one() -> Model {
     Model::OneToOne(OneToOne::new())
@@ -15,6 +15,22 @@ pub fn own_stacks() -> Model {
 
 pub fn fresh_stacks() -> Model {
     Model::OneToOne(OneToOne::new().stacks(Stacks::Fresh).stack(64 * 1024))
+}
+
+pub fn one_worker() -> Model {
+    Model::ManyToMany(ManyToMany::new().workers(1))
+}
+
+pub fn two_workers() -> Model {
+    Model::ManyToMany(ManyToMany::new().workers(2).sleepers("wheel").dictionary(Dictionary::Avl))
+}
+
+pub fn three_workers() -> Model {
+    Model::ManyToMany(ManyToMany::new().workers(3).sleepers("rb").keep(4))
+}
+
+pub fn as_ngpt() -> Model {
+    Model::ManyToMany(ManyToMany::new().workers(2).knobs(Knobs::ngpt()))
 }
 
 pub fn start(model: Model) -> Runtime {
@@ -46,7 +62,7 @@ impl Gate {
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {
         $crate::for_each_model! { @models [$($test)+]
-            one_to_one own_stacks fresh_stacks }
+            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt }
     };
     (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
     (@model $model:ident [$($test:ident)+]) => {

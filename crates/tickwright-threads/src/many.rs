@@ -1,0 +1,454 @@
+//! The M:N model: workers, which are kernel threads, run many stacks.
+//!
+//! A creator registers a thread and queues its body with a worker; the worker, or another one that has nothing to do, begins it on a stack to spare. From
+//! then on it stays: a thread that went on elsewhere would find the thread-local variables of another kernel thread behind references
+//! that it holds to its first one's, and the switch (`corosensei`) asks that all on a stack be `Send` before it may move.
+//! Waiting leaves the stack: for threads, times, locks and descriptors no worker is blocked.
+
+mod context;
+mod descriptors;
+pub(crate) mod here;
+mod inbox;
+mod overflow;
+mod post;
+mod ready;
+mod settings;
+mod sleepers;
+mod wake;
+pub(crate) mod worker;
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle as KernelThread;
+
+use crate::attributes::Attributes;
+use crate::clock::Timed;
+use crate::error::{CreateError, JoinError, RuntimeError};
+use crate::id::ThreadId;
+use crate::join_word::Claim;
+use crate::primitive::{AtomicU32, Ordering, fence, lock};
+use crate::record::{NONE, Record, Table};
+use crate::registry::Registered;
+use crate::runtime::{Body, Threads, Wait};
+use crate::stack::{Mapping, in_pages, page};
+use crate::waiter::{Waiter, Waiters};
+
+use inbox::Links;
+use post::{Fresh, Home, Post};
+use sleepers::Structure;
+use wake::Pipe;
+use worker::Worker;
+
+pub use settings::{Knobs, ManyToMany};
+
+impl Links for Table {
+    #[inline]
+    fn link(&self, number: u32) -> Option<&AtomicU32> {
+        if number == NONE { None } else { self.get(number).map(|record| &record.next) }
+    }
+}
+
+/// A runtime of stacks.
+pub(crate) struct Shared {
+    pub(crate) table: Table,
+    /// One for each worker, and the last one for creators from outside.
+    posts: Box<[Post]>,
+    knobs: Knobs,
+    stack: usize,
+    guard: usize,
+    keep: usize,
+    most_stacks: usize,
+    stacks: Arc<AtomicUsize>,
+    structure: Structure,
+    pub(crate) timed: Timed,
+    /// Workers that sleep and watch nobody.
+    drowsy: AtomicU32,
+    turn: AtomicU32,
+    closing: AtomicBool,
+    stopped: AtomicBool,
+    closers: Waiters,
+    workers: Mutex<Vec<KernelThread<()>>>,
+    forks: u32,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("workers", &(self.posts.len() - 1)).finish_non_exhaustive()
+    }
+}
+
+/// What `swapcontext` asks for at every switch.
+#[cold]
+fn ask_for_the_signal_mask() {
+    let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: 1. No new mask, and a place for the old one.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), mask.as_mut_ptr());
+    }
+}
+
+impl Shared {
+    fn start(settings: &ManyToMany, workers: usize, structure: Structure) -> Result<Arc<Self>, RuntimeError> {
+        let knobs = settings.knobs;
+        here::notice_forks();
+        overflow::notice();
+        let post = |at| {
+            let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
+            Ok(Post::new(at, settings.dictionary, pipe))
+        };
+        let posts: io::Result<Box<[Post]>> = (0..=workers).map(post).collect();
+        let posts = posts.map_err(|error| RuntimeError::Start { what: "pipe", error })?;
+        if let (true, Some(post)) = (knobs.global_queue, posts.first()) {
+            post.home(|home| home.ready.resize_with(workers, Default::default));
+        }
+        let shared = Arc::new(Self {
+            table: Table::new(workers + 1),
+            posts,
+            knobs,
+            stack: in_pages(settings.stack),
+            guard: if knobs.guard { page() } else { 0 },
+            keep: settings.keep,
+            most_stacks: settings.most_stacks,
+            stacks: Arc::default(),
+            structure,
+            timed: Timed::by(Arc::clone(&settings.clock)),
+            drowsy: AtomicU32::new(0),
+            turn: AtomicU32::new(0),
+            closing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            closers: Waiters::new(),
+            workers: Mutex::new(Vec::new()),
+            forks: here::forks(),
+        });
+        for index in 0..workers {
+            let own = Arc::clone(&shared);
+            let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+                let _ = own.posts[index].thread.set(std::thread::current());
+                let _stack = overflow::SignalStack::new();
+                here::work_as(&Worker::new(own, index));
+            });
+            match started {
+                Ok(worker) => lock(&shared.workers).push(worker),
+                Err(error) => {
+                    shared.stop();
+                    return Err(RuntimeError::Start { what: "worker", error });
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.timed.keeper.now()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Where that worker's new threads, records and registry are.
+    #[inline]
+    fn queue(&self, worker: usize) -> &Post {
+        &self.posts[if self.knobs.global_queue { 0 } else { worker }]
+    }
+
+    // ---- threads come
+
+    /// Whether they ask for the stack that is kept.
+    fn is_usual(&self, attributes: &Attributes) -> bool {
+        attributes.stack.is_none_or(|stack| in_pages(stack) == self.stack)
+            && attributes.guard.is_none_or(|guard| in_pages(guard) == self.guard)
+    }
+
+    fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
+        let have = self.stacks.fetch_add(1, Ordering::Relaxed);
+        let mapping = if have < self.most_stacks {
+            Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have, error: Some(error) })
+        } else {
+            Err(CreateError::OutOfStacks { have, error: None })
+        };
+        match mapping {
+            Ok(mapping) => Ok(mapping.counted(Arc::clone(&self.stacks))),
+            Err(error) => {
+                self.stacks.fetch_sub(1, Ordering::Relaxed);
+                Err(error)
+            }
+        }
+    }
+
+    /// An id for a thread, registered.
+    fn enroll(
+        &self,
+        home: &mut Home,
+        attributes: &Attributes,
+    ) -> Result<(ThreadId, Registered), CreateError> {
+        loop {
+            let (number, record) = home.free.take(&self.table).ok_or(CreateError::TooMany { error: None })?;
+            // A record whose generations are used up names nobody ever again.
+            let Some(generation) = record.join.issue(attributes.detached) else { continue };
+            let Some(id) = ThreadId::new(number, generation) else { continue };
+            match home.registry.insert(id) {
+                Ok(registered) => {
+                    self.give_name(record, id, attributes);
+                    return Ok((id, registered));
+                }
+                Err(error) => {
+                    record.release();
+                    home.free.give(number, record);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn give_name(&self, record: &Record, id: ThreadId, attributes: &Attributes) {
+        if attributes.name.is_some() {
+            record.slow(|slow| slow.name.clone_from(&attributes.name));
+        } else if self.knobs.format_names {
+            let since =
+                std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            record.slow(|slow| {
+                slow.name = Some(format!("unnamed.{}@{}", id.to_bits(), since.as_secs()).into())
+            });
+        }
+    }
+
+    /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker, otherwise the next in turn.
+    fn create_at(
+        &self,
+        from: usize,
+        to: Option<usize>,
+        attributes: &Attributes,
+        body: Body,
+    ) -> Result<ThreadId, CreateError> {
+        let workers = self.posts.len() - 1;
+        let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
+        let stack = attributes.stack.map_or(self.stack, in_pages);
+        let guard = attributes.guard.map_or(self.guard, in_pages);
+        let kept = if self.knobs.global_queue && self.is_usual(attributes) {
+            self.queue(from).home(|home| home.stacks.pop())
+        } else {
+            None
+        };
+        let mapping = match kept {
+            Some(mapping) => mapping,
+            None => self.map(stack, guard)?,
+        };
+        let (id, registered) = self.queue(from).home(|home| self.enroll(home, attributes))?;
+        // After the registration: who closes sees it, or is seen. Threads of a runtime that closes may create more.
+        if self.closing.load(Ordering::SeqCst) && from == workers {
+            self.strike(id, registered);
+            if let Some(record) = self.table.get(id.record()) {
+                self.release(id, record);
+            }
+            self.has_ended();
+            return Err(CreateError::Closed);
+        }
+        let queue = self.queue(to);
+        queue.home(|home| queue.push(home, Fresh { id, registered, body, mapping: Some(mapping) }));
+        self.posts[to].wake();
+        Ok(id)
+    }
+
+    /// After a creation: somebody who has nothing to do shall watch whether the worker gets to it.
+    #[inline]
+    fn call_for_help(&self, from: usize) {
+        if self.drowsy.load(Ordering::Relaxed) > 0 {
+            self.wake_a_drowsy_one(from);
+        }
+    }
+
+    #[cold]
+    fn wake_a_drowsy_one(&self, from: usize) {
+        let workers = self.posts.len() - 1;
+        let others = (1..workers).map(|step| &self.posts[(from + step) % workers]);
+        if let Some(post) = others.into_iter().find(|post| post.asleep.load(Ordering::Relaxed) != 0) {
+            post.wake();
+        }
+    }
+
+    // ---- threads go
+
+    fn strike(&self, id: ThreadId, registered: Registered) {
+        self.queue(Table::home(id.record())).home(|home| home.registry.remove(registered));
+    }
+
+    #[inline]
+    fn release(&self, id: ThreadId, record: &Record) {
+        record.release();
+        self.queue(Table::home(id.record())).home(|home| home.free.give(id.record(), record));
+    }
+
+    /// One thread less: whoever closes the runtime looks again.
+    #[inline]
+    fn has_ended(&self) {
+        if self.closing.load(Ordering::SeqCst) {
+            self.look_for_the_end();
+        }
+    }
+
+    #[cold]
+    fn look_for_the_end(&self) {
+        if self.live() == 0 {
+            self.stop();
+            self.closers.wake_all();
+        }
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        for post in &self.posts {
+            post.wake();
+        }
+    }
+
+    // ---- threads wait
+
+    /// Wakes the thread, if it exists.
+    pub(crate) fn tell(&self, id: ThreadId) {
+        if let Ok(record) = self.table.find(id)
+            && record.join.exists(id.generation())
+        {
+            self.tell_record(id.record(), record);
+        }
+    }
+
+    #[inline]
+    fn tell_record(&self, number: u32, record: &Record) {
+        if !record.park.tell() {
+            return;
+        }
+        let owner = record.owner.load(Ordering::Relaxed) as usize;
+        let pushed = here::on(self, |worker| (worker.index == owner).then(|| worker.push(number)).is_some());
+        let Some(post) = self.posts.get(owner).filter(|_| pushed != Some(true)) else { return };
+        if self.knobs.global_queue {
+            self.queue(owner).home(|home| home.push_ready(owner, number));
+        } else {
+            post.inbox.put(&self.table, number);
+        }
+        post.wake();
+    }
+
+    fn wake_joiner(&self, record: &Record) {
+        match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
+            Some(joiner) => self.tell(joiner),
+            // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+            None => {
+                if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
+                    joiner.wake();
+                }
+            }
+        }
+    }
+
+    /// Waits from outside for a thread that the caller has claimed.
+    fn wait_outside(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        record.slow(|slow| slow.joiner = Some(Waiter::current()));
+        crate::waiter::wait_for_end(&record.join, id.generation(), &self.timed.keeper, wait)
+    }
+}
+
+impl Threads for Shared {
+    fn model(&self) -> &'static str {
+        "m:n"
+    }
+
+    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
+        attributes.check()?;
+        let mut body = Some(body);
+        let inside = here::with_of(self, |worker| body.take().map(|body| worker.create(attributes, body)));
+        match (inside, body) {
+            (Some(Some(created)), _) => created,
+            (_, Some(_)) if self.forks != here::forks() => Err(CreateError::Forked),
+            (_, Some(body)) => self.create_at(self.posts.len() - 1, None, attributes, body),
+            (_, None) => Err(CreateError::Closed),
+        }
+    }
+
+    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
+        let record = self.table.find(id)?;
+        let me = here::with_of(self, Worker::current).flatten();
+        if me == Some(id) {
+            return Err(JoinError::Deadlock);
+        }
+        if me.is_none() && self.forks != here::forks() {
+            return Err(JoinError::NoSuchThread);
+        }
+        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
+            match here::with_of(self, |worker| worker.join(id, record, wait)) {
+                Some(joined) => joined?,
+                None => self.wait_outside(id, record, wait)?,
+            }
+        }
+        let outcome = record.outcome();
+        self.release(id, record);
+        outcome
+    }
+
+    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.table.find(id)?;
+        if record.join.detach(id.generation())? == Claim::Finished {
+            self.release(id, record);
+        }
+        Ok(())
+    }
+
+    fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.table.find(id)?;
+        if !record.join.exists(id.generation()) {
+            return Err(JoinError::NoSuchThread);
+        }
+        record.told.store(1, Ordering::Release);
+        self.tell_record(id.record(), record);
+        Ok(())
+    }
+
+    fn name(&self, id: ThreadId) -> Option<String> {
+        let record = self.table.find(id).ok()?;
+        let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
+        name.filter(|_| record.join.exists(id.generation()))
+    }
+
+    fn is_registered(&self, id: ThreadId) -> bool {
+        let home = self.posts.get(Table::home(id.record()));
+        home.is_some_and(|post| post.home(|home| home.registry.contains(id)))
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        let mut all = Vec::new();
+        for post in &self.posts {
+            post.home(|home| home.registry.list(&mut all));
+        }
+        all
+    }
+
+    fn live(&self) -> usize {
+        // All at once: a thread that ends may have created one that another post has, which is counted before it or with it.
+        let homes: Vec<_> = self.posts.iter().map(Post::lock).collect();
+        homes.iter().map(|home| home.registry.len()).sum()
+    }
+
+    fn now(&self) -> u64 {
+        self.now()
+    }
+
+    fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if self.forks != here::forks() {
+            return;
+        }
+        self.look_for_the_end();
+        if here::with_of(self, |_| ()).is_some() {
+            return;
+        }
+        self.closers.wait_while(|| !self.is_stopped());
+        for worker in core::mem::take(&mut *lock(&self.workers)) {
+            // A worker does not panic; if it did, its threads are gone, and nothing is left to do.
+            let _ = worker.join();
+        }
+    }
+}

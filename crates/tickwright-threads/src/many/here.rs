@@ -1,0 +1,91 @@
+//! Which worker the caller runs on.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::Shared;
+use super::worker::Worker;
+
+thread_local! {
+    static HERE: Cell<*const Worker> = const { Cell::new(core::ptr::null()) };
+    /// This is the one thread of a process that was forked by a thread of a runtime.
+    static FORKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How often the process was forked on its way from the first one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Works as the worker of this kernel thread.
+pub(super) fn work_as(worker: &Worker) {
+    HERE.set(worker);
+    worker.work();
+    HERE.set(core::ptr::null());
+}
+
+/// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with the runtime.
+#[inline]
+pub(crate) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+    let worker = HERE.get();
+    // SAFETY: 1. Set from a reference for as long as it works, on its own kernel thread.
+    let worker = unsafe { worker.as_ref() }?;
+    worker.current()?;
+    Some(use_it(worker))
+}
+
+/// The same, if it is a worker of this runtime.
+#[inline]
+pub(super) fn with_of<R>(shared: &Shared, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+    on(shared, |worker| worker.current().is_some().then(|| use_it(worker)))?
+}
+
+/// The worker of this runtime that the caller is, be it a thread of it or the worker itself.
+#[inline]
+pub(super) fn on<R>(shared: &Shared, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+    // SAFETY: as above.
+    let worker = unsafe { HERE.get().as_ref() }?;
+    core::ptr::eq(&raw const *worker.shared, shared).then(|| use_it(worker))
+}
+
+/// For the signal handler: the worker, whatever it does.
+pub(super) fn worker() -> *const Worker {
+    HERE.get()
+}
+
+pub(super) fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// After a fork, in the child: only the calling thread is there, and its worker's others are the parent's. It goes on as a thread that no runtime knows.
+extern "C" fn in_the_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    if !HERE.replace(core::ptr::null()).is_null() {
+        FORKED.set(true);
+    }
+}
+
+/// Has forks noticed from now on.
+pub(super) fn notice_forks() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: 1. The function is there for ever, and touches atomics and plain thread-local cells alone.
+        unsafe {
+            libc::pthread_atfork(None, None, Some(in_the_child));
+        }
+    });
+}
+
+/// The only thread of a forked child has ended: so does the child, as a process does whose last thread ends.
+#[inline]
+pub(super) fn end_if_forked() {
+    if HERE.get().is_null() {
+        end_the_child();
+    }
+}
+
+#[cold]
+fn end_the_child() {
+    if FORKED.get() {
+        // SAFETY: 1. Ends the process, and runs nothing of the parent's.
+        unsafe { libc::_exit(0) }
+    }
+}

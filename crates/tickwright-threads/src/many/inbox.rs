@@ -1,0 +1,55 @@
+//! Records that other workers hand to one: many put, one takes all.
+//!
+//! # Invariants
+//! 1. A record is in at most one list, so its `next` has one user: whoever puts it in has just made it neither parked nor queued.
+//! 2. What was written before a put is seen after the take that finds it.
+//! 3. Taken are they in the order of the puts.
+
+use crate::primitive::{AtomicU32, Ordering};
+use crate::record::NONE;
+
+#[derive(Debug)]
+pub(crate) struct Inbox(AtomicU32);
+
+/// Where a record keeps the number of the next one.
+pub(crate) trait Links {
+    fn link(&self, number: u32) -> Option<&AtomicU32>;
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(NONE))
+    }
+
+    /// Puts a record in.
+    pub(crate) fn put(&self, links: &impl Links, number: u32) {
+        let Some(link) = links.link(number) else { return };
+        let mut head = self.0.load(Ordering::Relaxed);
+        loop {
+            link.store(head, Ordering::Relaxed);
+            match self.0.compare_exchange_weak(head, number, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == NONE
+    }
+
+    /// Takes all out, the earliest first.
+    pub(crate) fn take(&self, links: &impl Links, mut each: impl FnMut(u32)) {
+        let mut at = self.0.swap(NONE, Ordering::Acquire);
+        let mut earliest = NONE;
+        while let Some(link) = links.link(at) {
+            let next = link.load(Ordering::Relaxed);
+            link.store(earliest, Ordering::Relaxed);
+            earliest = core::mem::replace(&mut at, next);
+        }
+        while let Some(link) = links.link(earliest) {
+            let next = link.load(Ordering::Relaxed);
+            each(core::mem::replace(&mut earliest, next));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What others reach of a worker: its new threads, its registry, its inbox, and how it is woken.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread::Thread;
+
+use super::inbox::Inbox;
+use super::wake::Pipe;
+use crate::id::ThreadId;
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
+use crate::record::FreeList;
+use crate::registry::{Dictionary, Registered, Registry};
+use crate::runtime::Body;
+use crate::stack::Mapping;
+
+/// A thread that has not begun: it belongs to no worker yet.
+pub(super) struct Fresh {
+    pub(super) id: ThreadId,
+    pub(super) registered: Registered,
+    pub(super) body: Body,
+    /// A stack of its own; `None`: one of its worker's, which has as many to spare as such threads.
+    pub(super) mapping: Option<Mapping>,
+}
+
+/// Under the worker's own lock, which nobody else takes in the ordinary case.
+pub(super) struct Home {
+    pub(super) free: FreeList,
+    pub(super) registry: Registry,
+    pub(super) fresh: VecDeque<Fresh>,
+    /// How many of these have no stack of their own.
+    pub(super) owed: usize,
+    /// With one queue for all: who is ready, by worker, and stacks that nobody uses.
+    pub(super) ready: Vec<VecDeque<u32>>,
+    pub(super) stacks: Vec<Mapping>,
+}
+
+impl Home {
+    pub(super) fn push_ready(&mut self, worker: usize, number: u32) {
+        if let Some(ready) = self.ready.get_mut(worker) {
+            ready.push_back(number);
+        }
+    }
+
+    pub(super) fn has_ready(&self, worker: usize) -> bool {
+        self.ready.get(worker).is_some_and(|ready| !ready.is_empty())
+    }
+
+    /// Keeps a stack, or gives it back to the caller.
+    pub(super) fn keep_stack(&mut self, mapping: Mapping, most: usize) -> Option<Mapping> {
+        if self.stacks.len() >= most {
+            return Some(mapping);
+        }
+        self.stacks.push(mapping);
+        None
+    }
+}
+
+/// How a worker sleeps, and so how it is woken.
+pub(super) mod sleep {
+    pub(in crate::many) const AWAKE: u32 = 0;
+    pub(in crate::many) const PARKED: u32 = 1;
+    pub(in crate::many) const POLLING: u32 = 2;
+    pub(in crate::many) const IN_PIPE: u32 = 3;
+}
+
+pub(super) struct Post {
+    home: Mutex<Home>,
+    /// How many threads are in `fresh`. Written under the lock.
+    fresh: AtomicU32,
+    /// How many of its new threads the worker has begun.
+    pub(super) begun: AtomicU64,
+    pub(super) inbox: Inbox,
+    /// One of [`sleep`].
+    pub(super) asleep: AtomicU32,
+    pub(super) thread: OnceLock<Thread>,
+    pub(super) poller: OnceLock<polling::Poller>,
+    pub(super) pipe: Option<Pipe>,
+}
+
+impl Post {
+    pub(super) fn new(at: usize, dictionary: Dictionary, pipe: Option<Pipe>) -> Self {
+        let home = Home {
+            free: FreeList::new(at),
+            registry: Registry::new(dictionary),
+            fresh: VecDeque::new(),
+            owed: 0,
+            ready: Vec::new(),
+            stacks: Vec::new(),
+        };
+        Self {
+            home: Mutex::new(home),
+            fresh: AtomicU32::new(0),
+            begun: AtomicU64::new(0),
+            inbox: Inbox::new(),
+            asleep: AtomicU32::new(sleep::AWAKE),
+            thread: OnceLock::new(),
+            poller: OnceLock::new(),
+            pipe,
+        }
+    }
+
+    /// The lock itself, for who needs those of several.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Home> {
+        lock(&self.home)
+    }
+
+    /// Uses what is under the lock.
+    #[inline]
+    pub(super) fn home<R>(&self, use_it: impl FnOnce(&mut Home) -> R) -> R {
+        use_it(&mut lock(&self.home))
+    }
+
+    /// How many threads wait here to begin. A hint, unless the caller is the only one to take.
+    #[inline]
+    pub(super) fn fresh(&self) -> u32 {
+        self.fresh.load(Ordering::Relaxed)
+    }
+
+    /// Queues a new thread, under the lock.
+    #[inline]
+    pub(super) fn push(&self, home: &mut Home, fresh: Fresh) {
+        home.owed += usize::from(fresh.mapping.is_none());
+        home.fresh.push_back(fresh);
+        self.fresh.store(home.fresh.len() as u32, Ordering::Relaxed);
+    }
+
+    /// The new thread that has waited longest.
+    #[inline]
+    pub(super) fn pop(&self, home: &mut Home) -> Option<Fresh> {
+        let fresh = home.fresh.pop_front()?;
+        home.owed -= usize::from(fresh.mapping.is_none());
+        self.fresh.store(home.fresh.len() as u32, Ordering::Relaxed);
+        Some(fresh)
+    }
+
+    /// Wakes the worker if it sleeps. After what it shall find.
+    #[inline]
+    pub(super) fn wake(&self) {
+        // With the fence between the worker's word and its last look: one of us sees the other.
+        crate::primitive::fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) != sleep::AWAKE {
+            self.rouse();
+        }
+    }
+
+    #[cold]
+    fn rouse(&self) {
+        match self.asleep.swap(sleep::AWAKE, Ordering::AcqRel) {
+            sleep::PARKED => {
+                if let Some(thread) = self.thread.get() {
+                    thread.unpark();
+                }
+            }
+            sleep::POLLING => {
+                if let Some(poller) = self.poller.get() {
+                    let _ = poller.notify();
+                }
+            }
+            sleep::IN_PIPE => {
+                if let Some(pipe) = &self.pipe {
+                    pipe.write();
+                }
+            }
+            _ => {}
+        }
+    }
+}

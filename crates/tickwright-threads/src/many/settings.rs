@@ -1,0 +1,197 @@
+//! The settings of the M:N model.
+
+use core::fmt;
+use std::sync::Arc;
+use std::thread;
+
+use tickwright::clock::{Clock, SystemClock};
+
+use super::{Shared, sleepers};
+use crate::attributes::Attributes;
+use crate::error::RuntimeError;
+use crate::record::MOST_SHARDS;
+use crate::registry::Dictionary;
+use crate::runtime::Threads;
+
+/// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has none of it, [`Knobs::ngpt`] all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knobs {
+    /// One lock around the queues of all workers, instead of a queue for each. A thread that has begun stays with its worker all the same.
+    pub global_queue: bool,
+    /// A system call for the signal mask at every switch, as `swapcontext` makes it.
+    pub sigmask_per_switch: bool,
+    /// Sleeping workers are woken by a byte in a pipe, instead of a futex.
+    pub pipe_wake: bool,
+    /// A thread that was given no name gets one with the time in it.
+    pub format_names: bool,
+    /// Stacks have a guard. NGPT's had none.
+    pub guard: bool,
+    /// Stacks of ended threads are used again. Otherwise each thread has a mapping made and given back.
+    pub recycle_stacks: bool,
+}
+
+impl Knobs {
+    /// The way of this library: a guard, recycled stacks, and nothing else.
+    #[must_use]
+    pub const fn ours() -> Self {
+        Self {
+            global_queue: false,
+            sigmask_per_switch: false,
+            pipe_wake: false,
+            format_names: false,
+            guard: true,
+            recycle_stacks: true,
+        }
+    }
+
+    /// The way of NGPT 2.2: one queue, a signal mask at every switch, pipes, names, no guard.
+    #[must_use]
+    pub const fn ngpt() -> Self {
+        Self {
+            global_queue: true,
+            sigmask_per_switch: true,
+            pipe_wake: true,
+            format_names: true,
+            guard: false,
+            recycle_stacks: false,
+        }
+    }
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self::ours()
+    }
+}
+
+/// Settings of the M:N model: threads are stacks of their own, and workers run them.
+///
+/// ```
+/// use tickwright_threads::{Attributes, ManyToMany, Model, Runtime};
+///
+/// let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new().workers(2).sleepers("wheel")))?;
+/// let thread = runtime.create(&Attributes::new(), || 42)?;
+/// assert_eq!(runtime.join(thread).ok(), Some(42));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ManyToMany {
+    pub(super) workers: Option<usize>,
+    pub(super) stack: usize,
+    pub(super) keep: usize,
+    pub(super) most_stacks: usize,
+    pub(super) knobs: Knobs,
+    pub(super) dictionary: Dictionary,
+    pub(super) sleepers: String,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for ManyToMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workers, stack, keep, most_stacks, knobs, dictionary, sleepers, clock: _ } = self;
+        f.debug_struct("ManyToMany")
+            .field("workers", workers)
+            .field("stack", stack)
+            .field("keep", keep)
+            .field("most_stacks", most_stacks)
+            .field("knobs", knobs)
+            .field("dictionary", dictionary)
+            .field("sleepers", sleepers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for ManyToMany {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ManyToMany {
+    /// A worker for each core, stacks of 64 KiB with a guard, of which a worker keeps 1024; a red-black tree, a 4-ary heap, the monotonic
+    /// clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            workers: None,
+            stack: 64 << 10,
+            keep: 1024,
+            most_stacks: usize::MAX,
+            knobs: Knobs::ours(),
+            dictionary: Dictionary::RedBlack,
+            sleepers: String::from("heap4"),
+            clock: Arc::new(SystemClock::Monotonic),
+        }
+    }
+
+    /// How many workers there are: 1 to 255.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// The stack of threads that do not ask for another, in bytes.
+    #[must_use]
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.stack = bytes;
+        self
+    }
+
+    /// How many stacks that nobody uses each worker keeps.
+    #[must_use]
+    pub fn keep(mut self, stacks: usize) -> Self {
+        self.keep = stacks;
+        self
+    }
+
+    /// How many stacks there are at most, used or kept. Creating a thread beyond them is an error.
+    #[must_use]
+    pub fn most_stacks(mut self, stacks: usize) -> Self {
+        self.most_stacks = stacks;
+        self
+    }
+
+    /// What is done as NGPT did it.
+    #[must_use]
+    pub fn knobs(mut self, knobs: Knobs) -> Self {
+        self.knobs = knobs;
+        self
+    }
+
+    /// What threads are registered in.
+    #[must_use]
+    pub fn dictionary(mut self, dictionary: Dictionary) -> Self {
+        self.dictionary = dictionary;
+        self
+    }
+
+    /// Which structure sleeping threads wait in: the id of a [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
+    #[must_use]
+    pub fn sleepers(mut self, family: &str) -> Self {
+        self.sleepers = family.into();
+        self
+    }
+
+    /// The clock that its threads sleep by.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
+        let workers = match self.workers {
+            Some(workers) => workers,
+            None => thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SHARDS - 1)),
+        };
+        // One shard of records is for creators from outside.
+        if !(1..MOST_SHARDS).contains(&workers) {
+            return Err(RuntimeError::Workers(workers));
+        }
+        Attributes::new().stack(self.stack).check().map_err(RuntimeError::Attributes)?;
+        let structure = sleepers::structure(&self.sleepers)
+            .ok_or_else(|| RuntimeError::Structure(self.sleepers.clone()))?;
+        Shared::start(&self, workers, structure).map(|shared| shared as _)
+    }
+}

@@ -1,0 +1,70 @@
+//! Threads of one worker that wait for a time, in one of the queues of the core.
+
+use core::fmt;
+
+use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
+
+/// A timer queue over record numbers, whatever its family.
+pub(super) trait Sleepers {
+    /// `None`: no memory.
+    fn insert(&mut self, at: u64, number: u32) -> Option<Key>;
+    /// A key that was delivered is passed over.
+    fn remove(&mut self, key: Key);
+    fn pop(&mut self, now: u64) -> Option<u32>;
+    /// When to look again at the latest.
+    fn next_wake(&self) -> Option<u64>;
+    fn is_empty(&self) -> bool;
+}
+
+/// One tick is 1024 ns: wheels file finer ones in levels that they would only cascade through.
+const TICK_BITS: u32 = 10;
+
+impl<F: Family> Sleepers for SlabQueue<F, u32> {
+    fn insert(&mut self, at: u64, number: u32) -> Option<Key> {
+        // Up, so that nobody wakes early.
+        let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
+        TimerQueue::insert(self, tick, number).ok().map(|(key, _)| key)
+    }
+
+    fn remove(&mut self, key: Key) {
+        let _ = TimerQueue::remove(self, key);
+    }
+
+    fn pop(&mut self, now: u64) -> Option<u32> {
+        self.pop_expired(now >> TICK_BITS).map(|expired| expired.value)
+    }
+
+    fn next_wake(&self) -> Option<u64> {
+        TimerQueue::next_wake(self)
+            .map(|tick| if tick > u64::MAX >> TICK_BITS { u64::MAX } else { tick << TICK_BITS })
+    }
+
+    fn is_empty(&self) -> bool {
+        TimerQueue::is_empty(self)
+    }
+}
+
+/// Which structure sleeping threads wait in: the id of a family.
+#[derive(Clone, Copy)]
+pub(super) struct Structure {
+    pub(super) id: &'static str,
+    pub(super) build: fn() -> Box<dyn Sleepers>,
+}
+
+impl fmt::Debug for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+macro_rules! structures {
+    ([] $($id:literal => $family:ty;)+) => {
+        &[$(Structure { id: $id, build: || Box::new(SlabQueue::<$family, u32>::new()) }),+]
+    };
+}
+
+pub(super) const STRUCTURES: &[Structure] = for_each_family!(structures []);
+
+pub(super) fn structure(id: &str) -> Option<Structure> {
+    STRUCTURES.iter().find(|each| each.id == id).copied()
+}

@@ -1,0 +1,665 @@
+//! A worker: a kernel thread that runs the stacks that have begun on it, one at a time.
+//!
+//! # Invariants
+//! 1. A stack is resumed by the worker that it began on, and by no other: what the compiler or a library keeps in thread-local variables across a pause is
+//!    still that of the same kernel thread.
+//! 2. A thread that waits is in no list; whoever tells it to go on puts it in one, once (`park_word`).
+//! 3. There are at least as many stacks to spare as threads that wait to begin without one of their own: a creation that succeeds never fails later.
+//! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
+
+use core::cell::{Cell, RefCell};
+use core::ops::Range;
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::panic::catch_unwind;
+use std::sync::Arc;
+
+use super::context::{self, Context, Pause, Way};
+use super::descriptors::Descriptors;
+use super::post::{Fresh, Home, Post, sleep};
+use super::ready::Ready;
+use super::sleepers::Sleepers;
+use super::{Shared, here, overflow};
+use crate::attributes::{Attributes, Place};
+use crate::error::{CreateError, JoinError};
+use crate::id::ThreadId;
+use crate::join_word::{Claim, Leaves};
+use crate::local;
+use crate::primitive::{Ordering, fence};
+use crate::record::Record;
+use crate::registry::Registered;
+use crate::runtime::{Body, Wait};
+use crate::stack::Mapping;
+use crate::waiter::wait_for_end;
+
+/// New threads are served before those that go on, so many in a row at most.
+const ROW: u32 = 16;
+/// The clock and the descriptors are looked at after so many switches, a power of two.
+const LOOK: u32 = 32;
+/// How long a worker without work watches others before it sleeps for good, and how long a thread may wait to begin before it is taken.
+const WATCH: Duration = Duration::from_micros(500);
+/// Where so many wait to begin, half of them are taken at once.
+const MANY: u32 = 64;
+
+/// A thread that has begun.
+struct Fiber {
+    context: Context,
+    stack: Range<usize>,
+    guard: Range<usize>,
+    id: Option<ThreadId>,
+    registered: Option<Registered>,
+}
+
+/// A stack that nobody uses.
+enum Spare {
+    /// It has run threads; the next one is begun by going on.
+    Warm(Box<Fiber>),
+    /// Nothing has run on it.
+    Cold(Mapping),
+}
+
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(super) index: usize,
+    /// Threads that have begun and pause, by the place in their record.
+    fibers: RefCell<Vec<Option<Box<Fiber>>>>,
+    vacant: RefCell<Vec<u32>>,
+    /// The warm ones behind, and used first.
+    spare: RefCell<VecDeque<Spare>>,
+    ready: Ready,
+    sleepers: RefCell<Box<dyn Sleepers>>,
+    descriptors: RefCell<Descriptors>,
+    /// What the next stack that begins runs.
+    handed: Cell<Option<Body>>,
+    running: Cell<Option<ThreadId>>,
+    stack: Cell<(usize, usize)>,
+    /// For the handler of overflows, which runs on this thread.
+    pub(super) guard: Cell<(usize, usize)>,
+    way: Cell<Way>,
+    switches: Cell<u32>,
+    row: Cell<u32>,
+    /// What others had begun when they were last looked at, after a watch.
+    seen: RefCell<Vec<u64>>,
+}
+
+enum Next {
+    Ready(u32),
+    Fresh(Fresh),
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let seen = vec![0; shared.posts.len()];
+        let sleepers = (shared.structure.build)();
+        Self {
+            shared,
+            index,
+            fibers: RefCell::default(),
+            vacant: RefCell::default(),
+            spare: RefCell::default(),
+            ready: Ready::new(),
+            sleepers: RefCell::new(sleepers),
+            descriptors: RefCell::default(),
+            handed: Cell::new(None),
+            running: Cell::new(None),
+            stack: Cell::new((0, 0)),
+            guard: Cell::new((0, 0)),
+            way: Cell::new(core::ptr::null()),
+            switches: Cell::new(0),
+            row: Cell::new(0),
+            seen: RefCell::new(seen),
+        }
+    }
+
+    fn post(&self) -> &Post {
+        &self.shared.posts[self.index]
+    }
+
+    /// The thread that runs.
+    #[inline]
+    pub(crate) fn current(&self) -> Option<ThreadId> {
+        self.running.get()
+    }
+
+    pub(crate) fn stack(&self) -> Range<usize> {
+        let (start, end) = self.stack.get();
+        start..end
+    }
+
+    /// Runs threads until the runtime ends.
+    pub(super) fn work(&self) {
+        while !self.shared.is_stopped() {
+            match self.next() {
+                Some(Next::Ready(number)) => self.go_on(number),
+                Some(Next::Fresh(fresh)) => self.begin(fresh),
+                None => self.idle(),
+            }
+        }
+        // All threads have ended: the stacks that are left are warm or cold.
+        for spare in self.spare.take() {
+            self.discard(spare);
+        }
+    }
+
+    // ---- what is next
+
+    #[inline]
+    fn next(&self) -> Option<Next> {
+        let switches = self.switches.get().wrapping_add(1);
+        self.switches.set(switches);
+        if switches & (LOOK - 1) == 0 {
+            self.look();
+        }
+        if self.shared.knobs.global_queue {
+            return self.next_of_all();
+        }
+        self.unpack();
+        if self.row.get() < ROW
+            && let Some(fresh) = self.next_fresh()
+        {
+            self.row.set(self.row.get() + 1);
+            return Some(Next::Fresh(fresh));
+        }
+        self.row.set(0);
+        match self.ready.pop(&self.shared.table) {
+            Some(number) => Some(Next::Ready(number)),
+            None => self.next_fresh().map(Next::Fresh),
+        }
+    }
+
+    /// What others have handed over goes behind those that are ready.
+    #[inline]
+    fn unpack(&self) {
+        let inbox = &self.post().inbox;
+        if !inbox.is_empty() {
+            inbox.take(&self.shared.table, |number| self.ready.push(&self.shared.table, number));
+        }
+    }
+
+    #[inline]
+    fn next_fresh(&self) -> Option<Fresh> {
+        let post = self.post();
+        if post.fresh() == 0 {
+            return None;
+        }
+        let fresh = post.home(|home| post.pop(home))?;
+        post.begun.store(post.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Some(fresh)
+    }
+
+    /// The same from the one queue, under its lock.
+    fn next_of_all(&self) -> Option<Next> {
+        let post = self.shared.queue(self.index);
+        post.home(|home| {
+            let row = self.row.replace(0);
+            if row < ROW
+                && let Some(fresh) = post.pop(home)
+            {
+                self.row.set(row + 1);
+                return Some(Next::Fresh(fresh));
+            }
+            match home.ready.get_mut(self.index).and_then(VecDeque::pop_front) {
+                Some(number) => Some(Next::Ready(number)),
+                None => post.pop(home).map(Next::Fresh),
+            }
+        })
+    }
+
+    /// A thread of this worker can go on. On this worker.
+    #[inline]
+    pub(super) fn push(&self, number: u32) {
+        if self.shared.knobs.global_queue {
+            self.shared.queue(self.index).home(|home| home.push_ready(self.index, number));
+        } else {
+            self.ready.push(&self.shared.table, number);
+        }
+    }
+
+    // ---- switching
+
+    fn begin(&self, fresh: Fresh) {
+        let Fresh { id, registered, body, mapping } = fresh;
+        let spare = match mapping {
+            Some(mapping) => Some(Spare::Cold(mapping)),
+            None => self.take_spare(),
+        };
+        let mut fiber = match spare {
+            Some(Spare::Warm(fiber)) => fiber,
+            Some(Spare::Cold(mapping)) => self.fiber(mapping),
+            // Invariant 3 excludes it. Later there may be one.
+            None => {
+                let (post, fresh) = (self.post(), Fresh { id, registered, body, mapping: None });
+                return post.home(|home| post.push(home, fresh));
+            }
+        };
+        fiber.id = Some(id);
+        fiber.registered = Some(registered);
+        let place = self.vacant.borrow_mut().pop().unwrap_or_else(|| {
+            let mut fibers = self.fibers.borrow_mut();
+            fibers.push(None);
+            (fibers.len() - 1) as u32
+        });
+        if let Some(record) = self.shared.table.get(id.record()) {
+            record.place.store(place, Ordering::Relaxed);
+            record.owner.store(self.index as u32, Ordering::Relaxed);
+        }
+        self.handed.set(Some(body));
+        self.resume(place, fiber);
+    }
+
+    fn go_on(&self, number: u32) {
+        let Some(record) = self.shared.table.get(number) else { return };
+        let place = record.place.load(Ordering::Relaxed);
+        let fiber = self.fibers.borrow_mut().get_mut(place as usize).and_then(Option::take);
+        if let Some(fiber) = fiber {
+            self.resume(place, fiber);
+        }
+    }
+
+    #[inline]
+    fn resume(&self, place: u32, mut fiber: Box<Fiber>) {
+        self.running.set(fiber.id);
+        self.stack.set((fiber.stack.start, fiber.stack.end));
+        self.guard.set((fiber.guard.start, fiber.guard.end));
+        if self.shared.knobs.sigmask_per_switch {
+            super::ask_for_the_signal_mask();
+        }
+        let paused = fiber.context.resume();
+        self.running.set(None);
+        here::end_if_forked();
+        match paused {
+            Some(Pause::Ended) | None => self.end(place, fiber),
+            Some(pause) => {
+                let number = fiber.id.map(ThreadId::record);
+                if let Some(slot) = self.fibers.borrow_mut().get_mut(place as usize) {
+                    *slot = Some(fiber);
+                }
+                if let (Pause::Yielded, Some(number)) = (pause, number) {
+                    self.push(number);
+                }
+            }
+        }
+    }
+
+    /// The calling thread leaves its stack until it is resumed.
+    #[inline]
+    fn pause(&self, why: Pause) {
+        let way = self.way.get();
+        if self.shared.knobs.sigmask_per_switch {
+            super::ask_for_the_signal_mask();
+        }
+        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread.
+        unsafe { context::pause(way, why) };
+        self.way.set(way);
+    }
+
+    fn fiber(&self, mapping: Mapping) -> Box<Fiber> {
+        let (stack, guard) = (mapping.stack(), mapping.guard());
+        let worker: *const Self = self;
+        let context = Context::new(mapping, move |way| {
+            // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it is while it works. 2. It is used by shared
+            // references alone, on its own kernel thread.
+            unsafe { &*worker }.run(way);
+        });
+        Box::new(Fiber { context, stack, guard, id: None, registered: None })
+    }
+
+    /// What runs on each stack: one body after the other.
+    fn run(&self, way: Way) {
+        self.way.set(way);
+        while let Some(body) = self.handed.take() {
+            let outcome = catch_unwind(AssertUnwindSafe(body));
+            let id = self.running.get();
+            local::end(id);
+            if let Some(record) = id.and_then(|id| self.shared.table.get(id.record())) {
+                record.leave(outcome);
+            }
+            self.pause(Pause::Ended);
+        }
+    }
+
+    /// A thread has ended, and is not on its stack any more.
+    fn end(&self, place: u32, mut fiber: Box<Fiber>) {
+        self.vacant.borrow_mut().push(place);
+        let (id, registered) = (fiber.id.take(), fiber.registered.take());
+        self.put_by(fiber);
+        let Some((id, registered)) = id.zip(registered) else { return };
+        self.shared.strike(id, registered);
+        let Some(record) = self.shared.table.get(id.record()) else { return };
+        match record.join.finish() {
+            Leaves::Detached => self.shared.release(id, record),
+            Leaves::Waited => self.shared.wake_joiner(record),
+            Leaves::ToJoiner => {}
+        }
+        self.shared.has_ended();
+    }
+
+    // ---- stacks
+
+    /// Keeps the stack of a thread that has ended for the next one, or gives it back.
+    #[inline]
+    fn put_by(&self, fiber: Box<Fiber>) {
+        let shared = &*self.shared;
+        let usual = fiber.stack.len() == shared.stack && fiber.guard.len() == shared.guard;
+        let mut spare = self.spare.borrow_mut();
+        if shared.knobs.recycle_stacks && usual && spare.len() < shared.keep && !shared.knobs.global_queue {
+            spare.push_back(Spare::Warm(fiber));
+            return;
+        }
+        drop(spare);
+        let mapping = self.finish(fiber);
+        if shared.knobs.recycle_stacks && usual && shared.knobs.global_queue {
+            let left = shared.queue(self.index).home(|home| home.keep_stack(mapping, shared.keep));
+            drop(left);
+        }
+    }
+
+    fn take_spare(&self) -> Option<Spare> {
+        let spare = self.spare.borrow_mut().pop_back();
+        spare.or_else(|| self.shared.map(self.shared.stack, self.shared.guard).ok().map(Spare::Cold))
+    }
+
+    fn discard(&self, spare: Spare) {
+        drop(match spare {
+            Spare::Warm(fiber) => self.finish(fiber),
+            Spare::Cold(mapping) => mapping,
+        });
+    }
+
+    /// Lets what runs on a stack return, which finds nothing handed to it.
+    fn finish(&self, mut fiber: Box<Fiber>) -> Mapping {
+        while fiber.context.resume().is_some() {}
+        fiber.context.into_mapping()
+    }
+
+    /// Sees to it that one more than `owed` stacks are spare.
+    #[inline]
+    fn reserve(&self, owed: usize) -> Result<(), CreateError> {
+        if self.spare.borrow().len() > owed {
+            return Ok(());
+        }
+        let mapping = self.shared.map(self.shared.stack, self.shared.guard)?;
+        self.spare.borrow_mut().push_front(Spare::Cold(mapping));
+        Ok(())
+    }
+
+    // ---- what threads ask for
+
+    /// Creates a thread, on this worker where that is asked for.
+    pub(super) fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
+        let shared = &*self.shared;
+        let near =
+            attributes.place == Place::Near && !shared.knobs.global_queue && shared.is_usual(attributes);
+        if !near {
+            let at = if attributes.place == Place::Near { Some(self.index) } else { None };
+            return shared.create_at(self.index, at, attributes, body);
+        }
+        let post = self.post();
+        let mut body = Some(body);
+        let created = post.home(|home| {
+            self.reserve(home.owed)?;
+            let (id, registered) = shared.enroll(home, attributes)?;
+            if let Some(body) = body.take() {
+                post.push(home, Fresh { id, registered, body, mapping: None });
+            }
+            Ok(id)
+        });
+        shared.call_for_help(self.index);
+        created
+    }
+
+    pub(crate) fn yield_now(&self) {
+        self.pause(Pause::Yielded);
+    }
+
+    fn own(&self) -> Option<&Record> {
+        self.shared.table.get(self.running.get()?.record())
+    }
+
+    /// Waits until told to go on, or without cause.
+    #[inline]
+    pub(crate) fn wait(&self) {
+        if let Some(own) = self.own()
+            && own.park.park()
+        {
+            self.pause(Pause::Parked);
+            own.park.heard();
+        }
+    }
+
+    /// The same, at most until the runtime's clock shows that. False: it does.
+    pub(crate) fn wait_until(&self, at: u64) -> bool {
+        if self.shared.now() >= at {
+            return false;
+        }
+        let key = match self.running.get() {
+            Some(id) => self.sleepers.borrow_mut().insert(at, id.record()),
+            None => None,
+        };
+        match key {
+            Some(key) => {
+                self.wait();
+                self.sleepers.borrow_mut().remove(key);
+            }
+            // No memory for sleeping: it looks again and again.
+            None => self.yield_now(),
+        }
+        true
+    }
+
+    /// Waits until unparked.
+    pub(crate) fn park(&self, until: Option<u64>) {
+        let Some(own) = self.own() else { return };
+        if own.told.load(Ordering::Relaxed) == 0 {
+            match until {
+                None => self.wait(),
+                Some(at) => drop(self.wait_until(at)),
+            }
+        }
+        own.told.swap(0, Ordering::Acquire);
+    }
+
+    /// Waits for the thread of a record that the caller has claimed.
+    pub(super) fn join(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        let Some((me, own)) = self.running.get().zip(self.own()) else { return Err(JoinError::NoSuchThread) };
+        own.joining.store(id.to_bits(), Ordering::SeqCst);
+        let waited = self.join_as(me, id, record, wait);
+        own.joining.store(0, Ordering::Release);
+        waited
+    }
+
+    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        if self.shared.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
+            return Err(JoinError::Deadlock);
+        }
+        record.joiner.store(me.to_bits(), Ordering::Relaxed);
+        wait_for_end(&record.join, id.generation(), &self.shared.timed.keeper, wait)
+    }
+
+    /// Waits until a descriptor is ready.
+    pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> std::io::Result<()> {
+        let Some(me) = self.running.get() else { return Ok(()) };
+        let key = self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
+        while self.descriptors.borrow().waits(key, me) {
+            self.wait();
+        }
+        Ok(())
+    }
+
+    /// Says which thread has overflowed its stack. From a signal handler.
+    pub(super) fn report_overflow(&self) {
+        let (start, end) = self.stack.get();
+        overflow::write("\nthread ");
+        if let Some(own) = self.own() {
+            own.try_name(|name| ["'", name, "' "].into_iter().for_each(overflow::write));
+        }
+        overflow::write_number(self.running.get().map_or(0, |id| u64::from(id.record())));
+        overflow::write(" has overflowed its stack of ");
+        overflow::write_number((end - start) as u64);
+        overflow::write(" bytes: give it a larger one\n");
+    }
+
+    // ---- time, and having nothing to do
+
+    /// Looks at the clock and the descriptors.
+    fn look(&self) {
+        self.wake_sleepers();
+        let told = self.descriptors.borrow_mut().look(self.post(), Some(Duration::ZERO));
+        self.tell(told);
+    }
+
+    fn tell(&self, ready: Vec<ThreadId>) {
+        for id in ready {
+            self.shared.tell(id);
+        }
+    }
+
+    fn wake_sleepers(&self) {
+        if self.sleepers.borrow().is_empty() {
+            return;
+        }
+        let now = self.shared.now();
+        loop {
+            let Some(number) = self.sleepers.borrow_mut().pop(now) else { return };
+            if self.shared.table.get(number).is_some_and(|record| record.park.tell()) {
+                self.push(number);
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        let shared = &*self.shared;
+        let queue = shared.queue(self.index);
+        !self.post().inbox.is_empty()
+            || !self.ready.is_empty()
+            || queue.fresh() > 0
+            || (shared.knobs.global_queue && queue.home(|home| home.has_ready(self.index)))
+            || shared.is_stopped()
+    }
+
+    /// Sleeps until there is something to do: told by others, a time, a descriptor, or a thread that another worker does not get to.
+    fn idle(&self) {
+        self.wake_sleepers();
+        if self.has_work() {
+            return;
+        }
+        let shared = &*self.shared;
+        let mut watched = false;
+        loop {
+            if self.steal(watched) {
+                return;
+            }
+            // Watches once more after the last that was seen waiting, so that who creates has to call at most so often.
+            let watch = shared.posts.len() > 2 && (!watched || self.others_wait());
+            let kind = self.kind_of_sleep();
+            if !watch {
+                shared.drowsy.fetch_add(1, Ordering::SeqCst);
+            }
+            self.post().asleep.store(kind, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            // Our word is out: who gives us work from now on wakes us. Threads that wait elsewhere are looked for once more, too.
+            if !self.has_work() && (watch || !self.others_wait()) {
+                self.sleep(kind, watch);
+            }
+            self.post().asleep.store(sleep::AWAKE, Ordering::SeqCst);
+            if !watch {
+                shared.drowsy.fetch_sub(1, Ordering::SeqCst);
+            }
+            self.wake_sleepers();
+            if self.has_work() || self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id)) {
+                return;
+            }
+            watched = watch;
+        }
+    }
+
+    fn kind_of_sleep(&self) -> u32 {
+        if !self.descriptors.borrow().is_empty() {
+            sleep::POLLING
+        } else if self.post().pipe.is_some() {
+            sleep::IN_PIPE
+        } else {
+            sleep::PARKED
+        }
+    }
+
+    fn sleep(&self, kind: u32, watch: bool) {
+        let keeper = &self.shared.timed.keeper;
+        let alarm = self.sleepers.borrow().next_wake();
+        let mut most = alarm.map(|at| Duration::from_nanos(at.saturating_sub(keeper.now())));
+        if keeper.moves_by_command() {
+            // Such a clock wakes kernel threads, and those that sleep otherwise look often.
+            most = (alarm.is_some() && kind != sleep::PARKED).then_some(Duration::from_millis(1));
+        }
+        if watch {
+            most = Some(most.map_or(WATCH, |most| most.min(WATCH)));
+        }
+        match kind {
+            sleep::POLLING => {
+                let told = self.descriptors.borrow_mut().look(self.post(), most);
+                self.descriptors.borrow_mut().keep_told(told);
+            }
+            sleep::IN_PIPE => {
+                if let Some(pipe) = &self.post().pipe {
+                    pipe.sleep(most);
+                }
+            }
+            _ => match (alarm, most) {
+                (Some(at), _) if !watch => drop(keeper.park_until(at)),
+                (_, Some(most)) => std::thread::park_timeout(most),
+                (_, None) => std::thread::park(),
+            },
+        }
+    }
+
+    // ---- taking threads that wait to begin
+
+    fn others(&self) -> impl Iterator<Item = (usize, &Post)> {
+        let workers = self.shared.posts.len() - 1;
+        (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
+    }
+
+    fn others_wait(&self) -> bool {
+        self.others().any(|(_, post)| post.fresh() > 0)
+    }
+
+    /// Takes from who has many waiting, or has begun none during the last watch. Answers whether there were any.
+    fn steal(&self, watched: bool) -> bool {
+        for (at, post) in self.others() {
+            let (waiting, begun) = (post.fresh(), post.begun.load(Ordering::Relaxed));
+            let stuck = self.seen.borrow_mut().get_mut(at).is_some_and(|seen| {
+                let before = if watched { core::mem::replace(seen, begun) } else { *seen };
+                watched && before == begun
+            });
+            if waiting > MANY || (waiting > 0 && stuck) {
+                return self.take_from(post, waiting.div_ceil(2));
+            }
+        }
+        false
+    }
+
+    fn take_from(&self, post: &Post, most: u32) -> bool {
+        let own = self.post();
+        let mut owed = own.home(|home| home.owed);
+        let mut taken = Vec::new();
+        post.home(|home| {
+            for _ in 0..most {
+                let needs_stack = home.fresh.front().is_some_and(|fresh| fresh.mapping.is_none());
+                if needs_stack && self.reserve(owed).is_err() {
+                    break;
+                }
+                owed += usize::from(needs_stack);
+                let Some(fresh) = post.pop(home) else { break };
+                taken.push(fresh);
+            }
+        });
+        let any = !taken.is_empty();
+        own.home(|home: &mut Home| {
+            for fresh in taken {
+                own.push(home, fresh);
+            }
+        });
+        any
+    }
+}
