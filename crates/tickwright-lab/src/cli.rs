@@ -9,6 +9,8 @@ use tickwright::service::Structure;
 use crate::adversary::pattern::Pattern;
 use crate::c_peers::PeersArgs;
 use crate::heap::HeapCommand;
+#[cfg(target_os = "linux")]
+use crate::latency::{LatencyArgs, WorkerArgs};
 use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
@@ -42,6 +44,13 @@ pub(crate) enum Command {
     /// Run a classic experiment anew, beside its published figures
     #[command(subcommand)]
     Reproduce(Reproduce),
+    /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
+    #[cfg(target_os = "linux")]
+    Latency(LatencyArgs),
+    /// The load of `latency`, which starts it
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    LatencyLoad(WorkerArgs),
     /// Try the heap that is a part by itself
     #[command(subcommand)]
     Heap(HeapCommand),

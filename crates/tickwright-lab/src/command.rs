@@ -35,6 +35,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::CPeers(args))) => args.execute(),
         Some(Command::Bench(Bench::Scheduler(args))) => scheduler(&args),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
+        #[cfg(target_os = "linux")]
+        Some(Command::Latency(args)) => args.execute(),
+        #[cfg(target_os = "linux")]
+        Some(Command::LatencyLoad(args)) => args.execute(),
         Some(Command::Heap(command)) => command.execute(),
         Some(Command::Sched(sched)) => sched.execute(),
         Some(Command::Check) => check::run(),

@@ -19,6 +19,8 @@ mod heap;
 mod hold;
 mod host;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod latency;
 mod list;
 mod memory;
 mod network;

@@ -98,6 +98,24 @@ fn median_interval(sorted: &[f64]) -> Interval {
     Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
 }
 
+/// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1 for no toss. Two-sided.
+pub(crate) fn sign_test(one: u64, other: u64) -> f64 {
+    let (n, few) = (one + other, one.min(other));
+    if n == 0 {
+        return 1.0;
+    }
+    // In logarithms, because 0.5^n would be 0 for n above 1074.
+    let mut log_ways = 0.0;
+    let mut sum = 0.0;
+    for k in 0..=few {
+        if k > 0 {
+            log_ways += ((n - k + 1) as f64).ln() - (k as f64).ln();
+        }
+        sum += (log_ways - n as f64 * core::f64::consts::LN_2).exp();
+    }
+    (2.0 * sum).min(1.0)
+}
+
 /// What a ratio of times says, in the direction of the measured thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

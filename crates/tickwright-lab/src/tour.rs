@@ -7,6 +7,8 @@ use serde::Serialize;
 use crate::bench::{report, run};
 use crate::clock::OsClock;
 use crate::error::LabError;
+#[cfg(target_os = "linux")]
+use crate::latency;
 use crate::output::{self, Files};
 use crate::reproduce::{asterisk, linux, xenomai};
 use crate::scenario::Scenario;
@@ -31,6 +33,8 @@ pub(crate) const PLAN: &[Part] = &[
     Part { name: "xenomai", seconds: 13, command: "reproduce xenomai", run: xenomai::tour },
     Part { name: "linux", seconds: 6, command: "reproduce linux", run: linux::tour },
     Part { name: "asterisk", seconds: 5, command: "reproduce asterisk", run: asterisk::tour },
+    #[cfg(target_os = "linux")]
+    Part { name: "latency", seconds: 3, command: "latency", run: latency::tour },
 ];
 
 /// The tour answers within this.
@@ -66,6 +70,7 @@ What to run next
   tickwright bench memory               bytes per timer and of an empty queue
   tickwright reproduce linux            every delay, step and HZ; real connections
   tickwright reproduce asterisk --budget 1h     the list of 2009 as far as an hour goes
+  tickwright latency                    wake-up lateness over each structure; --load all, --compare-cyclictest
   tickwright sched test 10k             add and delete, over each structure; also sched beat
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments

@@ -100,3 +100,14 @@ fn percentiles_are_exact_for_small_numbers_and_never_above_the_maximum() {
     distribution.push(u64::MAX);
     assert_eq!(distribution.running().max(), u64::MAX);
 }
+
+#[test]
+fn the_sign_test_is_the_binomial_sum() {
+    assert_eq!(sign_test(0, 0), 1.0);
+    assert_eq!(sign_test(5, 5), 1.0);
+    assert!((sign_test(0, 6) - 2.0 / 64.0).abs() < 1e-12);
+    assert!((sign_test(9, 1) - 22.0 / 1024.0).abs() < 1e-12);
+    assert_eq!(sign_test(1, 9), sign_test(9, 1));
+    let many = sign_test(4800, 5200);
+    assert!((6e-5..7e-5).contains(&many), "{many}");
+}

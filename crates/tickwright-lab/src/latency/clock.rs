@@ -1,0 +1,178 @@
+//! The clocks of the system, and the ways to wait for one of their moments.
+
+use core::num::NonZeroU64;
+use core::time::Duration;
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_getres,
+    clock_gettime, timerfd_create, timerfd_settime,
+};
+use serde::Serialize;
+
+use crate::error::LabError;
+
+/// What time is told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Clock {
+    /// Stands still while the machine is suspended.
+    Monotonic,
+    /// The time of day; a step of it shows as lateness or as a gap.
+    Realtime,
+    /// Goes on while the machine is suspended.
+    Boot,
+}
+
+impl Clock {
+    fn id(self) -> ClockId {
+        match self {
+            Self::Monotonic => ClockId::Monotonic,
+            Self::Realtime => ClockId::Realtime,
+            Self::Boot => ClockId::Boottime,
+        }
+    }
+
+    /// The time, in ns.
+    #[inline]
+    pub(super) fn now(self) -> u64 {
+        ns(clock_gettime(self.id()))
+    }
+
+    /// The finest step that the system promises, in ns.
+    pub(super) fn resolution(self) -> u64 {
+        ns(clock_getres(self.id())).max(1)
+    }
+
+    /// Its name on the command line.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Monotonic => "monotonic",
+            Self::Realtime => "realtime",
+            Self::Boot => "boot",
+        }
+    }
+}
+
+/// How one waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Driver {
+    /// An absolute clock_nanosleep, as cyclictest does.
+    Nanosleep,
+    /// A timer descriptor, set and read.
+    Timerfd,
+    /// A parked thread with a time-out: portable, and relative.
+    Thread,
+    /// Reads the clock in a circle; takes a whole processor.
+    Spin,
+}
+
+impl Driver {
+    /// Its name on the command line.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Nanosleep => "nanosleep",
+            Self::Timerfd => "timerfd",
+            Self::Thread => "thread",
+            Self::Spin => "spin",
+        }
+    }
+}
+
+/// A clock and a way to wait for it.
+pub(super) trait Host {
+    /// The clock, in ns.
+    fn now(&mut self) -> u64;
+
+    /// Returns when the clock is at `at` or later, or a signal came.
+    fn wait(&mut self, at: u64);
+
+    /// Whether the process was stopped and went on since the last question.
+    fn was_stopped(&mut self) -> bool;
+}
+
+/// The system's.
+#[derive(Debug)]
+pub(super) struct System {
+    clock: Clock,
+    driver: Driver,
+    /// Of the driver that needs one.
+    fd: Option<OwnedFd>,
+    continued: super::stop::Continued,
+}
+
+impl System {
+    /// Ready to wait.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or no handler left.
+    pub(super) fn new(clock: Clock, driver: Driver) -> Result<Self, LabError> {
+        let id = match clock {
+            Clock::Monotonic => TimerfdClockId::Monotonic,
+            Clock::Realtime => TimerfdClockId::Realtime,
+            Clock::Boot => TimerfdClockId::Boottime,
+        };
+        let fd = (driver == Driver::Timerfd)
+            .then(|| timerfd_create(id, TimerfdFlags::CLOEXEC))
+            .transpose()
+            .map_err(|error| LabError::io("making a timer descriptor", error.into()))?;
+        Ok(Self { clock, driver, fd, continued: super::stop::Continued::watch()? })
+    }
+}
+
+impl Host for System {
+    #[inline]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn wait(&mut self, at: u64) {
+        match (self.driver, &self.fd) {
+            (Driver::Timerfd, Some(fd)) => {
+                let it_value = timespec(at.max(1));
+                let once = Itimerspec { it_interval: timespec(0), it_value };
+                // An error of either would make the caller's loop busy, not wrong: it looks at the clock.
+                let _ = timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, &once);
+                let _ = rustix::io::read(fd, &mut [0; 8]);
+            }
+            (Driver::Thread, _) => thread::park_timeout(Duration::from_nanos(at.saturating_sub(self.now()))),
+            (Driver::Spin, _) => {
+                while self.clock.now() < at {
+                    core::hint::spin_loop();
+                }
+            }
+            (Driver::Nanosleep | Driver::Timerfd, _) => {
+                let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
+            }
+        }
+    }
+
+    #[inline]
+    fn was_stopped(&mut self) -> bool {
+        self.continued.take()
+    }
+}
+
+/// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a real-time thread has none anyway.
+///
+/// # Errors
+/// What the system says, in words.
+pub(super) fn no_slack() -> Result<(), String> {
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|error| format!("the timer slack stays as it is ({error}): wake-ups may be late on purpose"))
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+fn timespec(ns: u64) -> Timespec {
+    // Of u64 nanoseconds there are fewer seconds than i64 holds.
+    Timespec { tv_sec: (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 }
+}
+
+fn ns(time: Timespec) -> u64 {
+    // Clocks that are asked here are never negative; the time of day passes 2^64 ns in 2554.
+    (time.tv_sec as u64).wrapping_mul(NS_PER_S).wrapping_add(time.tv_nsec as u64)
+}

@@ -1,0 +1,82 @@
+//! A load beside the measurement, in a process of its own that cannot outlive this one.
+//!
+//! Three ropes hold it, since each can fail alone: the kernel kills it when the thread that started it ends, a pipe whose closing it waits for ends it
+//! however this process goes (SIGKILL too), and this process kills its group when a run ends. It has a group of its own, so that Ctrl-C reaches
+//! it through here, after the figures. And it ends by itself after a while: what the run lasts, twice, and some seconds.
+
+pub(crate) mod kind;
+mod worker;
+
+use core::time::Duration;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use self::kind::Load;
+use crate::error::LabError;
+pub(crate) use worker::WorkerArgs;
+
+/// The name of the hidden command.
+const COMMAND: &str = "latency-load";
+
+/// A load that is under way.
+#[derive(Debug)]
+pub(super) struct Generator {
+    child: Child,
+}
+
+impl Generator {
+    /// Starts it. Call this on a thread that stays: the load ends with it.
+    ///
+    /// # Errors
+    /// When this program cannot be started once more.
+    pub(super) fn start(loads: &[Load], lasts: Duration) -> Result<Self, LabError> {
+        let words: Vec<&str> = loads.iter().map(|load| load.word()).collect();
+        let limit = lasts.saturating_mul(2).saturating_add(Duration::from_secs(10)).as_secs();
+        let child = own_program()
+            .arg(words.join(","))
+            .args(["--limit", &limit.to_string()])
+            .args(["--parent", &std::process::id().to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|source| LabError::io("starting the load", source))?;
+        Ok(Self { child })
+    }
+
+    /// Ends it. Says when it had ended before.
+    pub(super) fn end(mut self) -> Option<String> {
+        let gone = self.child.try_wait().ok().flatten();
+        gone.map(|status| {
+            format!("the load had ended before the run ({status}): a part of the figures is without it")
+        })
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        // The group: also what the load itself started. It was not waited for, so its number is not another's.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// This very program, with the hidden command.
+fn own_program() -> Command {
+    let mut program = Command::new("/proc/self/exe");
+    program.arg(COMMAND).arg0("tickwright");
+    program
+}
+
+/// A file without a name, gone when it is closed.
+fn nameless() -> io::Result<std::fs::File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::open(std::env::temp_dir(), flags, Mode::RUSR | Mode::WUSR)?;
+    Ok(file.into())
+}

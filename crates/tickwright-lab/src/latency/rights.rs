@@ -1,0 +1,160 @@
+//! What a punctual thread asks of the system: real-time priority, one CPU, memory that stays. What is refused is said, and given back is
+//! what was granted.
+
+use std::fs;
+use std::str::FromStr;
+
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use serde::Serialize;
+
+use super::clock::no_slack;
+use super::platform;
+use crate::error::LabError;
+
+/// A priority under SCHED_FIFO; 0 is the normal scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Priority(u8);
+
+impl Priority {
+    /// The normal scheduler.
+    pub(super) const NONE: Self = Self(0);
+    /// Above what real-time programs usually ask for, below the kernel's own threads.
+    pub(super) const USUAL: Self = Self(80);
+
+    /// The number; 0 for the normal scheduler.
+    pub(super) fn get(self) -> u8 {
+        self.0
+    }
+
+    /// For the report.
+    pub(super) fn words(self) -> String {
+        if self == Self::NONE { "normal scheduling".into() } else { format!("SCHED_FIFO {}", self.0) }
+    }
+}
+
+impl FromStr for Priority {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::NONE);
+        }
+        let number = text.parse().ok().filter(|number| (1..=99).contains(number));
+        number.map(Self).ok_or_else(|| format!("'{text}' is not a priority from 1 to 99, nor 'none'"))
+    }
+}
+
+/// Reads the number of a CPU.
+///
+/// # Errors
+/// What is wrong, with the range.
+pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| {
+        format!("'{text}' is not the number of a CPU: this process may use {}", ranges(&mine()))
+    })
+}
+
+/// Whether this process may run on `cpu`.
+///
+/// # Errors
+/// That it does not exist or is not allowed, with those that are.
+pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
+    let mine = mine();
+    if mine.contains(&cpu) {
+        return Ok(());
+    }
+    let there = fs::exists(format!("/sys/devices/system/cpu/cpu{cpu}")).unwrap_or(false);
+    let why = if there { "is not allowed to this process" } else { "does not exist" };
+    Err(LabError::usage(format!("--cpu {cpu} {why}: this process may use {}", ranges(&mine))))
+}
+
+/// The CPUs of this process.
+fn mine() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_default();
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// `0, 2-5`.
+pub(super) fn ranges(sorted: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &cpu in sorted {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => runs.push((cpu, cpu)),
+        }
+    }
+    let words = runs
+        .into_iter()
+        .map(|(from, to)| if from == to { format!("{from}") } else { format!("{from}-{to}") });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What to ask for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish {
+    pub(super) priority: Priority,
+    pub(super) mlock: bool,
+    pub(super) cpu: Option<usize>,
+}
+
+/// What this thread was granted; given back on drop, so that the rest of the program goes on as it was.
+#[derive(Debug, Default)]
+pub(super) struct Granted {
+    pub(super) priority: u8,
+    locked: bool,
+    before: Option<CpuSet>,
+}
+
+impl Granted {
+    /// Asks. Also says what was refused, and what would help.
+    pub(super) fn ask(wish: Wish) -> (Self, Vec<String>) {
+        let mut granted = Self::default();
+        let mut refused: Vec<String> = no_slack().err().into_iter().collect();
+        if let Some(cpu) = wish.cpu {
+            let before = sched_getaffinity(None).ok();
+            let mut set = CpuSet::new();
+            set.set(cpu);
+            match sched_setaffinity(None, &set) {
+                Ok(()) => granted.before = before,
+                Err(error) => refused.push(format!("not pinned to CPU {cpu} ({error}): it may wander")),
+            }
+        }
+        if wish.mlock {
+            // What is there now, all that the measured loop touches. Future pages too would make an allocation beyond the limit fail.
+            match mlockall(MlockAllFlags::CURRENT) {
+                Ok(()) => granted.locked = true,
+                Err(error) => refused.push(format!(
+                    "memory is not locked ({error}): pages may have to be fetched; `ulimit -l unlimited` or CAP_IPC_LOCK allows it"
+                )),
+            }
+        }
+        if wish.priority != Priority::NONE {
+            match platform::set_fifo(wish.priority.get()) {
+                Ok(()) => granted.priority = wish.priority.get(),
+                Err(error) => refused.push(format!(
+                    "no {} ({error}): wake-ups wait for other programs; CAP_SYS_NICE or `ulimit -r 99` allows it",
+                    wish.priority.words()
+                )),
+            }
+        }
+        (granted, refused)
+    }
+}
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        // Each was allowed to go up, and going down needs no right; a failure would leave the rest of the program faster than it asked for.
+        if self.priority > 0 {
+            let _ = platform::set_fifo(0);
+        }
+        if let Some(before) = &self.before {
+            let _ = sched_setaffinity(None, before);
+        }
+        if self.locked {
+            let _ = munlockall();
+        }
+        let _ = set_current_timer_slack(None);
+    }
+}
