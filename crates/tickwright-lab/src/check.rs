@@ -14,6 +14,8 @@ use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::heap;
 use crate::interrupt;
+#[cfg(target_os = "linux")]
+use crate::latency;
 use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
@@ -67,6 +69,11 @@ pub(crate) fn run() -> Result<(), LabError> {
     findings.note("heap", by_itself())?;
     interrupted()?;
     findings.note("experiment asterisk", asterisk::check())?;
+    #[cfg(target_os = "linux")]
+    {
+        interrupted()?;
+        findings.note("latency", latency::check())?;
+    }
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

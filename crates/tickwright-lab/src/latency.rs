@@ -13,6 +13,7 @@
 //! - Structures take turns in slices of a fraction of a second, in random order, so that what the host does meets all alike. The first slice
 //!   of each is thrown away.
 
+mod check;
 mod cli;
 mod clock;
 mod compare;
@@ -33,6 +34,7 @@ mod slice;
 mod span;
 mod stop;
 
+pub(crate) use check::check;
 pub(crate) use cli::{LatencyArgs, tour};
 pub(crate) use load::WorkerArgs;
 

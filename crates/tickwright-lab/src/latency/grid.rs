@@ -57,3 +57,6 @@ impl Grid {
         (0..=due.missed).map(move |point| late.saturating_sub(point * period))
     }
 }
+
+#[cfg(test)]
+mod tests;

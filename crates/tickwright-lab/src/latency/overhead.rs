@@ -1,6 +1,6 @@
 //! What measuring itself costs a sample.
 
-use std::hint::black_box;
+use core::hint::black_box;
 use std::time::Instant;
 
 use serde::Serialize;

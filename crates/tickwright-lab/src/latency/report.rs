@@ -68,7 +68,7 @@ impl Figures {
 struct Report<'a> {
     schema: u32,
     command: String,
-    host: Host,
+    host: &'a Host,
     plan: PlanFacts,
     overhead: Overhead,
     /// Share of one processor that the measuring thread used, in percent.
@@ -92,7 +92,7 @@ pub(super) fn finish(
     histogram: bool,
     limit_us: Option<f64>,
 ) -> Result<(), LabError> {
-    let host = Host::read();
+    let host = &outcome.host;
     let entries: Vec<Entry> = outcome.lanes.iter().map(Entry::of).collect();
     let order = Order::of(&entries, &PUBLISHED);
     let mut notes = outcome.notes.clone();

@@ -1,8 +1,8 @@
 //! What a punctual thread asks of the system: real-time priority, one CPU, memory that stays. What is refused is said, and given back is
 //! what was granted.
 
+use core::str::FromStr;
 use std::fs;
-use std::str::FromStr;
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};

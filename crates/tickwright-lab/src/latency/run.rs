@@ -21,6 +21,7 @@ use super::slice::{Drive, Seen, Turn};
 use super::span;
 use crate::duration;
 use crate::error::LabError;
+use crate::host::Host;
 use crate::interrupt;
 use crate::output;
 use crate::registry::{self, Structure};
@@ -79,7 +80,6 @@ impl Plan {
         })
     }
 
-    /// Turns of each structure that the time is divided into, the first of which is thrown away.
     fn structures_count(&self) -> u32 {
         u32::try_from(self.structures.len()).unwrap_or(u32::MAX).max(1)
     }
@@ -146,6 +146,8 @@ pub(super) struct Outcome {
     pub(super) lanes: Vec<Lane>,
     /// What was not as asked.
     pub(super) notes: Vec<String>,
+    /// As it was before the first turn, with this run's timer slack.
+    pub(super) host: Host,
     /// Priority under SCHED_FIFO that was granted; 0 for none.
     pub(super) priority: u8,
     pub(super) overhead: Overhead,
@@ -171,6 +173,7 @@ pub(super) fn run(plan: &Plan, lines: bool) -> Result<Outcome, LabError> {
     let load = (!plan.load.is_empty()).then(|| Generator::start(&plan.load, plan.duration)).transpose()?;
     let (granted, refused) = Granted::ask(plan.wish());
     notes.extend(refused);
+    let facts = Host::read();
     let overhead = Overhead::measure(&mut host);
     if lines {
         output::print(&lines::opening(plan, granted.priority))?;
@@ -215,11 +218,12 @@ pub(super) fn run(plan: &Plan, lines: bool) -> Result<Outcome, LabError> {
     let priority = granted.priority;
     drop(granted);
     notes.extend(load.and_then(Generator::end));
-    Ok(Outcome { lanes, notes, priority, overhead, hdr, cpu, wall, interrupted: interrupt::requested() })
+    let interrupted = interrupt::requested();
+    Ok(Outcome { lanes, notes, host: facts, priority, overhead, hdr, cpu, wall, interrupted })
 }
 
 /// Processor time of this thread.
-fn thread_cpu() -> Duration {
+pub(super) fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

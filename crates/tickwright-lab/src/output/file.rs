@@ -1,5 +1,7 @@
 //! Result files. They are opened before a run starts, so that a path that cannot be written costs no run.
 
+mod whole;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +29,15 @@ pub(crate) struct OutputArgs {
 #[derive(Debug)]
 enum Sink {
     Stdout,
-    File { file: File, path: PathBuf },
+    /// A pipe or a device, or a file in a folder that takes no other: written in place.
+    Place {
+        file: File,
+        path: PathBuf,
+    },
+    /// A file that is replaced in one step, so that whoever looks sees the old results or the new ones, also when this program is killed.
+    Whole {
+        path: PathBuf,
+    },
 }
 
 /// The opened outputs of a run.
@@ -155,25 +165,43 @@ impl Sink {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
-        match OpenOptions::new().write(true).create(true).truncate(false).open(path) {
-            Ok(file) => Ok(Self::File { file, path: path.to_owned() }),
-            Err(error) => Err(LabError::usage(format!(
-                "'{}' cannot be written: {error}; nothing was run",
-                path.display()
-            ))),
+        Self::probe(path).map_err(|error| {
+            LabError::usage(format!("'{}' cannot be written: {error}; nothing was run", path.display()))
+        })
+    }
+
+    /// Finds out how `path` can be written, without a trace.
+    fn probe(path: &Path) -> io::Result<Self> {
+        let place = || OpenOptions::new().write(true).open(path);
+        let takes_files = |path: &Path| whole::Draft::beside(path).map(drop);
+        match path.metadata() {
+            Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if found.is_file() => {
+                let file = place()?;
+                // What a name leads to is replaced, not the name.
+                let path = path.canonicalize()?;
+                Ok(if takes_files(&path).is_ok() { Self::Whole { path } } else { Self::Place { file, path } })
+            }
+            Ok(_) => Ok(Self::Place { file: place()?, path: path.to_owned() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                takes_files(path)?;
+                Ok(Self::Whole { path: path.to_owned() })
+            }
+            Err(error) => Err(error),
         }
     }
 
     fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), LabError> {
         let (result, path) = match self {
             Self::Stdout => (content(&mut io::stdout().lock()), Path::new("standard output")),
-            Self::File { file, path } => (replace(file, content), path.as_path()),
+            Self::Place { file, path } => (in_place(file, content), path.as_path()),
+            Self::Whole { path } => (whole(path, content), path.as_path()),
         };
         result.map_err(|source| LabError::io(format!("writing {}", path.display()), source))
     }
 }
 
-fn replace(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn in_place(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // Pipes and devices have no length to cut.
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -181,6 +209,19 @@ fn replace(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     let mut out = BufWriter::new(file);
     content(&mut out)?;
     out.flush()
+}
+
+fn whole(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let draft = whole::Draft::beside(path)?;
+    let mut out = BufWriter::new(draft.file());
+    content(&mut out)?;
+    out.flush()?;
+    drop(out);
+    if let Ok(before) = path.metadata() {
+        draft.file().set_permissions(before.permissions())?;
+    }
+    draft.file().sync_data()?;
+    draft.publish(path)
 }
 
 #[cfg(test)]

@@ -45,3 +45,48 @@ fn standard_output_takes_one_thing() {
     assert!(!OutputArgs { json: dash(), csv: None }.open().unwrap().terminal());
     assert!(Files::default().terminal());
 }
+
+#[test]
+fn a_result_appears_whole_or_not_at_all() {
+    let folder = std::env::temp_dir().join(format!("tickwright-whole-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("r.csv");
+    let file = RowsFile::open("--svg", &path, &OutputArgs::default()).unwrap();
+    assert!(!path.exists(), "nothing before the results");
+    file.0
+        .write(|out| {
+            out.write_all(b"half")?;
+            assert!(!path.exists(), "nothing while they are written");
+            Ok(())
+        })
+        .unwrap();
+    file.0
+        .write(|out| {
+            out.write_all(b"other")?;
+            Err(io::ErrorKind::StorageFull.into())
+        })
+        .unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "half", "what failed replaced nothing");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "and left nothing");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_goes_on_leading_to_its_file() {
+    let folder = std::env::temp_dir().join(format!("tickwright-link-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let (target, name) = (folder.join("target"), folder.join("name"));
+    std::fs::write(&target, "old").unwrap();
+    std::os::unix::fs::symlink(&target, &name).unwrap();
+    RowsFile::open("--svg", &name, &OutputArgs::default()).unwrap().text("new").unwrap();
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
+    assert!(std::fs::symlink_metadata(&name).unwrap().is_symlink());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let error = RowsFile::open("--svg", &std::env::temp_dir(), &OutputArgs::default()).unwrap_err();
+    assert_eq!(error.code(), 2);
+}

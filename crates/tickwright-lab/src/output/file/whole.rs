@@ -1,0 +1,86 @@
+//! A file that appears in one step.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is to become a file, in the folder where it will stand. Dropped before, it leaves nothing.
+#[derive(Debug)]
+pub(super) struct Draft {
+    file: File,
+    /// The name that it stands under until it is published; `None` while it has none, so that a killed program leaves no trace.
+    name: Option<PathBuf>,
+}
+
+impl Draft {
+    /// A draft in the folder of `path`.
+    ///
+    /// # Errors
+    /// The folder's: it does not exist or takes no files.
+    pub(super) fn beside(path: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Ok(file) = nameless(folder(path)) {
+            return Ok(Self { file, name: None });
+        }
+        let name = temporary(path);
+        let file = File::options().write(true).create_new(true).open(&name)?;
+        Ok(Self { file, name: Some(name) })
+    }
+
+    /// Where it is written.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Puts it where `path` leads, in place of what was there.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if self.name.is_none() {
+            let name = temporary(path);
+            link(&self.file, &name)?;
+            self.name = Some(name);
+        }
+        // A program that is killed here leaves a stray file, but a whole one.
+        if let Some(name) = &self.name {
+            fs::rename(name, path)?;
+        }
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = fs::remove_file(name);
+        }
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    folder(path).join(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666))?.into())
+}
+
+/// Gives it a name: by way of its number in /proc, which needs no privilege.
+#[cfg(target_os = "linux")]
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD};
+    use std::os::fd::AsRawFd;
+    let number = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(CWD, number, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}

@@ -1,0 +1,285 @@
+//! `tickwright latency` as a user and a script meet it: what is refused, what is written, and what is left behind, which is nothing.
+#![cfg(target_os = "linux")]
+
+use core::time::Duration;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Instant;
+
+fn tickwright(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tickwright")).arg("latency").args(args).output().unwrap()
+}
+
+/// Fails with 2 and says all of `words`, before anything ran.
+#[track_caller]
+fn refused(args: &[&str], words: &[&str]) {
+    let output = tickwright(args);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+    assert!(output.stdout.is_empty(), "nothing ran");
+    for word in words {
+        assert!(message.contains(word), "'{word}' is missing in: {message}");
+    }
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tickwright-latency-{}-{name}", std::process::id()))
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_range() {
+    for period in ["0", "0us", "999ns", "-1ms", "11s"] {
+        refused(&["--period", period], &[period, "from 1us to 10s"]);
+    }
+    for priority in ["0", "100", "-5", "high"] {
+        refused(&["--priority", priority], &[priority, "from 1 to 99"]);
+    }
+    refused(&["--cpu", "1023"], &["1023", "does not exist", "may use 0"]);
+    refused(&["--cpu", "-1"], &["-1", "may use 0"]);
+    refused(&["--cells", "0"], &["from 1"]);
+    refused(&["--cells", "9000000000000000000"], &["a quarter of the memory", "from 1 to"]);
+    refused(&["--bucket", "0ns"], &["from 1ns to 10s"]);
+    refused(&["--fail-if-max-over", "-1"], &["-1", "from 0"]);
+    refused(&["--host-hz", "-1"], &["from 0 to 10000"]);
+    refused(&["--duration", "10ms"], &["too short", "at least"]);
+    refused(&["--slice", "1ms", "--period", "10ms"], &["shorter than a period"]);
+    refused(&["--load", "cach"], &["cach", "cache", "pipe"]);
+    refused(&["--structures", "coarse*"], &["left out"]);
+    refused(&["--structures", "lits/*"], &["'lits/*'"]);
+}
+
+#[test]
+fn a_cpu_that_is_not_allowed_is_refused() {
+    let command = format!("taskset -c 0 '{}' latency --cpu 1", env!("CARGO_BIN_EXE_tickwright"));
+    let Ok(output) = Command::new("sh").args(["-c", &command]).output() else { return };
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    // With one CPU it does not exist; without taskset the shell says so.
+    if output.status.code() == Some(2) {
+        assert!(message.contains("not allowed") || message.contains("does not exist"), "{message}");
+        assert!(message.contains("may use 0"), "{message}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_written_cost_no_run() {
+    for flag in ["--svg", "--gnuplot", "--hdr", "--json", "--csv"] {
+        refused(&[flag, "/no/such/directory/file"], &["/no/such/directory/file", "nothing was run"]);
+    }
+    let file = temporary("both");
+    let file = file.to_str().unwrap();
+    refused(&["--svg", file, "--hdr", file], &[file, "nothing was run"]);
+    refused(&["--svg", file, "--json", file], &[file, "nothing was run"]);
+    assert!(!fs::exists(file).unwrap());
+}
+
+/// Short, and without a claim on the machine.
+const SHORT: [&str; 6] = ["--duration", "480ms", "--slice", "20ms", "--priority", "none"];
+
+#[test]
+fn a_run_writes_what_it_was_asked_for() {
+    let names = ["svg", "gnuplot", "hdr", "json", "csv"];
+    let paths = names.map(temporary);
+    let flags = names.map(|name| format!("--{name}"));
+    let mut args = SHORT.to_vec();
+    for (flag, path) in flags.iter().zip(&paths) {
+        args.extend([flag.as_str(), path.to_str().unwrap()]);
+    }
+    args.push("--histogram");
+    let output = tickwright(&args);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in
+        ["warming up", "measuring costs a sample", "order of the averages", "published in 2016", "cell, us"]
+    {
+        assert!(said.contains(word), "'{word}' is missing in: {said}");
+    }
+    let [svg, gnuplot, hdr, json, csv] = paths.map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        text
+    });
+    assert!(svg.starts_with("<svg") && svg.contains("rb-cached/hook: average"), "{svg}");
+    assert_eq!(gnuplot.matches(" samples, min").count(), 4, "{gnuplot}");
+    // Five turns count of six, for each of four structures.
+    assert_eq!(hdr.matches("Tag=").count(), 20, "{hdr}");
+    assert_eq!(csv.lines().count(), 21, "{csv}");
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for figures in report["structures"].as_array().unwrap() {
+        let gaps = figures["gaps"].as_array().unwrap().iter().map(|gap| gap["periods"].as_u64().unwrap());
+        let cells = figures["histogram"].as_array().unwrap().iter().map(|cell| cell[1].as_u64().unwrap());
+        let samples = figures["samples"].as_u64().unwrap();
+        assert!(samples + gaps.sum::<u64>() >= 100, "{figures}");
+        assert_eq!(cells.sum::<u64>(), samples, "{figures}");
+    }
+    assert_eq!(report["plan"]["priority"], 0);
+}
+
+#[test]
+fn a_limit_has_its_exit_code() {
+    let output = tickwright(&[&SHORT[..], &["--fail-if-max-over", "0"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("over the limit of 0 us"));
+}
+
+#[test]
+fn without_privileges_it_says_so_and_goes_on() {
+    let command = format!(
+        "exec setpriv --reuid 65534 --clear-groups --bounding-set -all --inh-caps -all '{}' latency --duration 480ms --slice 20ms --mlock",
+        env!("CARGO_BIN_EXE_tickwright")
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Where one is not root, or setpriv is missing, or the program lies where nobody may go, there is nothing to give up.
+    if output.status.success() {
+        assert!(said.contains("no SCHED_FIFO 80"), "{said}");
+        assert!(said.contains("order of the averages"), "{said}");
+    }
+}
+
+/// A run that was started and has begun.
+struct Begun {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+}
+
+fn begin(args: &[&str]) -> Begun {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .args(["latency", "--priority", "none"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("warming up") {
+        line.clear();
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before it began");
+    }
+    Begun { child, out }
+}
+
+fn signal(name: &str, pid: u32) {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// The processes whose command line has the words of a load of `parent`, or that are of the group of one.
+fn loads_of(parent: u32) -> Vec<u32> {
+    let mine = format!("--parent\0{parent}\0");
+    let mut found = Vec::new();
+    let mut groups = Vec::new();
+    let processes = || {
+        fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse::<u32>().ok())
+    };
+    for pid in processes() {
+        if fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().contains(&mine) {
+            found.push(pid);
+            groups.push(pid);
+        }
+    }
+    for pid in processes() {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let group =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(2)?.parse().ok());
+        if group.is_some_and(|group| groups.contains(&group)) && !found.contains(&pid) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Whether a process is gone; a zombie that nobody has collected yet is.
+fn gone(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |words| words.is_empty())
+}
+
+/// Waits for the kernel to do what it was asked for.
+#[track_caller]
+fn soon(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn no_load_outlives_a_run_however_it_ends() {
+    let ends: [(&str, &[&str], Option<&str>); 4] = [
+        ("by itself", &["--duration", "480ms", "--slice", "20ms"], None),
+        ("Ctrl-C", &["--duration", "1h"], Some("-INT")),
+        ("SIGTERM", &["--duration", "1h"], Some("-TERM")),
+        ("SIGKILL", &["--duration", "1h"], Some("-KILL")),
+    ];
+    for (end, args, name) in ends {
+        let mut run = begin(&[args, &["--load", "all"]].concat());
+        let pid = run.child.id();
+        let mut loads = loads_of(pid);
+        // A run that ends by itself may have, by now.
+        assert!(!loads.is_empty() || name.is_none(), "{end}: no load");
+        if let Some(name) = name {
+            // With what it forks, once that is seen.
+            soon("no fork was seen", || {
+                loads = loads_of(pid);
+                loads.len() > 1
+            });
+            signal(name, pid);
+        }
+        let mut rest = String::new();
+        run.out.read_to_string(&mut rest).unwrap();
+        let status = run.child.wait().unwrap();
+        if name == Some("-INT") {
+            assert_eq!(status.code(), Some(130));
+            assert!(rest.contains("measuring costs a sample"), "{rest}");
+        }
+        soon(end, || loads_of(pid).is_empty() && loads.iter().all(|pid| gone(*pid)));
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_no_half_file() {
+    let folder = temporary("killed");
+    fs::create_dir(&folder).unwrap();
+    let (json, svg) = (folder.join("r.json"), folder.join("r.svg"));
+    let mut run =
+        begin(&["--duration", "1h", "--json", json.to_str().unwrap(), "--svg", svg.to_str().unwrap()]);
+    run.child.kill().unwrap();
+    run.child.wait().unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    fs::remove_dir(&folder).unwrap();
+}
+
+#[test]
+fn a_stopped_process_tells_the_gap_and_averages_nothing() {
+    let mut run = begin(&["--duration", "1h", "--structures", "list/hook,rb/hook", "--slice", "100ms"]);
+    let pid = run.child.id();
+    // The first line comes when the turns that are thrown away are over.
+    let mut line = String::new();
+    while !line.starts_with("RTD|") {
+        line.clear();
+        assert_ne!(run.out.read_line(&mut line).unwrap(), 0);
+    }
+    signal("-STOP", pid);
+    let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    soon("it did not stop", || {
+        state().rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    });
+    let until = Instant::now() + Duration::from_millis(300);
+    soon("time stands still", || Instant::now() > until);
+    signal("-CONT", pid);
+    while !line.starts_with("GAP|") {
+        line.clear();
+        assert_ne!(run.out.read_line(&mut line).unwrap(), 0, "no gap was told");
+    }
+    assert!(line.contains("the process was stopped") && line.contains("none is a sample"), "{line}");
+    signal("-INT", pid);
+    let mut rest = String::new();
+    run.out.read_to_string(&mut rest).unwrap();
+    assert_eq!(run.child.wait().unwrap().code(), Some(130));
+    assert!(rest.contains("gaps of "), "{rest}");
+}
