@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Run a classic experiment anew, beside its published figures
     #[command(subcommand)]
     Reproduce(Reproduce),
-    /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
+    // Its arguments say what it is, at length.
     #[cfg(target_os = "linux")]
     Latency(LatencyArgs),
     /// The load of `latency`, which starts it

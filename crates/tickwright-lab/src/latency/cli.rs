@@ -20,7 +20,7 @@ use crate::scenario::{Seed, Within};
 /// The four structures of the experiment, in the order that it published, as a kernel holds them: nodes inside the timers.
 pub(super) const PUBLISHED: [&str; 4] = ["list/hook", "heap2/hook", "rb/hook", "rb-cached/hook"];
 
-/// How late one periodic timer wakes up, over each structure in turn: the latency test of Xenomai.
+/// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
 ///
 /// One periodic timer and the tick of an emulated host, at most two timers at once. Structures take turns in short slices, in random order. A
 /// line a second shows one structure's last slices, as the original's do; then the summary, the order by averages, and whether it is more than
@@ -112,7 +112,7 @@ pub(crate) struct LatencyArgs {
     seed: Option<Seed>,
 
     /// Compare with cyclictest, run alternately with the same period, priority and clock
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["histogram", "gnuplot", "svg", "hdr", "fail_if_max_over", "slice"])]
     compare_cyclictest: bool,
 
     #[command(flatten)]

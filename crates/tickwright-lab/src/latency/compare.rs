@@ -28,8 +28,8 @@ use crate::stats::{self, Summary};
 
 /// Runs of each: an interval of the median needs six.
 const ROUNDS: u32 = 8;
-/// Cells of a microsecond; the last takes what is above.
-const CELLS: usize = 2000;
+/// Cells of a microsecond; the last takes what is above, and a figure that falls into it is none.
+const CELLS: usize = 10_000;
 /// How far apart two tools may be that measure the same.
 const ALIKE: f64 = 0.10;
 
@@ -52,13 +52,13 @@ impl Leg {
     }
 }
 
-/// The value below which `share` of the samples lie, interpolated within its cell; NaN of nothing.
+/// The value below which `share` of the samples lie, interpolated within its cell; NaN of nothing, and in the last cell, which has no end.
 fn percentile(cells: &[u64], share: f64) -> f64 {
     let wanted = cells.iter().sum::<u64>() as f64 * share;
     let mut below = 0.0;
     for (cell, count) in cells.iter().enumerate().filter(|(_, count)| **count > 0) {
         let count = *count as f64;
-        if below + count >= wanted {
+        if below + count >= wanted && cell + 1 < cells.len() {
             return cell as f64 + (wanted - below) / count;
         }
         below += count;
@@ -205,7 +205,7 @@ fn compare(legs: &[Leg]) -> Vec<Ratio> {
 
 /// Whether a ratio is near enough to 1, or why it is not. `over` is how much it may be above; 0 asks for at most 1.
 fn verdict(ratio: Option<&Summary>, itself: Option<&Summary>, over: f64) -> String {
-    let Some(ratio) = ratio else { return "no figures".into() };
+    let Some(ratio) = ratio else { return "no figures: nothing measured, or beyond the cells".into() };
     let least = if over > 0.0 { 1.0 - over } else { 0.0 };
     let within = (least..=1.0 + over).contains(&ratio.median);
     let target =

@@ -53,7 +53,7 @@ pub(super) fn blocks(curves: &[Curve<'_>], width: usize) -> (Vec<String>, f64, f
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 70.0;
-const TOP: f64 = 50.0;
+const TOP: f64 = 60.0;
 const BELOW: f64 = 60.0;
 
 /// Colours that colour-blind readers tell apart (Okabe and Ito 2008), and dashes for who prints without colours.
@@ -67,14 +67,14 @@ const STYLES: [(&str, &str); 6] = [
 ];
 
 /// The overlay plot: samples per cell, logarithmic, over the lateness in us.
-pub(super) fn svg(title: &str, curves: &[Curve<'_>]) -> String {
+pub(super) fn svg(title: &str, below: &str, curves: &[Curve<'_>]) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _ = draw(&mut out, title, curves);
+    let _ = draw(&mut out, title, below, curves);
     out
 }
 
-fn draw(out: &mut String, title: &str, curves: &[Curve<'_>]) -> fmt::Result {
+fn draw(out: &mut String, title: &str, below: &str, curves: &[Curve<'_>]) -> fmt::Result {
     let (from, to) = window(curves, 0.0);
     let counts = curves.iter().flat_map(|curve| curve.cells.counts()).copied();
     let decades = ((counts.max().unwrap_or(0) + 1) as f64).log10().ceil().max(1.0);
@@ -87,8 +87,10 @@ fn draw(out: &mut String, title: &str, curves: &[Curve<'_>]) -> fmt::Result {
         out,
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">
 <rect width="{width}" height="{height}" fill="#fff"/>
-<text x="{LEFT}" y="24" font-size="15">{}</text>"##,
-        escaped(title)
+<text x="{LEFT}" y="24" font-size="15">{}</text>
+<text x="{LEFT}" y="43">{}</text>"##,
+        escaped(title),
+        escaped(below)
     )?;
     for decade in 0..=decades as i32 {
         let at = TOP + HEIGHT - f64::from(decade) / decades * HEIGHT;

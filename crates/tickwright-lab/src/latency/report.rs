@@ -114,7 +114,7 @@ pub(super) fn finish(
         file.text(&gnuplot(plan, &outcome.lanes))?;
     }
     if let Some(file) = &extras.svg {
-        file.text(&plot::svg(&title(plan, outcome), &curves))?;
+        file.text(&plot::svg(&title(plan, outcome), &averages(&order), &curves))?;
     }
     if let Some(file) = &extras.hdr {
         file.text(&outcome.hdr.text())?;
@@ -250,6 +250,11 @@ fn summary(plan: &Plan, outcome: &Outcome, order: &Order, curves: &[Curve<'_>]) 
     }
     out += &ordered(order);
     out
+}
+
+/// The order in a line, for the picture.
+fn averages(order: &Order) -> String {
+    format!("averages: {}; {}", order.by_average.join(" < "), order.words())
 }
 
 fn ordered(order: &Order) -> String {

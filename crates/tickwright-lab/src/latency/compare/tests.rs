@@ -4,10 +4,11 @@ use crate::latency::clock::{Clock, Driver};
 
 #[test]
 fn percentiles_are_interpolated_within_a_cell() {
-    assert_eq!(percentile(&[0, 0, 10], 0.5), 2.5);
-    assert_eq!(percentile(&[10, 10], 0.5), 1.0);
-    assert_eq!(percentile(&[99, 0, 1], 0.99), 1.0);
+    assert_eq!(percentile(&[0, 0, 10, 0], 0.5), 2.5);
+    assert_eq!(percentile(&[10, 10, 0], 0.5), 1.0);
+    assert_eq!(percentile(&[99, 0, 1, 0], 0.99), 1.0);
     assert!(percentile(&[0, 0], 0.5).is_nan());
+    assert!(percentile(&[1, 9], 0.5).is_nan(), "the last cell has no end");
 }
 
 #[test]
@@ -71,5 +72,5 @@ fn a_ratio_is_within_ten_percent_or_has_a_reason() {
     assert!(wild[0].verdict.contains("not shown to differ"), "{}", wild[0].verdict);
     let spread = compare(&legs(&[5.0; 8], &[10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0]));
     assert!(spread[0].verdict.contains("differs from itself"), "{}", spread[0].verdict);
-    assert_eq!(compare(&[])[0].verdict, "no figures");
+    assert_eq!(compare(&[])[0].verdict, "no figures: nothing measured, or beyond the cells");
 }

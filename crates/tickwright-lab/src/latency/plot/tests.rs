@@ -34,9 +34,12 @@ fn nothing_is_drawn_of_nothing() {
     let curves = [Curve { id: "none", average_us: f64::NAN, cells: &cells }];
     assert_eq!(blocks(&curves, 10).0, [" "]);
     assert!(blocks(&[], 10).0.is_empty());
-    for picture in [svg("a & b", &curves), svg("", &[])] {
+    for picture in [svg("a & b", "a < b", &curves), svg("", "", &[])] {
         assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"), "{picture}");
-        assert!(!picture.contains("a & b") && !picture.contains("inf"), "{picture}");
+        assert!(
+            !picture.contains("a & b") && !picture.contains("a < b") && !picture.contains("inf"),
+            "{picture}"
+        );
     }
 }
 
