@@ -4,14 +4,15 @@
  *
  *   tw_timer, tw_queue   timers inside your own structs, in a list, heap, tree or wheel of your choice; no allocation, ever
  *   tw_heap              a priority queue with your comparator
+ *   tw_odlink, tw_odict  an ordered dictionary over links inside your own structs, with your key and comparator; no allocation, ever
  *   tw_sched             callbacks after a delay, with ids to cancel them by, for threads and event loops
  *
  * RESULTS. Functions that answer an int or a ptrdiff_t answer 0 or more for what was asked, and less than 0, a negated errno, when it could
  * not be done; then nothing was changed.
  *
- *   -EINVAL     a null pointer; a number that is no family; memory that is no queue or heap, or a copy of one; a queue that is destroyed, whose memory is there;
- *               a timer that was never initialised, or that is the copy of a pending one
- *   -ENOENT     the timer or element is in no queue or heap: it was taken out before, or never put in. The id names no timer (any more)
+ *   -EINVAL     a null pointer; a number that is no family; memory that is no queue, heap or dictionary, or a copy of one; a queue or dictionary that is destroyed, whose memory is
+ *               there; a timer or link that was never initialised, or that is the copy of one that is in use
+ *   -ENOENT     the timer, element or link is in no queue, heap or dictionary: it was taken out before, or never put in. The id names no timer (any more)
  *   -EALREADY   it is in this one already. The scheduler has a thread or a descriptor, or is being destroyed
  *   -EXDEV      it is in another one
  *   -ENOSPC     the queue is full, or the memory for it is too small
@@ -21,20 +22,22 @@
  *   -ECANCELED  the scheduler is being destroyed
  *   -ENOTSUP    the scheduler's clock, or the system, does not offer that
  *   -EAGAIN     the system has no thread to give
- *   -EOVERFLOW  2^31 queues were made in this process: no identity is left for another
+ *   -EOVERFLOW  2^31 queues and dictionaries were made in this process: no identity is left for another
+ *   -ERANGE     the key does not belong at that end of the dictionary
  *   -EBADMSG    a check found the structure broken
  *
  * Where a function answers through a pointer, that may be null for what you do not want to know, unless its text says otherwise. One that is
- * not aligned is -EINVAL for queues and heaps; a scheduler writes nothing there.
+ * not aligned is -EINVAL for queues, heaps and dictionaries; a scheduler writes nothing there.
  *
- * THREADS. Queues and heaps lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements) do not
+ * THREADS. Queues, heaps and dictionaries lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements; a
+ * dictionary and its links) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
  *
  * CALLBACKS return. A C++ exception that leaves one, a comparator or a clean-up function ends the process (SIGABRT), whoever would catch it. A longjmp out
  * of one, over the library's frames, is undefined, and so is pthread_exit.
  *
- * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler or heap among that; a timer or element that is freed or overwritten while it is in a queue or heap; memory
- * of a queue that is freed before tw_queue_destroy. `tw_queue_check` and `tw_heap_verify` find much of what these do, afterwards.
+ * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler or heap among that; a timer, element or link that is freed or overwritten while it is in a queue, heap or dictionary; memory
+ * of a queue or dictionary that is freed before its destroy. `tw_queue_check`, `tw_heap_verify` and `tw_odict_check` find much of what these do, afterwards.
  */
 #ifndef TICKWRIGHT_H
 #define TICKWRIGHT_H
@@ -258,6 +261,111 @@ TW_API ptrdiff_t tw_heap_size(const tw_heap *heap);
 /* Verifies the whole structure, in O(n), as tw_queue_check.
  * 0; -EBADMSG; -EINVAL; -EBUSY. Threads: serialised. */
 TW_API int tw_heap_verify(const tw_heap *heap, char *text, size_t size);
+
+/* --------------------------------------------------------------------------------------------------- an ordered dictionary
+ *
+ * Structs in the order of their keys, equals in the order in which they came. Put a tw_odlink into your own struct; a struct with two is in two
+ * dictionaries at once. It is a red-black tree with a list through it: a search and an insert cost O(log n), the neighbours O(1). Nothing is allocated.
+ *
+ *     struct area { uintptr_t base; size_t size; tw_odlink by_base; };
+ *
+ * A link starts as zeros: by TW_ODLINK_INIT, tw_odlink_init or calloc. While it is in a dictionary it must not move, and the key must not change but for
+ * tw_odict_key_update.
+ *
+ * A HINT is a link in the same dictionary where a search starts, or null. Any gives the right answer; a near one gives it sooner.
+ *
+ * YOUR FUNCTIONS run before anything is changed; every function refuses the dictionary with -EBUSY meanwhile. If the comparator contradicts itself, or a key is changed
+ * in secret, links stand where its answers led, and searches may miss them; nothing is lost, everything can be removed, and tw_odict_check tells where neighbours
+ * are out of order.
+ *
+ * To walk a range: tw_odict_find with TW_ODICT_GEQ, then tw_odict_next until your comparator says that it ends.
+ */
+typedef struct tw_odlink {
+    uint64_t opaque[8];
+} tw_odlink;
+
+#define TW_ODLINK_INIT { { 0 } }
+
+/* Makes a link that is in no dictionary, whatever was in the memory. Do not call it for one that is in: the dictionary would still point at it.
+ * 0; -EINVAL. Threads: serialised. */
+TW_API int tw_odlink_init(tw_odlink *link);
+
+/* 1 if the link is in some dictionary, 0 if not; -EINVAL. Threads: serialised. */
+TW_API int tw_odlink_is_linked(const tw_odlink *link);
+
+/* A dictionary. It must not move. */
+typedef struct tw_odict {
+    uint64_t opaque[12];
+} tw_odict;
+
+/* Where the key is of the struct that `link` is in: TW_CONTAINER. Whatever it answers is only passed to the comparator. */
+typedef const void *(*tw_key_fn)(const tw_odlink *link, void *user);
+
+/* Below 0 if the key `a` comes before `b`, above 0 if behind it, 0 if they are equal: by comparisons, as a difference overflows. */
+typedef int (*tw_key_compare_fn)(const void *a, const void *b, void *user);
+
+/* Makes an empty dictionary, whatever was in the memory. Do not call it for one that has links.
+ * 0; -EINVAL. Threads: serialised. */
+TW_API int tw_odict_init(tw_odict *odict, tw_key_fn key, tw_key_compare_fn compare, void *user);
+
+/* Ends a dictionary. What was in it is in none, and the memory is yours again.
+ * 0; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_destroy(tw_odict *odict);
+
+/* Inserts behind all equals.
+ * 0; -EINVAL; -EALREADY; -EXDEV: the link or the hint is in another dictionary; -ENOENT: the hint is in none; -EOVERFLOW; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_insert(tw_odict *odict, tw_odlink *link, const tw_odlink *hint);
+
+/* Inserts behind the last, without a search.
+ * 0; -ERANGE: its key is less than the last; else as tw_odict_insert. Threads: serialised. */
+TW_API int tw_odict_append(tw_odict *odict, tw_odlink *link);
+
+/* Inserts in front of the first, without a search.
+ * 0; -ERANGE: its key is not less than the first; else as tw_odict_insert. Threads: serialised. */
+TW_API int tw_odict_prepend(tw_odict *odict, tw_odlink *link);
+
+/* Takes a link out. No key is looked at.
+ * 0; -EINVAL; -ENOENT; -EXDEV; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_remove(tw_odict *odict, tw_odlink *link);
+
+/* To be called when the key of a link has changed: gives it the place of an insert now, behind its equals.
+ * 1 if it moved, 0 if it stays; -EINVAL; -ENOENT; -EXDEV; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_key_update(tw_odict *odict, tw_odlink *link);
+
+enum tw_odict_how {
+    TW_ODICT_EQ = 1,      /* the first with the key */
+    TW_ODICT_EQ_LAST = 2, /* the last with the key */
+    TW_ODICT_GEQ = 3,     /* the first with the key or a greater one */
+    TW_ODICT_GT = 4,      /* the first with a greater key */
+    TW_ODICT_LEQ = 5,     /* the last with the key or a lesser one */
+    TW_ODICT_LT = 6       /* the last with a lesser key */
+};
+
+/* Searches. `key` is what the comparator gets as its first key; null is passed on like any other.
+ * 1; 0: there is none, nothing was written; -EINVAL; -ENOENT, -EXDEV: the hint; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_find(const tw_odict *odict, int how, const void *key, const tw_odlink *hint, tw_odlink **found);
+
+/* The first link. 1; 0: there is none, nothing was written; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_first(const tw_odict *odict, tw_odlink **found);
+
+/* The last link. 1; 0: there is none, nothing was written; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_last(const tw_odict *odict, tw_odlink **found);
+
+/* The link behind one.
+ * 1; 0: there is none, nothing was written; -EINVAL; -ENOENT; -EXDEV; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_next(const tw_odict *odict, const tw_odlink *link, tw_odlink **found);
+
+/* The link in front of one. As tw_odict_next. Threads: serialised. */
+TW_API int tw_odict_prev(const tw_odict *odict, const tw_odlink *link, tw_odlink **found);
+
+/* How many links are in, in O(1); -EINVAL; -EBUSY. Threads: serialised. */
+TW_API ptrdiff_t tw_odict_len(const tw_odict *odict);
+
+/* Takes every link out. 0; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_clear(tw_odict *odict);
+
+/* Verifies the whole structure, in O(n), as tw_queue_check. 0; -EBADMSG; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_odict_check(const tw_odict *odict, char *text, size_t size);
 
 /* -------------------------------------------------------------------------------------------------------- a scheduler
  *

@@ -28,25 +28,28 @@ pub const UNSUPPORTED: c_int = -libc::ENOTSUP;
 pub const AGAIN: c_int = -libc::EAGAIN;
 /// All identities of queues are used up.
 pub const EXHAUSTED: c_int = -libc::EOVERFLOW;
+/// Something does not belong at that end of a dictionary.
+pub const OUT_OF_ORDER: c_int = -libc::ERANGE;
 /// A structure is broken.
 pub const BROKEN: c_int = -libc::EBADMSG;
 
 /// What [`tw_strerror`] says.
-const TEXTS: [(c_int, &CStr); 14] = [
+const TEXTS: [(c_int, &CStr); 15] = [
     (0, c"done"),
     (INVALID, c"a null pointer, an unknown value, or memory that is not what it is passed as"),
-    (ABSENT, c"there is no such timer or element (any more): it is done, was taken out, or was never put in"),
-    (ALREADY, c"it is so already: in this queue or heap (reschedule or update it), run by a thread, or destroyed"),
-    (ELSEWHERE, c"the timer or element is in another queue or heap: take it out there first"),
+    (ABSENT, c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in"),
+    (ALREADY, c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed"),
+    (ELSEWHERE, c"it is in another queue, heap or dictionary: take it out there first"),
     (FULL, c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first"),
     (NO_MEMORY, c"no memory: nothing was changed"),
-    (BUSY, c"not while that callback runs: of a queue or heap, wherever it is called; of a scheduler, on another thread"),
+    (BUSY, c"not while that callback runs: of a queue, heap or dictionary, wherever it is called; of a scheduler, on another thread"),
     (DEADLOCK, c"a callback cannot wait for its own end: cancel without waiting, or answer that it is done"),
     (ENDING, c"the scheduler is being destroyed: nothing can be armed any more"),
     (UNSUPPORTED, c"the clock or the system does not offer that: create the scheduler with another clock"),
     (AGAIN, c"the system has no thread to give: try again later, or run the queue yourself"),
-    (EXHAUSTED, c"this process has made 2^31 queues: no identity is left for another"),
-    (BROKEN, c"the structure is broken: something else has overwritten a timer, an element or the queue"),
+    (EXHAUSTED, c"this process has made 2^31 queues and dictionaries: no identity is left for another"),
+    (OUT_OF_ORDER, c"its key does not belong at this end of the dictionary: insert it instead"),
+    (BROKEN, c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself"),
 ];
 
 /// What a result means, in English.

@@ -116,7 +116,7 @@ macro_rules! on_queue {
 }
 
 /// Refuses a place for an answer that is not aligned, before anything is done.
-fn place<T>(place: *mut T) -> Result<(), c_int> {
+pub(crate) fn place<T>(place: *mut T) -> Result<(), c_int> {
     if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
 }
 

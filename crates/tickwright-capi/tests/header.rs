@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tickwright_c::family::{FAMILIES, TW_FAMILY_COARSE, TW_FAMILY_WHEEL};
 use tickwright_c::job::{self, tw_firing, tw_job, tw_timing};
+use tickwright_c::odict::{self, tw_odict, tw_odlink};
 use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_size};
 use tickwright_c::timer::tw_timer;
 use tickwright_c::watch::{tw_sched_counts, tw_sched_info};
@@ -118,6 +119,13 @@ fn confirmations() -> String {
     }
     equal("sizeof(tw_timer)".into(), size_of::<tw_timer>());
     equal("_Alignof(tw_timer)".into(), align_of::<tw_timer>());
+    equal("sizeof(tw_odlink)".into(), size_of::<tw_odlink>());
+    equal("_Alignof(tw_odlink)".into(), align_of::<tw_odlink>());
+    equal("sizeof(tw_odict)".into(), size_of::<tw_odict>());
+    equal("_Alignof(tw_odict)".into(), align_of::<tw_odict>());
+    for &(name, number, _) in &odict::SEEKS {
+        equal(name.to_owned(), usize::try_from(number).unwrap());
+    }
     equal("sizeof(tw_expired)".into(), size_of::<tw_expired>());
     equal("offsetof(tw_expired, timer)".into(), core::mem::offset_of!(tw_expired, timer));
     equal("offsetof(tw_expired, deadline)".into(), core::mem::offset_of!(tw_expired, deadline));

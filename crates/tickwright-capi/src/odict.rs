@@ -1,0 +1,482 @@
+//! The ordered dictionary: `HookDict` over links in the caller's structs, with the caller's key getter and comparator.
+//!
+//! ```text
+//!   tw_odlink  | body: Node | mark |      tw_odict  | state | HookDict |
+//! ```
+//! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a [`timer`](crate::timer). The dictionary's state is its
+//! address in disguise; while the caller's functions run it is another, which every function refuses.
+
+use core::cell::Cell;
+use core::cmp::Ordering;
+use core::ffi::{c_char, c_int, c_void};
+use core::pin::Pin;
+
+use tickwright_core::odict::{
+    DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, Position, RedBlack, Seek,
+};
+
+use crate::code;
+use crate::queue::{place, put, write_text};
+
+/// A link of the caller's.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_odlink {
+    body: [u64; 7],
+    mark: u64,
+}
+
+/// What a body holds.
+#[repr(C)]
+#[derive(Debug)]
+struct Node {
+    link: Link<RedBlack>,
+}
+
+const _: () = assert!(size_of::<Node>() <= 7 * 8 && align_of::<Node>() <= align_of::<tw_odlink>());
+
+/// A pattern that memory seldom has by itself.
+const PATTERN: u64 = 0x6f64_6963_746b_6e6c;
+
+fn mark(link: *const tw_odlink) -> u64 {
+    (link.addr() as u64).rotate_left(16) ^ PATTERN
+}
+
+/// Whether a body is a link that was made here; else it is none yet, or what was left of one that was linked nowhere when it was moved here.
+///
+/// # Errors
+/// [`code::INVALID`] for what no link is, and for a copy of a linked one.
+fn made(link: *const tw_odlink) -> Result<bool, c_int> {
+    place(link.cast_mut())?;
+    if link.is_null() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
+    let found = unsafe { (*link).mark };
+    if found == 0 || found == mark(link) {
+        return Ok(found != 0);
+    }
+    // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is refused.
+    let copied = link.cast::<Node>();
+    // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are pointers that may be null, a colour and an atomic number, of
+    // which only the last is read.
+    let linked = unsafe { &raw const (*copied).link };
+    // SAFETY: as above.
+    if Link::is_linked(unsafe { &*linked }) { Err(code::INVALID) } else { Ok(false) }
+}
+
+/// The node in a link that was made.
+///
+/// # Safety
+/// [`made`] says that it was.
+unsafe fn node(link: *const tw_odlink) -> &'static Node {
+    // What is handed out later is made from the address: it reaches the whole of the caller's struct.
+    let _ = link.expose_provenance();
+    // SAFETY: 1. initialised, aligned and not null, as `made` has seen; 2. it lives for as long as it is linked and for the rest of this call,
+    // by the header's contract, and no reference outlives both.
+    unsafe { &*link.cast::<Node>() }
+}
+
+/// A link that a dictionary is offered, made if it was none yet.
+fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
+    if !made(link)? {
+        // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary points at it: it is linked nowhere.
+        unsafe { link.cast::<Node>().write(Node { link: Link::new() }) };
+        // SAFETY: as above.
+        unsafe { (*link).mark = mark(link) };
+    }
+    // SAFETY: made, before or now.
+    let node = unsafe { node(link) };
+    // SAFETY: it stays where it is while it is linked, by the header's contract.
+    Ok(unsafe { Pin::new_unchecked(node) })
+}
+
+type Entry = ObjectRef<'static, Node>;
+
+/// A link that may be in a dictionary.
+fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
+    if !made(link)? {
+        return Err(code::ABSENT);
+    }
+    // SAFETY: made, as just seen.
+    Ok(ObjectRef::from(unsafe { node(link) }))
+}
+
+/// The caller's pointer to a node.
+fn of(node: &Node) -> *mut tw_odlink {
+    core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
+}
+
+/// Makes a link that is in no dictionary, whatever was in the memory.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
+    if link.is_null() || !link.is_aligned() {
+        return code::INVALID;
+    }
+    // SAFETY: not null, aligned, writable by the header's contract.
+    unsafe { link.write(tw_odlink { body: [0; 7], mark: 0 }) };
+    0
+}
+
+/// Whether a link is in a dictionary.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
+    code::answer(|| match known(link) {
+        Ok(node) => Ok(c_int::from(node.link.is_linked())),
+        Err(code::ABSENT) => Ok(0),
+        Err(code) => Err(code),
+    })
+}
+
+/// Answers where the key is of the struct that a link is in.
+pub type tw_key_fn =
+    Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
+
+/// Compares two keys: below 0 when the first comes first, above 0 when the second does.
+pub type tw_key_compare_fn =
+    Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
+
+/// The caller's order.
+struct ByCaller {
+    key: unsafe extern "C-unwind" fn(*const tw_odlink, *mut c_void) -> *const c_void,
+    compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
+    user: *mut c_void,
+}
+
+impl KeyOrder<Node> for ByCaller {
+    type Key<'k> = *const c_void;
+
+    fn key<'k>(&'k self, node: &'k Node) -> *const c_void {
+        // SAFETY: the caller's function, called as the header says.
+        unsafe { (self.key)(of(node), self.user) }
+    }
+
+    fn compare(&self, a: &*const c_void, b: &*const c_void) -> Ordering {
+        // SAFETY: the caller's function, called as the header says.
+        unsafe { (self.compare)(*a, *b, self.user) }.cmp(&0)
+    }
+}
+
+impl Membership<Node> for ByCaller {
+    fn link<'t>(&self, node: &'t Node) -> &'t Link {
+        &node.link
+    }
+}
+
+type Dict = HookDict<'static, ByCaller, Node>;
+
+/// A dictionary of the caller's.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_odict {
+    state: Cell<u64>,
+    body: [u64; 11],
+}
+
+/// What is in a dictionary's memory.
+#[repr(C)]
+struct Made {
+    state: Cell<u64>,
+    dictionary: Dict,
+}
+
+const _: () =
+    assert!(size_of::<Made>() <= size_of::<tw_odict>() && align_of::<Made>() <= align_of::<tw_odict>());
+
+/// States, before the address is mixed in.
+const READY: u64 = 0x7469_636b_6f64_6963;
+const LENT: u64 = 0x7469_636b_6f72_6472;
+
+fn state(kind: u64, odict: *const tw_odict) -> u64 {
+    kind ^ (odict.addr() as u64).rotate_left(16)
+}
+
+/// Does something with a dictionary, during which the caller's functions are refused.
+fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
+    if odict.is_null() || !odict.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. readable by the header's contract; 3. nobody borrows the state mutably, ever.
+    let now = unsafe { &(*odict).state };
+    match now.get() {
+        found if found == state(READY, odict) => {}
+        found if found == state(LENT, odict) => return Err(code::BUSY),
+        _ => return Err(code::INVALID),
+    }
+    now.set(state(LENT, odict));
+    // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference: the state has just said that there was none, and
+    // refuses another.
+    let done = inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary });
+    now.set(state(READY, odict));
+    done
+}
+
+fn refused(error: DictError) -> c_int {
+    match error {
+        DictError::Full => code::FULL,
+        DictError::AlreadyLinked => code::ALREADY,
+        DictError::WrongDictionary => code::ELSEWHERE,
+        DictError::Stale => code::ABSENT,
+        DictError::OutOfOrder => code::OUT_OF_ORDER,
+        DictError::NoIdentity => code::EXHAUSTED,
+        _ => code::INVALID,
+    }
+}
+
+/// Writes a link that was found: 1, or 0 where there is none.
+///
+/// # Safety
+/// `found` is null, or may be written.
+unsafe fn show(found: *mut *mut tw_odlink, entry: Option<Entry>) -> Result<c_int, c_int> {
+    let Some(entry) = entry else { return Ok(0) };
+    // SAFETY: the caller's word.
+    unsafe { put(found, of(entry.get())) };
+    Ok(1)
+}
+
+/// Makes an empty dictionary.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_init(
+    odict: *mut tw_odict,
+    key: tw_key_fn,
+    compare: tw_key_compare_fn,
+    user: *mut c_void,
+) -> c_int {
+    code::answer(|| {
+        if odict.is_null() || !odict.is_aligned() {
+            return Err(code::INVALID);
+        }
+        let order = ByCaller { key: key.ok_or(code::INVALID)?, compare: compare.ok_or(code::INVALID)?, user };
+        let state = Cell::new(state(READY, odict));
+        // SAFETY: aligned, large enough, writable by the header's contract.
+        unsafe { odict.cast::<Made>().write(Made { state, dictionary: HookDict::new(order) }) };
+        Ok(0)
+    })
+}
+
+/// Ends a dictionary.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
+    code::answer(|| {
+        with(odict, |dictionary| {
+            dictionary.clear();
+            Ok(())
+        })?;
+        // What it holds besides is the caller's memory.
+        // SAFETY: a dictionary, as `with` has seen.
+        unsafe { &*odict }.state.set(0);
+        Ok(0)
+    })
+}
+
+fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>) -> Result<c_int, c_int> {
+    with(odict, |dictionary| {
+        let node = offered(link)?;
+        // SAFETY: the references that the dictionary hands out end in this file, before the call returns: the caller gets pointers.
+        unsafe { dictionary.insert_pinned(position, node) }.map_err(refused)?;
+        Ok(0)
+    })
+}
+
+/// A hint, if there is one.
+fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
+    if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
+}
+
+/// Inserts behind all equals.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_insert(
+    odict: *mut tw_odict,
+    link: *mut tw_odlink,
+    hint: *const tw_odlink,
+) -> c_int {
+    code::answer(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
+}
+
+/// Inserts behind everything.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+    code::answer(|| insert(odict, link, Position::Last))
+}
+
+/// Inserts in front of everything.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+    code::answer(|| insert(odict, link, Position::First))
+}
+
+/// Takes a link out.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+    code::answer(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
+}
+
+/// Gives a link the place of the key that it has by now.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+    code::answer(|| {
+        with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
+    })
+}
+
+/// The searches, by their numbers in C.
+pub const SEEKS: [(&str, c_int, Seek); 6] = [
+    ("TW_ODICT_EQ", 1, Seek::Equal),
+    ("TW_ODICT_EQ_LAST", 2, Seek::LastEqual),
+    ("TW_ODICT_GEQ", 3, Seek::Geq),
+    ("TW_ODICT_GT", 4, Seek::Gt),
+    ("TW_ODICT_LEQ", 5, Seek::Leq),
+    ("TW_ODICT_LT", 6, Seek::Lt),
+];
+
+/// Searches.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_find(
+    odict: *const tw_odict,
+    how: c_int,
+    key: *const c_void,
+    hint: *const tw_odlink,
+    found: *mut *mut tw_odlink,
+) -> c_int {
+    code::answer(|| {
+        place(found)?;
+        let &(_, _, seek) = SEEKS.iter().find(|(_, number, _)| *number == how).ok_or(code::INVALID)?;
+        let entry = with(odict, |dictionary| dictionary.seek(seek, &key, hinted(hint)?).map_err(refused))?;
+        // SAFETY: the header's contract.
+        unsafe { show(found, entry) }
+    })
+}
+
+/// The first link.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_first(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
+    code::answer(|| {
+        place(found)?;
+        let entry = with(odict, |dictionary| Ok(dictionary.first()))?;
+        // SAFETY: the header's contract.
+        unsafe { show(found, entry) }
+    })
+}
+
+/// The last link.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_last(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
+    code::answer(|| {
+        place(found)?;
+        let entry = with(odict, |dictionary| Ok(dictionary.last()))?;
+        // SAFETY: the header's contract.
+        unsafe { show(found, entry) }
+    })
+}
+
+/// The link behind one.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_next(
+    odict: *const tw_odict,
+    link: *const tw_odlink,
+    found: *mut *mut tw_odlink,
+) -> c_int {
+    code::answer(|| {
+        place(found)?;
+        let entry = with(odict, |dictionary| dictionary.next(known(link)?).map_err(refused))?;
+        // SAFETY: the header's contract.
+        unsafe { show(found, entry) }
+    })
+}
+
+/// The link in front of one.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_prev(
+    odict: *const tw_odict,
+    link: *const tw_odlink,
+    found: *mut *mut tw_odlink,
+) -> c_int {
+    code::answer(|| {
+        place(found)?;
+        let entry = with(odict, |dictionary| dictionary.prev(known(link)?).map_err(refused))?;
+        // SAFETY: the header's contract.
+        unsafe { show(found, entry) }
+    })
+}
+
+/// How many links are in.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_len(odict: *const tw_odict) -> isize {
+    code::answer(|| {
+        let len = with(odict, |dictionary| Ok(dictionary.len())).map_err(|code| code as isize)?;
+        Ok(isize::try_from(len).unwrap_or(isize::MAX))
+    })
+}
+
+/// Takes every link out.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
+    code::answer(|| {
+        with(odict, |dictionary| {
+            dictionary.clear();
+            Ok(0)
+        })
+    })
+}
+
+/// Verifies the structure.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, size: usize) -> c_int {
+    code::answer(|| {
+        let Err(violation) = with(odict, |dictionary| Ok(dictionary.check()))? else { return Ok(0) };
+        // SAFETY: the header's contract.
+        unsafe { write_text(text, size, &violation) };
+        Err(code::BROKEN)
+    })
+}
