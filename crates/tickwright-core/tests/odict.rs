@@ -446,3 +446,68 @@ fn ranges_with_bounds_that_exclude_each_other_are_empty() {
         assert_eq!(dictionary.range(from, to).rev().count(), 0);
     }
 }
+
+/// The same link is wanted by two dictionaries, and the order of the one links it in the other while it is asked.
+#[test]
+fn an_order_that_links_its_object_elsewhere_is_refused() {
+    struct Item {
+        key: u32,
+        link: Link,
+    }
+    struct Plain;
+    impl KeyOrder<Item> for Plain {
+        type Key<'k> = u32;
+
+        fn key<'k>(&'k self, item: &'k Item) -> u32 {
+            item.key
+        }
+
+        fn compare(&self, a: &u32, b: &u32) -> Ordering {
+            a.cmp(b)
+        }
+    }
+    impl Membership<Item> for Plain {
+        fn link<'t>(&self, item: &'t Item) -> &'t Link {
+            &item.link
+        }
+    }
+    struct Thief<'a> {
+        other: RefCell<HookDict<'a, Plain, Item>>,
+        prey: Cell<Option<&'a Item>>,
+    }
+    impl KeyOrder<Item> for Thief<'_> {
+        type Key<'k>
+            = u32
+        where
+            Self: 'k;
+
+        fn key<'k>(&'k self, item: &'k Item) -> u32 {
+            item.key
+        }
+
+        fn compare(&self, a: &u32, b: &u32) -> Ordering {
+            if let Some(prey) = self.prey.take() {
+                self.other.borrow_mut().insert(prey).unwrap();
+            }
+            a.cmp(b)
+        }
+    }
+    impl Membership<Item> for Thief<'_> {
+        fn link<'t>(&self, item: &'t Item) -> &'t Link {
+            &item.link
+        }
+    }
+    let items = [1, 2, 3].map(|key| Item { key, link: Link::new() });
+    let other = RefCell::new(HookDict::new(Plain));
+    let mut one = HookDict::new(Thief { other, prey: Cell::new(None) });
+    one.insert(&items[0]).unwrap();
+    for offer in [HookDict::insert, HookDict::append] {
+        one.order().prey.set(Some(&items[1]));
+        assert_eq!(offer(&mut one, &items[1]).unwrap_err().reason, DictError::WrongDictionary);
+        assert_eq!((one.len(), one.check()), (1, Ok(())));
+        assert_eq!((one.order().other.borrow().len(), one.order().other.borrow().check()), (1, Ok(())));
+        one.order().other.borrow_mut().remove((&items[1]).into()).unwrap();
+    }
+    one.insert(&items[1]).unwrap();
+    assert_eq!(one.check(), Ok(()));
+}
