@@ -6,7 +6,7 @@ use core::cell::Cell;
 use core::marker::PhantomPinned;
 use std::rc::Rc;
 
-use tickwright_core::odict::{Avl, EntryKey, HookDict, Link, ObjectRef, SlabDict};
+use tickwright_core::odict::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
 
 /// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's, where its bound holds.
@@ -81,6 +81,8 @@ auto!(HookDict<'static, (), Rc<u32>>:            false false true);
 auto!(SlabDict<(), u32>:                         true  true  true);
 auto!(SlabDict<(), Cell<u32>>:                   true  false true);
 auto!(SlabDict<Rc<u32>, u32>:                    false false true);
+auto!(BPlusDict<By<fn(&u32) -> u32>, u32>:       true  true  true);
+auto!(BPlusDict<By<fn(&Rc<u32>) -> u32>, Rc<u32>>: false false true);
 auto!(EntryKey:                                  true  true  true);
 
 static _LINK: Link = Link::new();

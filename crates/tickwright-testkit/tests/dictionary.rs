@@ -5,7 +5,7 @@ use core::ops::Bound;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tickwright_core::odict::{Avl, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
+use tickwright_core::odict::{Avl, BPlusDict, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
 use tickwright_testkit::dictionary::{ByKey, Object, Op, run_bplus, run_hook, run_slab};
 
 mod scripts;
@@ -83,4 +83,35 @@ fn ascending_descending_and_scattered_keys() {
         there_and_back::<RedBlack>(keys);
         there_and_back::<Avl>(keys);
     }
+}
+
+/// The suite's scripts hold few entries: here wide nodes split, borrow and merge on several levels.
+#[test]
+fn wide_nodes_on_several_levels() {
+    let count = if cfg!(miri) { 400 } else { 6000 };
+    let scattered = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 2048;
+    let mut tree = BPlusDict::new(By(|&(key, _): &(u64, u64)| key));
+    let mut entries: Vec<_> = (0..count).map(|n| tree.insert((scattered(n), n)).unwrap()).collect();
+    assert_eq!(tree.check(), Ok(()));
+    let mut sorted: Vec<_> = (0..count).map(|n| (scattered(n), n)).collect();
+    sorted.sort_unstable();
+    assert!(
+        tree.iter().map(|entry| *tree.get(entry).unwrap()).eq(sorted.iter().copied()),
+        "equals as they came"
+    );
+    for (n, &entry) in entries.iter().enumerate().step_by(3) {
+        tree.update(entry, |object| object.0 = scattered(n as u64 * 7)).unwrap();
+    }
+    assert_eq!(tree.check(), Ok(()));
+    for round in 0..count as usize / 2 {
+        let at = (round * 7919 + 11) % entries.len();
+        tree.remove(entries.swap_remove(at)).unwrap();
+        if round % 64 == 0 {
+            assert_eq!(tree.check(), Ok(()));
+        }
+    }
+    for entry in entries.into_iter().rev() {
+        tree.remove(entry).unwrap();
+    }
+    assert_eq!((tree.len(), tree.check()), (0, Ok(())));
 }

@@ -5,7 +5,9 @@ use core::cell::Cell;
 use core::ops::Bound;
 use std::alloc::System;
 
-use tickwright_core::odict::{Avl, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict};
+use tickwright_core::odict::{
+    Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict,
+};
 use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};
 use tickwright_testkit::clauses::{self, Tools, Verdict};
 use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
@@ -270,4 +272,26 @@ fn dictionaries<B: Balance>() {
 fn dictionaries_allocate_when_a_slab_grows_and_never_else() {
     dictionaries::<RedBlack>();
     dictionaries::<Avl>();
+}
+
+type ByNumber = By<fn(&u64) -> u64>;
+
+#[test]
+fn a_pooled_b_plus_tree_never_allocates() {
+    let mut tree = BPlusDict::pooled(By(|&n: &u64| n), BPlusDict::<ByNumber, u64>::nodes_for(400)).unwrap();
+    let before = COUNT.get();
+    without_memory(|| {
+        for round in 0..3 {
+            for n in 0..400 {
+                tree.insert(n * 7 % 400).unwrap();
+            }
+            while let Some(first) = tree.first().filter(|_| tree.len() > 100 * round) {
+                let _ = tree.update(first, |n| *n += 200);
+                let middle = tree.find_leq(&250).or(tree.last()).unwrap();
+                tree.remove(middle).unwrap();
+            }
+            tree.clear();
+        }
+    });
+    assert_eq!((COUNT.get() - before, tree.check()), (0, Ok(())));
 }

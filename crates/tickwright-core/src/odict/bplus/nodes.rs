@@ -20,12 +20,17 @@ use core::fmt;
 use crate::contract::Violation;
 use crate::storage::slab::{Idx, MOST};
 
-/// The most keys of a node: with 64-bit keys it is three cache lines, of which a search reads the first two, and one word of the last. Narrow in this crate's own tests, so that few entries make many levels; the
+/// The most keys of a node: with 64-bit keys it is three cache lines, of which a search reads the first, and one or both of the others. Narrow in this crate's own tests, so that few entries make many levels; the
 /// suite runs on wide ones.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 14 };
 
 /// The fewest keys of a node that is not the root.
 pub(super) const LEAST: usize = WIDTH / 2;
+
+/// The steps of a search in a node: together at least its width.
+const STEPS: [usize; 4] = [8, 4, 2, 1];
+
+const _: () = assert!(WIDTH < 16);
 
 /// Who is told which leaf an object's cell stands in.
 pub(super) trait Home {
@@ -36,7 +41,7 @@ pub(super) trait Home {
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
-/// Its order of fields is that of a search.
+/// What is below, with the length, is one line; the keys are two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node<K> {
@@ -44,12 +49,12 @@ pub(super) struct Node<K> {
     /// 0 in leaves.
     level: u16,
     up: Option<Idx>,
+    /// The child, or cell, below each key.
+    down: [Option<Idx>; WIDTH],
+    keys: [K; WIDTH],
     /// The next node of the level; of a free node the next free one.
     next: Option<Idx>,
     prev: Option<Idx>,
-    keys: [K; WIDTH],
-    /// The child, or cell, below each key.
-    down: [Option<Idx>; WIDTH],
 }
 
 #[cfg(not(test))]
@@ -66,11 +71,21 @@ impl<K: Copy + Ord> Node<K> {
         self.keys.get(..self.len()).unwrap_or(&[])
     }
 
-    /// How many keys, from `first` on, the place for `key` is behind.
+    /// How many keys the place for `key` is behind, of an inner node after the first one.
     #[inline]
-    fn rank(&self, first: usize, key: &K, behind: bool) -> usize {
-        let keys = self.keys().get(first..).unwrap_or(&[]);
-        if behind { keys.partition_point(|k| k <= key) } else { keys.partition_point(|k| k < key) }
+    fn rank(&self, key: &K, behind: bool) -> usize {
+        let first = usize::from(self.level.min(1));
+        let mut rank = first;
+        // The keys in front of `rank` are left of the place; as many steps for every length, and no branch, which could not be predicted.
+        for step in STEPS {
+            let last = rank + step - 1;
+            let in_node = last < self.len();
+            let at = if in_node { last } else { first };
+            let probe = &self.keys[at.min(WIDTH - 1)];
+            let left = if behind { probe <= key } else { probe < key };
+            rank += if in_node & left { step } else { 0 };
+        }
+        rank - first
     }
 
     #[inline]
@@ -163,9 +178,9 @@ impl<K: Copy + Ord> Tree<K> {
         loop {
             let node = self.node(p);
             if node.level == 0 {
-                return Some(Spot { leaf: p, at: node.rank(0, key, behind) });
+                return Some(Spot { leaf: p, at: node.rank(key, behind) });
             }
-            p = node.below(node.rank(1, key, behind))?;
+            p = node.below(node.rank(key, behind))?;
         }
     }
 
