@@ -74,6 +74,9 @@ pub(crate) fn run() -> Result<(), LabError> {
         interrupted()?;
         findings.note("latency", latency::check())?;
     }
+    interrupted()?;
+    #[cfg(target_os = "linux")]
+    findings.note("experiment helenos", crate::reproduce::helenos::check())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

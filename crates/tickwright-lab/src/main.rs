@@ -34,6 +34,7 @@ mod sched;
 mod scheduler;
 mod stats;
 mod tour;
+mod virtualisation;
 
 use std::process::ExitCode;
 

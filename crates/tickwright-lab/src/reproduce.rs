@@ -1,6 +1,8 @@
 //! The classic experiments, one module each.
 
 pub(crate) mod asterisk;
+#[cfg(target_os = "linux")]
+pub(crate) mod helenos;
 pub(crate) mod linux;
 pub(crate) mod xenomai;
 
@@ -17,6 +19,9 @@ pub(crate) enum Reproduce {
     Linux(linux::LinuxArgs),
     /// Asterisk 2009: a sorted list or a heap under a scheduler of callbacks?
     Asterisk(asterisk::AsteriskArgs),
+    /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
+    #[cfg(target_os = "linux")]
+    Helenos(helenos::HelenosArgs),
 }
 
 impl Reproduce {
@@ -29,6 +34,8 @@ impl Reproduce {
             Self::Xenomai(args) => args.execute(),
             Self::Linux(args) => args.execute(),
             Self::Asterisk(args) => args.execute(),
+            #[cfg(target_os = "linux")]
+            Self::Helenos(args) => args.execute(),
         }
     }
 }

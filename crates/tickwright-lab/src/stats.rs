@@ -1,5 +1,7 @@
 //! Medians, spreads and intervals of few samples, and running figures of very many.
 
+pub(crate) mod welch;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 

@@ -35,6 +35,8 @@ pub(crate) const PLAN: &[Part] = &[
     Part { name: "asterisk", seconds: 5, command: "reproduce asterisk", run: asterisk::tour },
     #[cfg(target_os = "linux")]
     Part { name: "latency", seconds: 3, command: "latency", run: latency::tour },
+    #[cfg(target_os = "linux")]
+    Part { name: "helenos", seconds: 2, command: "reproduce helenos", run: crate::reproduce::helenos::tour },
 ];
 
 /// The tour answers within this.
@@ -71,6 +73,8 @@ What to run next
   tickwright reproduce linux            every delay, step and HZ; real connections
   tickwright reproduce asterisk --budget 1h     the list of 2009 as far as an hour goes
   tickwright latency                    wake-up lateness over each structure; --load all, --compare-cyclictest
+  tickwright reproduce helenos --duration 10s   the original's full length; also --tasks processes
+  tickwright bench registry             what the tree costs where it is asked
   tickwright sched test 10k             add and delete, over each structure; also sched beat
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments

@@ -439,3 +439,94 @@ fn interrupt(command: &str) {
     assert!(stdout(&output).contains("PARTIAL"), "{command}: {}", stdout(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains("partial"));
 }
+
+#[cfg(target_os = "linux")]
+mod helenos {
+    use std::io::Read;
+
+    use super::*;
+
+    const SHORT: [&str; 8] = ["reproduce", "helenos", "--duration", "1ms", "--n", "3", "--samples", "2"];
+
+    #[test]
+    fn what_cannot_be_run_is_refused_with_the_range() {
+        let refused =
+            |args: &[&str], words: &[&str]| refused(&[&["reproduce", "helenos"], args].concat(), 2, words);
+        refused(&["--n", "0"], &["'0'", "from 1 to 1000000"]);
+        refused(&["--n", "2M"], &["'2M'", "from 1 to 1000000"]);
+        refused(&["--samples", "1"], &["'1'", "from 2 to 1000"]);
+        refused(&["--spin", "-1"], &["'-1'", "from 0 to 1000000"]);
+        refused(&["--duration", "0s"], &["between 1ms and 168h"]);
+        refused(&["--transport", "tcp"], &["'tcp'", "futex"]);
+        refused(&["--pin", "both"], &["'both'", "different"]);
+        refused(&["--serve", "pipe"], &["--parent"]);
+        refused(&["--parent", "1"], &["starts itself"]);
+    }
+
+    #[test]
+    fn every_channel_works_between_processes() {
+        let output = tickwright(&[&SHORT[..], &["--tasks", "processes", "--csv", "--pin", "none"]].concat());
+        let (rows, said) = (stdout(&output), String::from_utf8_lossy(&output.stderr).into_owned());
+        assert!(output.status.success(), "{said}");
+        for transport in ["futex", "pipe", "socket"] {
+            // Two dictionaries, two methods, two samples.
+            assert_eq!(rows.matches(&format!("{transport},processes,none,3,")).count(), 8, "{rows}");
+        }
+    }
+
+    #[test]
+    fn the_report_has_the_published_tables_and_a_verdict() {
+        let output = tickwright(&[&SHORT[..], &["--transport", "futex"]].concat());
+        let text = stdout(&output);
+        assert!(output.status.success(), "{text}");
+        for words in
+            ["virtualisation:", "v1 KVM, per 10 s", "403,320", "Does the tree matter to a ping-pong?"]
+        {
+            assert!(text.contains(words), "'{words}' is missing in: {text}");
+        }
+    }
+
+    #[test]
+    fn an_emulator_that_is_not_there_is_skipped_with_a_word() {
+        let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+            .args(SHORT)
+            .args(["--emulated", "--transport", "pipe"])
+            .env("PATH", "/nowhere")
+            .output()
+            .unwrap();
+        let text = stdout(&output);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("TCG user mode: skipped, qemu-"), "{text}");
+        assert!(text.contains("perf bench sched pipe, threads: skipped, it is not in the PATH"), "{text}");
+        assert!(!text.contains("here softmmu"), "{text}");
+    }
+
+    /// A server inherits standard error: that ends when both are gone.
+    #[test]
+    fn a_server_does_not_outlive_a_client_that_is_killed() {
+        for transport in ["futex", "pipe", "socket"] {
+            let mut client = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+                .args(["reproduce", "helenos", "--n", "3", "--duration", "1h", "--tasks", "processes"])
+                .args(["--transport", transport])
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut said = client.stderr.take().unwrap();
+            while children(client.id()).is_empty() {
+                assert!(client.try_wait().unwrap().is_none(), "the client has ended");
+                std::thread::yield_now();
+            }
+            client.kill().unwrap();
+            client.wait().unwrap();
+            let mut text = String::new();
+            said.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "");
+        }
+    }
+
+    fn children(process: u32) -> String {
+        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect()
+    }
+}

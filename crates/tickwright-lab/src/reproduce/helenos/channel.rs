@@ -1,0 +1,250 @@
+//! What client and server say to each other, and over what.
+
+use core::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use tickwright_core::odict::DictError;
+
+/// How messages travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Transport {
+    /// A mailbox in shared memory; who waits sleeps on a futex
+    Futex,
+    /// Two pipes
+    Pipe,
+    /// A pair of Unix stream sockets
+    Socket,
+}
+
+impl Transport {
+    pub(crate) const ALL: [Self; 3] = [Self::Futex, Self::Pipe, Self::Socket];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Futex => "futex",
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+        }
+    }
+}
+
+/// A call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Of the round trip, from 1.
+    pub(crate) number: u64,
+    /// The task called.
+    pub(crate) target: u64,
+    /// What the registry has of it.
+    pub(crate) token: u64,
+}
+
+/// Its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// That of the request.
+    pub(crate) number: u64,
+    /// What the task alone can say.
+    pub(crate) answer: u64,
+}
+
+/// What a registry must have of a task: a mix of its id's bits (the finaliser of SplitMix64).
+#[inline]
+pub(crate) fn token(id: u64) -> u64 {
+    let id = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let id = (id ^ (id >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    id ^ (id >> 31)
+}
+
+/// The answer of the task `target`: another mix, so that an echo is no answer.
+#[inline]
+fn answer(target: u64) -> u64 {
+    token(target ^ 0x5bd1_e995_5bd1_e995)
+}
+
+/// The answer to a request with a wrong token.
+const REFUSED: u64 = 0;
+
+/// Where a client sends its calls.
+pub(crate) trait Channel {
+    /// Calls, and waits for the answer.
+    ///
+    /// # Errors
+    /// The server is gone.
+    fn call(&mut self, request: Request) -> io::Result<Reply>;
+}
+
+/// Where a server takes its requests from.
+pub(crate) trait Port {
+    /// The next request; none when the client has hung up.
+    ///
+    /// # Errors
+    /// Of the transport.
+    fn receive(&mut self) -> io::Result<Option<Request>>;
+
+    /// Answers it.
+    ///
+    /// # Errors
+    /// Of the transport.
+    fn answer(&mut self, reply: Reply) -> io::Result<()>;
+}
+
+/// The server: verifies and answers until the client hangs up.
+///
+/// # Errors
+/// Of the transport.
+pub(crate) fn serve(port: &mut dyn Port) -> io::Result<()> {
+    while let Some(request) = port.receive()? {
+        port.answer(reply_to(request))?;
+    }
+    Ok(())
+}
+
+#[inline]
+fn reply_to(request: Request) -> Reply {
+    let right = request.token == token(request.target);
+    Reply { number: request.number, answer: if right { answer(request.target) } else { REFUSED } }
+}
+
+/// Why a run is worth nothing.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    /// A task is not in the registry.
+    NotFound(u64),
+    /// The registry gave another task.
+    OtherTask(u64),
+    /// The registry refused a task.
+    Refused(u64, DictError),
+    /// The registry is not whole.
+    Broken(String),
+    /// The reply has another number than its request.
+    Number { sent: u64, received: u64 },
+    /// The reply is not the task's, or the task refused what the registry gave.
+    Answer { target: u64, received: u64 },
+    /// The server is gone, or could not be started.
+    Io(io::Error),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl From<io::Error> for Wrong {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(id) => write!(f, "task {id} was not found in the registry"),
+            Self::OtherTask(id) => write!(f, "the registry gave another task for {id}"),
+            Self::Refused(id, why) => write!(f, "the registry refused task {id}: {why}"),
+            Self::Broken(what) => write!(f, "the registry is broken: {what}"),
+            Self::Number { sent, received } => {
+                write!(f, "call {sent} was answered with the number {received}")
+            }
+            Self::Answer { target, received: REFUSED } => {
+                write!(f, "the server refused what the registry gave for task {target}")
+            }
+            Self::Answer { target, received } => {
+                write!(f, "task {target} answered {received:#x} instead of {:#x}", answer(*target))
+            }
+            Self::Io(error) => write!(f, "the server cannot be reached: {error}"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// Numbers the calls and verifies the answers.
+pub(crate) struct Client<'c> {
+    channel: &'c mut dyn Channel,
+    number: u64,
+}
+
+impl<'c> Client<'c> {
+    pub(crate) fn new(channel: &'c mut dyn Channel) -> Self {
+        Self { channel, number: 0 }
+    }
+
+    /// Calls a task with what the registry has of it.
+    ///
+    /// # Errors
+    /// A wrong answer, or none.
+    #[inline]
+    pub(crate) fn call(&mut self, target: u64, token: u64) -> Result<(), Wrong> {
+        self.number += 1;
+        let reply = self.channel.call(Request { number: self.number, target, token })?;
+        if reply.number != self.number {
+            return Err(Wrong::Number { sent: self.number, received: reply.number });
+        }
+        if reply.answer != answer(target) {
+            return Err(Wrong::Answer { target, received: reply.answer });
+        }
+        Ok(())
+    }
+}
+
+/// A server in the client's own thread, for what is counted and not timed.
+#[derive(Debug)]
+pub(crate) struct Loopback;
+
+impl Channel for Loopback {
+    fn call(&mut self, request: Request) -> io::Result<Reply> {
+        Ok(reply_to(request))
+    }
+}
+
+/// Pipes and sockets: whole messages, one `write` and one `read` each as a rule.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) input: File,
+    pub(crate) output: File,
+}
+
+fn pack<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+fn unpack<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*chunk);
+    }
+    words
+}
+
+impl Channel for Stream {
+    fn call(&mut self, request: Request) -> io::Result<Reply> {
+        let Request { number, target, token } = request;
+        self.output.write_all(&pack::<3, 24>([number, target, token]))?;
+        let mut bytes = [0; 16];
+        self.input.read_exact(&mut bytes)?;
+        let [number, answer] = unpack(&bytes);
+        Ok(Reply { number, answer })
+    }
+}
+
+impl Port for Stream {
+    fn receive(&mut self) -> io::Result<Option<Request>> {
+        let mut bytes = [0; 24];
+        match self.input.read_exact(&mut bytes) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let [number, target, token] = unpack(&bytes);
+        Ok(Some(Request { number, target, token }))
+    }
+
+    fn answer(&mut self, reply: Reply) -> io::Result<()> {
+        self.output.write_all(&pack::<2, 16>([reply.number, reply.answer]))
+    }
+}

@@ -1,0 +1,99 @@
+//! Which processors client and server run on.
+
+use std::io;
+
+use clap::ValueEnum;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::Serialize;
+
+use crate::error::LabError;
+
+/// Where the two run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pin {
+    /// Wherever the system puts them
+    None,
+    /// Both on one processor, as in a machine that has no more
+    Same,
+    /// Each on a processor of its own
+    Different,
+}
+
+impl Pin {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Same => "same",
+            Self::Different => "different",
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::None => "not pinned",
+            Self::Same => "pinned to one processor",
+            Self::Different => "pinned to two processors",
+        }
+    }
+
+    /// The processors, the last ones that this process may use: the first takes most interrupts.
+    ///
+    /// # Errors
+    /// When there are not enough.
+    pub(crate) fn processors(self) -> Result<Processors, LabError> {
+        let allowed = sched_getaffinity(None)
+            .map_err(|source| LabError::io("asking for the processors of this process", source.into()))?;
+        let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        self.among(&usable)
+    }
+
+    fn among(self, usable: &[usize]) -> Result<Processors, LabError> {
+        match (self, usable) {
+            (Self::None, _) => Ok(Processors { client: None, server: None }),
+            (Self::Same, [.., last]) => Ok(Processors { client: Some(*last), server: Some(*last) }),
+            (Self::Different, [.., one, last]) => Ok(Processors { client: Some(*last), server: Some(*one) }),
+            (Self::Same | Self::Different, _) => Err(LabError::usage(format!(
+                "--pin {} needs more processors than the {} that this process may use: take --pin same or none",
+                self.name(),
+                usable.len()
+            ))),
+        }
+    }
+}
+
+/// One for each side, or any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Processors {
+    pub(crate) client: Option<usize>,
+    pub(crate) server: Option<usize>,
+}
+
+/// Keeps the calling thread, and what it starts, on a processor.
+///
+/// # Errors
+/// When it is not there, or not allowed.
+pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no processor {cpu}")));
+    }
+    let mut one = CpuSet::new();
+    one.set(cpu);
+    Ok(sched_setaffinity(None, &one)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_processors_are_taken_and_too_few_are_refused() {
+        let both = |client, server| Processors { client: Some(client), server: Some(server) };
+        assert_eq!(Pin::Same.among(&[0, 3]).unwrap(), both(3, 3));
+        assert_eq!(Pin::Different.among(&[0, 1, 3]).unwrap(), both(3, 1));
+        let refused = Pin::Different.among(&[2]).unwrap_err();
+        assert!(refused.to_string().contains("--pin different"), "{refused}");
+        assert_eq!(refused.code(), 2);
+    }
+}

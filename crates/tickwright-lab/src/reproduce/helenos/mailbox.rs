@@ -1,0 +1,145 @@
+//! A mailbox for one call at a time. Who waits spins if asked to, then sleeps on a futex; who posts wakes only a sleeper.
+//!
+//! ```text
+//!             post: write the words, swap to FULL             take: FULL -> EMPTY, read the words
+//!   EMPTY ----------------------------------------> FULL ----------------------------------------> EMPTY
+//!     | take finds nothing                            ^
+//!     v                                               |  post swaps, finds ASLEEP, wakes one
+//!   ASLEEP -------------------------------------------+          any -> CLOSED: for ever, wakes all
+//! ```
+//! One side posts and the other takes, in turn: a post never finds FULL.
+
+use core::hint::spin_loop;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::io;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::thread::futex::{self, Flags};
+
+use super::channel::{Channel, Port, Reply, Request};
+use super::shared::Shared;
+
+const EMPTY: u32 = 0;
+const FULL: u32 = 1;
+const ASLEEP: u32 = 2;
+const CLOSED: u32 = 3;
+
+/// One direction, on cache lines of its own. All zeros is an empty one.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Slot {
+    state: AtomicU32,
+    words: [AtomicU64; 3],
+}
+
+/// Both directions. Valid for any bytes, and all zeros when new: so it can lie in shared memory.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Mailbox {
+    requests: Slot,
+    replies: Slot,
+}
+
+/// How to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    /// Looks before it sleeps.
+    pub(crate) spins: u32,
+    /// Whether all who use the mailbox share one address space.
+    pub(crate) private: bool,
+}
+
+impl Waiting {
+    fn flags(self) -> Flags {
+        if self.private { Flags::PRIVATE } else { Flags::empty() }
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn post(&self, words: [u64; 3], waiting: Waiting) -> io::Result<()> {
+        for (to, word) in self.words.iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
+        // Release: who acquires FULL sees the words.
+        match self.state.swap(FULL, Ordering::AcqRel) {
+            ASLEEP => futex::wake(&self.state, waiting.flags(), 1).map(|_| ()).map_err(io::Error::from),
+            CLOSED => {
+                // A closed mailbox stays so, and nobody may have fallen asleep meanwhile.
+                self.close(waiting);
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The words; none when it was closed.
+    #[inline]
+    fn take(&self, waiting: Waiting) -> io::Result<Option<[u64; 3]>> {
+        let mut spins = waiting.spins;
+        loop {
+            match self.state.load(Ordering::Acquire) {
+                FULL => break,
+                CLOSED => return Ok(None),
+                EMPTY if spins > 0 => {
+                    spins -= 1;
+                    spin_loop();
+                }
+                EMPTY => {
+                    // Whatever it is instead, the next look sees it.
+                    let _ = self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                _ => match futex::wait(&self.state, waiting.flags(), ASLEEP, None) {
+                    Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                },
+            }
+        }
+        let words = [0, 1, 2].map(|at: usize| self.words[at].load(Ordering::Relaxed));
+        let _ = self.state.compare_exchange(FULL, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
+        Ok(Some(words))
+    }
+
+    fn close(&self, waiting: Waiting) {
+        self.state.store(CLOSED, Ordering::Release);
+        // Nobody to wake, or woken: there is no other failure for an address that is mapped.
+        let _ = futex::wake(&self.state, waiting.flags(), u32::MAX >> 1);
+    }
+}
+
+impl Mailbox {
+    /// Hangs up, from either side: who waits is woken, and everything fails from now on.
+    pub(crate) fn close(&self, waiting: Waiting) {
+        self.requests.close(waiting);
+        self.replies.close(waiting);
+    }
+}
+
+/// A client's or server's end.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) mailbox: Arc<Shared>,
+    pub(crate) waiting: Waiting,
+}
+
+impl Channel for End {
+    fn call(&mut self, request: Request) -> io::Result<Reply> {
+        let Request { number, target, token } = request;
+        self.mailbox.requests.post([number, target, token], self.waiting)?;
+        let words = self.mailbox.replies.take(self.waiting)?;
+        let [number, answer, _] = words.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok(Reply { number, answer })
+    }
+}
+
+impl Port for End {
+    fn receive(&mut self) -> io::Result<Option<Request>> {
+        let words = self.mailbox.requests.take(self.waiting)?;
+        Ok(words.map(|[number, target, token]| Request { number, target, token }))
+    }
+
+    fn answer(&mut self, reply: Reply) -> io::Result<()> {
+        self.mailbox.replies.post([reply.number, reply.answer, 0], self.waiting)
+    }
+}

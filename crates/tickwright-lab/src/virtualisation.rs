@@ -1,0 +1,112 @@
+//! Which virtual machine this process runs in, as far as it can be told from inside.
+//!
+//! The order is that of `systemd-detect-virt --vm`: firmware strings first, since some hypervisors sit behind another's processor leaf; then the
+//! leaf; then `/sys/hypervisor/type`; then the processor's bare flag.
+
+use std::fs;
+
+/// What was seen.
+#[derive(Debug, Default)]
+struct Seen {
+    /// From `/sys/class/dmi/id`.
+    firmware: Vec<String>,
+    /// The twelve letters of the processor's hypervisor leaf.
+    leaf: Option<String>,
+    /// From `/proc/cpuinfo`.
+    model: String,
+    flag: bool,
+    /// From `/sys/hypervisor/type`.
+    kind: Option<String>,
+}
+
+/// The virtual machine in words: `KVM`, `QEMU TCG (softmmu)`, `none seen`.
+pub(crate) fn name() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then(|| value.trim().to_owned())
+        })
+    };
+    let flag = field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+    let firmware = ["product_name", "sys_vendor", "board_vendor", "bios_vendor"]
+        .into_iter()
+        .filter_map(|name| fs::read_to_string(format!("/sys/class/dmi/id/{name}")).ok())
+        .map(|text| text.trim().to_owned())
+        .collect();
+    let kind = fs::read_to_string("/sys/hypervisor/type").ok().map(|text| text.trim().to_owned());
+    let model = field("model name").unwrap_or_default();
+    named(&Seen { firmware, leaf: leaf(flag), model, flag, kind })
+}
+
+/// Valid where the flag says that there is such a leaf.
+#[cfg(target_arch = "x86_64")]
+fn leaf(flag: bool) -> Option<String> {
+    let leaf = flag.then(|| core::arch::x86_64::__cpuid(0x4000_0000))?;
+    let letters: Vec<u8> =
+        [leaf.ebx, leaf.ecx, leaf.edx].iter().flat_map(|word| word.to_le_bytes()).collect();
+    Some(String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn leaf(_: bool) -> Option<String> {
+    None
+}
+
+/// How firmware strings begin.
+const FIRMWARE: [(&str, &str); 14] = [
+    ("KVM", "KVM"),
+    ("OpenStack", "KVM"),
+    ("Amazon EC2", "Amazon EC2"),
+    ("Google Compute Engine", "KVM (Google Compute Engine)"),
+    ("QEMU", "QEMU"),
+    ("VMware", "VMware"),
+    ("VMW", "VMware"),
+    ("innotek GmbH", "VirtualBox"),
+    ("VirtualBox", "VirtualBox"),
+    ("Xen", "Xen"),
+    ("Bochs", "Bochs"),
+    ("Parallels", "Parallels"),
+    ("BHYVE", "bhyve"),
+    ("Microsoft Corporation Virtual Machine", "Hyper-V"),
+];
+
+/// What hypervisors write into the leaf.
+const LEAVES: [(&str, &str); 9] = [
+    ("KVMKVMKVM", "KVM"),
+    ("Linux KVM Hv", "KVM"),
+    ("TCGTCGTCGTCG", "QEMU TCG (softmmu)"),
+    ("XenVMMXenVMM", "Xen"),
+    ("VMwareVMware", "VMware"),
+    ("Microsoft Hv", "Hyper-V"),
+    ("bhyve bhyve ", "bhyve"),
+    ("QNXQVMBSQG", "QNX"),
+    ("ACRNACRNACRN", "ACRN"),
+];
+
+fn named(seen: &Seen) -> String {
+    let firmware = seen
+        .firmware
+        .iter()
+        .find_map(|text| FIRMWARE.iter().find(|(start, _)| text.starts_with(start)).map(|(_, name)| *name));
+    let leaf = seen.leaf.as_deref().map(|leaf| {
+        LEAVES
+            .iter()
+            .find(|(letters, _)| *letters == leaf)
+            .map_or("a hypervisor without a name", |(_, name)| name)
+    });
+    match (firmware, leaf) {
+        // QEMU's firmware says the same with KVM and without: the leaf knows.
+        (Some("QEMU"), Some(accelerator)) => accelerator.into(),
+        (Some("QEMU"), None) if seen.model.contains("TCG") => "QEMU TCG (softmmu)".into(),
+        (Some(name), _) | (None, Some(name)) => name.into(),
+        (None, None) => match &seen.kind {
+            Some(kind) => kind.clone(),
+            None if seen.flag => "a hypervisor without a name".into(),
+            None => "none seen".into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;
