@@ -11,6 +11,7 @@ use core::num::NonZeroU32;
 
 use super::{DictError, Refused};
 use crate::contract::Violation;
+use crate::hint;
 use crate::storage::hook::draw;
 use crate::storage::slab::{Idx, MOST};
 use crate::storage::{Nodes, Record};
@@ -68,6 +69,11 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
     #[inline]
     fn record_mut(&mut self, p: Idx) -> &mut R {
         &mut self.cells[p.at()].record
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        hint::prefetch(self.cells.as_ptr().wrapping_add(p.map_or(0, Idx::at)));
     }
 }
 

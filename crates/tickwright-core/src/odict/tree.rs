@@ -4,6 +4,7 @@
 //! itself, a search walks a path of the tree and ends where a child is missing. It runs before the first link write, so it may panic.
 
 use core::fmt;
+use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 use crate::contract::Violation;
@@ -115,13 +116,13 @@ impl<P: Handle, B: Balance> Tree<P, B> {
     /// The node left of a place.
     #[inline]
     pub(crate) fn before<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
-        if place.side == Right { Some(place.parent) } else { Self::prev(nodes, place.parent) }
+        select_unpredictable(place.side == Right, Some(place.parent), Self::prev(nodes, place.parent))
     }
 
     /// The node right of a place.
     #[inline]
     pub(crate) fn after<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
-        if place.side == Left { Some(place.parent) } else { Self::next(nodes, place.parent) }
+        select_unpredictable(place.side == Left, Some(place.parent), Self::next(nodes, place.parent))
     }
 
     /// The place behind `p`, or in front of all; none in an empty tree.
@@ -169,11 +170,16 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         let mut parent = from;
         // The place is below `parent`.
         loop {
-            // An index instead of a branch: which way it goes cannot be predicted.
-            let side = Side::right_when(right(parent));
-            match bst::links(nodes, parent).at(side) {
+            // Which way it goes cannot be predicted. Both children are read while the key is, and one is moved on a condition: neither a branch
+            // nor an index that waits for the comparison before the next read can begin.
+            let links = bst::links(nodes, parent);
+            let (less, greater) = (links.at(Left), links.at(Right));
+            nodes.prefetch(less);
+            nodes.prefetch(greater);
+            let goes_right = right(parent);
+            match select_unpredictable(goes_right, greater, less) {
                 Some(child) => parent = child,
-                None => return Place { parent, side },
+                None => return Place { parent, side: Side::right_when(goes_right) },
             }
         }
     }

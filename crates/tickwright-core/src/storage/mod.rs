@@ -70,6 +70,10 @@ pub trait Nodes<P: Handle, R> {
 
     /// The record of `p`, to write.
     fn record_mut(&mut self, p: P) -> &mut R;
+
+    /// The record of `p` may be read next. Changes no result.
+    #[inline]
+    fn prefetch(&self, _p: Option<P>) {}
 }
 
 /// Read-only access to the records of a queue, for iterators.

@@ -12,11 +12,12 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::ops::Deref;
 use core::pin::Pin;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
 use super::{Hook, HookNodes, HookPtr, PINNED, draw};
 use crate::contract::Violation;
+use crate::hint;
 use crate::odict::{
     Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek,
     Sorted,
@@ -163,6 +164,11 @@ impl<T, B: Balance> Nodes<Ptr<B>, DictRecord<Ptr<B>, B>> for HookObjects<'_, T, 
     #[inline]
     fn record_mut(&mut self, p: Ptr<B>) -> &mut DictRecord<Ptr<B>, B> {
         self.nodes.record_mut(p)
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Ptr<B>>) {
+        hint::prefetch(p.map_or(ptr::null(), |p| p.0.as_ptr().cast_const()));
     }
 }
 
