@@ -62,6 +62,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     interrupted()?;
     findings.note("scheduler", scheduled())?;
     interrupted()?;
+    findings.note("registries", crate::dictionaries::check())?;
+    interrupted()?;
     findings.note("experiment xenomai", xenomai::check())?;
     interrupted()?;
     findings.note("experiment linux", linux::check())?;

@@ -8,6 +8,7 @@ use tickwright::service::Structure;
 
 use crate::adversary::pattern::Pattern;
 use crate::c_peers::PeersArgs;
+use crate::dictionaries::RegistryArgs;
 use crate::heap::HeapCommand;
 #[cfg(target_os = "linux")]
 use crate::latency::{LatencyArgs, WorkerArgs};
@@ -96,6 +97,8 @@ pub(crate) enum Bench {
     CPeers(PeersArgs),
     /// What an add and a delete cost through the scheduler, beside their parts
     Scheduler(SchedulerArgs),
+    /// Registries over each dictionary: create, destroy, look up; and the share of a thread's life that the tree takes
+    Registry(RegistryArgs),
 }
 
 /// Arguments of the comparisons whose samples can be of any length.

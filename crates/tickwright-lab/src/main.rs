@@ -12,6 +12,7 @@ mod cli;
 mod clock;
 mod command;
 mod crossover;
+mod dictionaries;
 mod duration;
 mod error;
 mod expire;

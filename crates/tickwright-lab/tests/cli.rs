@@ -54,6 +54,9 @@ fn counts_out_of_range_are_refused_with_the_range() {
     refused(&["bench", "hold", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
     refused(&["bench", "memory", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
     refused(&["reproduce", "xenomai", "--duration", "-5s"], 2, &["'-5s'", "between 1ms and 168h"]);
+    refused(&["bench", "registry", "--n", "0"], 2, &["'0'", "from 1 to 16777216"]);
+    refused(&["bench", "registry", "--threads", "-1"], 2, &["'-1'", "from 0 to 100000"]);
+    refused(&["bench", "registry", "--dictionaries", "avl"], 2, &["'avl'", "avl-hook"]);
     refused(&["bench", "c-peers", "--n", "-500"], 2, &["'-500'", "from 1 to 16777216"]);
     refused(&["heap", "test", "-5"], 2, &["'-5'", "from 1 to 16777216"]);
     refused(&["heap", "test", "0"], 2, &["'0'", "from 1 to 16777216"]);

@@ -1,0 +1,104 @@
+use super::cli;
+use super::report::{self, AT_10K, kept};
+use super::run::{self, Options};
+use super::shelf::with_all;
+use super::subject::{How, Kind};
+use super::work::{Keys, Measure, Model, Work};
+use crate::clock::FakeMeter;
+use crate::stats;
+
+fn options() -> Options {
+    Options {
+        kinds: Kind::ALL.to_vec(),
+        keys: vec![Keys::Ascending, Keys::Addresses],
+        populations: vec![3, 40],
+        rounds: 6,
+        operations: 200,
+        threads: 1,
+        seed: 1,
+    }
+}
+
+#[test]
+fn every_dictionary_answers_as_the_model() {
+    cli::check().unwrap();
+}
+
+#[test]
+fn a_report_has_every_cell_and_says_what_a_thread_spends_in_the_tree() {
+    let report = run::run(&options(), &FakeMeter::steady(1000)).unwrap();
+    assert_eq!(report.cells.len(), 2 * 2 * Measure::ALL.len());
+    assert!(report.cells.iter().flat_map(|cell| &cell.rows).all(|row| row.samples.len() == 6));
+    assert_eq!(report.threads.len(), 2, "with the first kind of keys");
+    let text = report::text(&report);
+    for words in [
+        "destroy and create, ascending keys",
+        "hash-map (unordered)",
+        "Would creating and destroying threads show the tree?",
+    ] {
+        assert!(text.contains(words), "'{words}' is missing in: {text}");
+    }
+    assert_eq!(report::lines(&report).len() % 6, 0);
+}
+
+#[test]
+fn keys_are_as_they_are_called() {
+    for keys in Keys::ALL {
+        let mut model = Model::new(keys, 50, 3);
+        let before = model.live().to_vec();
+        assert!(before.iter().all(|key| key % 2 == 0), "odd keys are for misses");
+        let (work, _) = model.draw(Measure::Churn, 20);
+        let Work::Churn(moves) = work else { panic!("{work:?}") };
+        let mut sorted = model.live().to_vec();
+        sorted.sort_unstable();
+        assert!(sorted.windows(2).all(|pair| pair[0] < pair[1]), "no two have one key");
+        match keys {
+            Keys::Ascending => {
+                assert!(before.is_sorted());
+                assert!(moves.iter().all(|(_, key)| key > before.last().unwrap()), "who is new is the last");
+            }
+            Keys::Addresses => {
+                assert!(sorted.iter().all(|key| (0x7f00_0000_0000..0x7f01_0000_0000).contains(key)))
+            }
+            Keys::Random => assert!(sorted.last().unwrap() > &(1 << 60)),
+        }
+    }
+}
+
+#[test]
+fn a_wrong_answer_has_another_fold() {
+    with_all(&Kind::ALL, 3, |mut lanes| {
+        for lane in &mut lanes {
+            assert!((0..3).all(|at| lane.sampler.insert(at, u64::from(at) * 2)));
+            let meter = FakeMeter::steady(1);
+            let mut look = |keys: &[u64]| lane.sampler.sample(&Work::Look(keys.to_vec()), &meter).1;
+            assert_ne!(look(&[0, 2]), look(&[2, 0]));
+            assert_ne!(look(&[0]), look(&[1]));
+            // What is not in cannot leave.
+            let twice = lane.sampler.remove(1) && lane.sampler.remove(1);
+            assert!(!twice, "{}", lane.kind.name());
+            assert!(lane.sampler.holds(2) && !lane.sampler.holds(3));
+        }
+    });
+}
+
+#[test]
+fn hints_and_appends_are_offered_by_ours_alone() {
+    with_all(&Kind::ALL, 50, |mut lanes| {
+        for lane in &mut lanes {
+            for how in [How::Search, How::Hint, How::Append] {
+                let filled = lane.sampler.ascend(50, how, &FakeMeter::steady(1)).is_some();
+                assert_eq!(filled, how == How::Search || lane.kind.ours(), "{} {how:?}", lane.kind.name());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_bound_is_kept_only_where_the_interval_shows_it() {
+    let ratio = |at: f64| stats::summarise([at; 9]).unwrap();
+    assert_eq!(kept(&ratio(0.8), AT_10K), "kept");
+    assert_eq!(kept(&ratio(0.9), AT_10K), "MISSED");
+    assert_eq!(kept(&stats::summarise([0.7, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9]).unwrap(), AT_10K), "not shown");
+    assert_eq!(kept(&stats::summarise([0.1, 0.1]).unwrap(), AT_10K), "too few rounds");
+}
