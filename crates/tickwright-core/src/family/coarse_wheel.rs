@@ -133,7 +133,7 @@ impl<P> Chained<P> for CoarseRecord<P> {
 }
 
 #[cfg(feature = "alloc")]
-const _: () = assert!(size_of::<CoarseRecord<crate::storage::slab::Idx>>() == 24);
+const _: () = assert!(size_of::<CoarseRecord<crate::storage::slab::Idx>>() <= 24);
 
 /// The list that a node is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
