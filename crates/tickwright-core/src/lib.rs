@@ -26,7 +26,7 @@ pub use contract::{
 };
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use family::dary_heap::DaryHeap;
+pub use family::{DefaultFamily, DefaultQueue, dary_heap::DaryHeap};
 #[doc(inline)]
 pub use family::{
     avl::AvlTree,

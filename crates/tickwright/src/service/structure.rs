@@ -178,9 +178,9 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// The 4-ary heap: exact to the nanosecond, and never far behind the best.
+    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap, exact to the nanosecond, and never far behind the best.
     fn default() -> Self {
-        Self::of::<tickwright_core::DaryHeap<4>>()
+        Self::of::<tickwright_core::DefaultFamily>()
     }
 }
 
