@@ -75,6 +75,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     {
         interrupted()?;
         findings.note("latency", latency::check())?;
+        interrupted()?;
+        findings.note("latency, timer path", latency::check_timer_path())?;
     }
     interrupted()?;
     #[cfg(target_os = "linux")]

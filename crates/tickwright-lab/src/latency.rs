@@ -33,10 +33,12 @@ mod run;
 mod slice;
 mod span;
 mod stop;
+mod timer_path;
 
 pub(crate) use check::check;
 pub(crate) use cli::{LatencyArgs, tour};
 pub(crate) use load::WorkerArgs;
+pub(crate) use timer_path::check as check_timer_path;
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ mod check;
 mod cli;
 mod clock;
 mod command;
+#[cfg(target_os = "linux")]
+mod counter;
 mod crossover;
 mod dictionaries;
 mod duration;

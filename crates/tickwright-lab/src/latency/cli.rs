@@ -9,6 +9,7 @@ use super::clock::{Clock, Driver};
 use super::load::kind::Load;
 use super::rights::{self, Priority};
 use super::run::Plan;
+use super::timer_path::PathArgs;
 use super::{compare, report, run, span};
 use crate::duration;
 use crate::error::LabError;
@@ -116,6 +117,9 @@ pub(crate) struct LatencyArgs {
     compare_cyclictest: bool,
 
     #[command(flatten)]
+    path: PathArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -139,6 +143,9 @@ impl LatencyArgs {
     /// # Errors
     /// A request that cannot be served, a lateness over the limit, or Ctrl-C.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
+        if self.path.asked() {
+            return self.path.execute(&self.structures, self.seed.map_or(0, Seed::get), &self.output);
+        }
         let plan = self.plan()?;
         if self.compare_cyclictest {
             return compare::execute(&plan, &self.output);

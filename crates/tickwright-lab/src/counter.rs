@@ -1,0 +1,153 @@
+//! The processor's own counter, for what takes nanoseconds; where there is none that can be trusted, the system's clock.
+#![allow(unsafe_code, reason = "the intrinsic that reads the counter is an unsafe function")]
+
+use std::fmt;
+use std::fs;
+
+use serde::Serialize;
+
+use crate::clock::{Meter, OsClock};
+
+/// Counts up evenly, fast to read; calibrated against the system's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counter {
+    source: Source,
+    ns_per_count: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// The time-stamp counter of x86.
+    #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+    TimeStamp,
+    /// Nanoseconds.
+    Clock(OsClock),
+}
+
+/// What a counter is, for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Calibrated {
+    pub(crate) source: &'static str,
+    pub(crate) ns_per_count: f64,
+    /// ns of one reading after another, on average.
+    pub(crate) reading_ns: f64,
+}
+
+/// For how long the two are compared, and how often: the middle one counts.
+const COMPARED_NS: u64 = 5_000_000;
+const COMPARISONS: usize = 5;
+const READINGS: u32 = 4096;
+
+impl Counter {
+    /// The best there is on this machine. Takes 25 ms.
+    pub(crate) fn start() -> Self {
+        let clock = OsClock::start();
+        #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+        if even(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()) {
+            let mut counter = Self { source: Source::TimeStamp, ns_per_count: 1.0 };
+            let mut ratios: Vec<f64> = (0..COMPARISONS).map(|_| counter.against(clock)).collect();
+            ratios.sort_by(f64::total_cmp);
+            counter.ns_per_count = ratios[COMPARISONS / 2];
+            return counter;
+        }
+        Self { source: Source::Clock(clock), ns_per_count: 1.0 }
+    }
+
+    /// ns per count, by a comparison.
+    fn against(&self, clock: OsClock) -> f64 {
+        let (from, counts) = (clock.now(), self.read());
+        let mut to = from;
+        while to.saturating_sub(from) < COMPARED_NS {
+            to = clock.now();
+        }
+        (to - from) as f64 / self.read().wrapping_sub(counts).max(1) as f64
+    }
+
+    /// What it shows. All that stands before it in the program is done, and nothing behind it has begun.
+    #[inline(always)]
+    pub(crate) fn read(&self) -> u64 {
+        match self.source {
+            #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+            Source::TimeStamp => time_stamp(),
+            Source::Clock(clock) => clock.now(),
+        }
+    }
+
+    /// Counts in ns.
+    pub(crate) fn ns(&self, counts: u64) -> f64 {
+        counts as f64 * self.ns_per_count
+    }
+
+    /// What it is.
+    pub(crate) fn calibrated(&self) -> Calibrated {
+        let from = self.read();
+        let last = (0..READINGS).fold(from, |_, _| self.read());
+        let source = match self.source {
+            #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+            Source::TimeStamp => "time-stamp counter",
+            Source::Clock(_) => "system clock (no even cycle counter)",
+        };
+        let reading_ns = self.ns(last.wrapping_sub(from)) / f64::from(READINGS);
+        Calibrated { source, ns_per_count: self.ns_per_count, reading_ns }
+    }
+}
+
+impl fmt::Display for Calibrated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {:.3} ns a count, one reading costs {:.1} ns",
+            self.source, self.ns_per_count, self.reading_ns
+        )
+    }
+}
+
+/// Whether the processor says that its counter keeps its rate and never stops.
+fn even(cpuinfo: &str) -> bool {
+    cpuinfo.lines().find(|line| line.starts_with("flags")).is_some_and(|flags| {
+        ["constant_tsc", "nonstop_tsc"]
+            .iter()
+            .all(|wanted| flags.split_whitespace().any(|flag| flag == *wanted))
+    })
+}
+
+#[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+#[inline(always)]
+fn time_stamp() -> u64 {
+    #[cfg(target_arch = "x86")]
+    use core::arch::x86::{_mm_lfence, _rdtsc};
+    #[cfg(target_arch = "x86_64")]
+    use core::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: (1) the target has SSE2, as the cfg says, which is all that the fence asks for.
+    unsafe { _mm_lfence() };
+    // SAFETY: (1) the target is x86, and the instruction is older than every processor that Rust supports; (2) it touches no memory; (3) Linux
+    // forbids it only to processes that ask for that.
+    let stamp = unsafe { _rdtsc() };
+    // SAFETY: (1) as above.
+    unsafe { _mm_lfence() };
+    stamp
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_of_the_processor_decide() {
+        assert!(even("model name\t: X\nflags\t\t: fpu constant_tsc rep_good nonstop_tsc\n"));
+        for none in
+            ["", "flags\t: fpu constant_tsc", "flags\t: nonstop_tsc", "other\t: constant_tsc nonstop_tsc"]
+        {
+            assert!(!even(none), "{none}");
+        }
+    }
+
+    #[test]
+    fn it_counts_up() {
+        let counter = Counter::start();
+        let first = counter.read();
+        assert!(counter.read() >= first);
+        assert!(counter.ns_per_count > 0.0);
+        assert_eq!(counter.ns(0), 0.0);
+    }
+}
