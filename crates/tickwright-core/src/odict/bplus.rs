@@ -7,7 +7,7 @@
 //! Keys are copied into nodes, so this one wants a [`PlainKey`], and orders by the `Ord` of what is kept.
 //!
 //! # Invariants
-//! 1. All leaves are equally deep; a node has 7 to 14 keys, but the root ([`Violation::Balance`]); it hangs where its `up` says, and nodes of a level
+//! 1. All leaves are equally deep; a node has 15 to 30 keys, but the root ([`Violation::Balance`]); it hangs where its `up` says, and nodes of a level
 //!    are linked in order both ways ([`Violation::BackLink`], [`Violation::Head`] for the ends and the root).
 //! 2. Keys ascend; nothing left of a fence is greater than it, nothing below it is less ([`Violation::Order`]). Equals stand in the order of
 //!    their arrival, since an insert goes behind them.
@@ -16,9 +16,9 @@
 //! 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free list ([`Violation::Storage`]).
 //!
 //! # Costs
-//! As the trees of the [dictionary](super) in comparisons; but a search meets log7 n nodes at most instead of log2 n, and an insert or removal
-//! moves up to 14 keys in each node that it changes. Hints are verified and not used; neighbours are O(1), by a look through a leaf.
-//! A node is 14 keys and 80 bytes, in whole cache lines, and between half and fully filled.
+//! As the trees of the [dictionary](super) in comparisons; but a search meets log15 n nodes at most instead of log2 n, and an insert or removal
+//! moves up to 30 keys in each node that it changes. Hints are verified and not used; neighbours are O(1), by a look through a leaf.
+//! A node is 30 keys and 136 bytes, in whole cache lines, and between half and fully filled.
 //!
 //! # References
 //! Bayer & McCreight, Acta Informatica 1972; Comer, The ubiquitous B-tree, ACM Computing Surveys 1979. HelenOS had a B+ tree in its kernel until 2018.
@@ -72,11 +72,11 @@ impl<T> Home for Cells<InLeaf, T> {
 /// use tickwright_core::odict::{BPlusDict, By, DictError, Dictionary};
 ///
 /// let mut dictionary = BPlusDict::pooled(By(|&n: &u32| n), 1)?;
-/// for n in (0..14).rev() {
+/// for n in (0..30).rev() {
 ///     dictionary.insert(n)?;
 /// }
-/// assert_eq!(dictionary.insert(14).unwrap_err().reason, DictError::Full, "no node to split into");
-/// assert_eq!(dictionary.find_leq(&99).and_then(|entry| dictionary.get(entry).ok()), Some(&13));
+/// assert_eq!(dictionary.insert(30).unwrap_err().reason, DictError::Full, "no node to split into");
+/// assert_eq!(dictionary.find_leq(&99).and_then(|entry| dictionary.get(entry).ok()), Some(&29));
 /// # Ok::<(), DictError>(())
 /// ```
 pub struct BPlusDict<O: PlainKey<T>, T> {
@@ -92,7 +92,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         Self { order, tree: Tree::new(), cells: Cells::new(0) }
     }
 
-    /// An empty dictionary with a pool of so many nodes, and room for 14 entries in each. It never allocates again: where an insert needs a node
+    /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never allocates again: where an insert needs a node
     /// more, it is refused with [`DictError::Full`].
     ///
     /// # Errors

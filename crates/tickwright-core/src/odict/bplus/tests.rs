@@ -301,3 +301,21 @@ fn an_order_that_contradicts_itself_is_contained() {
     }
     assert_eq!((dictionary.len(), dictionary.check()), (0, Ok(())));
 }
+
+#[test]
+fn a_cell_that_names_another_leaf_or_is_free_is_named() {
+    let mut dictionary = Dict::new(KEY);
+    let entries: Vec<_> = (0..20).map(|n| dictionary.insert((n, 0)).unwrap()).collect();
+    let (one, other) = (entries[0].index.at(), entries[19].index.at());
+    let away = dictionary.cells.cells[other].record.0;
+    let own = core::mem::replace(&mut dictionary.cells.cells[one].record.0, away);
+    assert_eq!(dictionary.check(), Err(Violation::Position));
+    dictionary.cells.cells[one].record.0 = own;
+    assert_eq!(dictionary.check(), Ok(()));
+    // All counts agree: a linked cell is free, another one is live, and the free list knows.
+    let spare = dictionary.insert((30, 0)).unwrap();
+    dictionary.remove(spare).unwrap();
+    dictionary.cells.cells.swap(one, spare.index.at());
+    dictionary.cells.free = Some(entries[0].index);
+    assert_eq!(dictionary.check(), Err(Violation::Storage));
+}
