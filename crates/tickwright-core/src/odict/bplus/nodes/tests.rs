@@ -130,6 +130,11 @@ fn keys_and_fences() {
         tree.node_mut(inner).keys[1] = tree.node(leaf).keys[0] + 1;
     };
     assert_eq!(broken(fence), Err(Violation::Order));
+    let swapped = |tree: &mut Tree<u64>| {
+        let (_, leaf) = inside(tree);
+        tree.node_mut(leaf).keys.swap(0, 1);
+    };
+    assert_eq!(broken(swapped), Err(Violation::Order), "between the fences");
     let (tree, _) = tree();
     assert_eq!(
         tree.check(CELLS, |key, _, _| if key == 70 { Err(Violation::Owner) } else { Ok(()) }),
