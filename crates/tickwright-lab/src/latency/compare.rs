@@ -18,6 +18,7 @@ use super::rights::Granted;
 use super::run::{Plan, PlanFacts, thread_cpu};
 use super::slice::{Drive, Seen, Turn};
 use super::span;
+use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
@@ -101,53 +102,55 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
         return output::print("cyclictest is not installed (Debian: rt-tests): the comparison is skipped\n");
     };
     let call = tool.call(plan)?;
+    let points = points(plan)?;
     let files = to.open()?;
     let structure = *plan.structures.first().ok_or_else(|| LabError::usage("no structure"))?;
     let period = plan.turn().period;
-    let length = plan.duration / (2 * ROUNDS);
-    let points = (u64::try_from(length.as_nanos()).unwrap_or(u64::MAX) / period).max(100);
     let mut notes = plan.notes.clone();
     notes.extend(no_slack().err());
-    let startup =
-        (0..3).map(|_| call.run(1, CELLS).map(|(_, cpu)| cpu)).min_by_key(|cpu| cpu.as_ref().ok().copied());
-    let startup = startup.transpose()?.unwrap_or_default();
+    // The least of three: only disturbance makes a start dearer.
+    let mut startup = Duration::MAX;
+    for _ in 0..3 {
+        startup = startup.min(call.run(1, CELLS)?.1);
+    }
     let load = (!plan.load.is_empty()).then(|| Generator::start(&plan.load, plan.duration)).transpose()?;
-    let mut seen = Seen::new(points);
+    let turn = Turn { period, points, host_period: 0 };
     let mut system = System::new(plan.clock, plan.driver)?;
+    let mut seen = Seen::new(points);
     let mut legs: Vec<Leg> = Vec::new();
     let mut priority = 0;
     let progress = Progress::steps((2 * ROUNDS).into(), "cyclictest");
     let length = Duration::from_nanos(points.saturating_mul(period));
-    for round in 0..ROUNDS {
-        // Who comes first alternates too.
-        for turn in [round % 2, (round + 1) % 2] {
-            if interrupt::requested() {
-                break;
+    // Who comes first alternates too.
+    let turns = (0..ROUNDS).flat_map(|round| [round % 2, (round + 1) % 2].map(|ours| (round, ours == 0)));
+    for (round, ours) in turns {
+        let (tool, cells, cpu) = if ours {
+            let (granted, refused) = Granted::ask(plan.wish());
+            priority = granted.priority;
+            if round == 0 {
+                notes.extend(refused);
             }
-            if turn == 0 {
-                let (granted, refused) = Granted::ask(plan.wish());
-                priority = granted.priority;
-                if round == 0 {
-                    notes.extend(refused);
-                }
-                let before = thread_cpu();
-                let turn = Turn { period, points, host_period: 0 };
-                let drive = Drive { turn, host: &mut system, seen: &mut seen, stop: &interrupt::requested };
-                registry::visit(structure, drive)?;
-                let cpu = thread_cpu().saturating_sub(before);
-                drop(granted);
-                let mut cells = vec![0; CELLS];
-                for us in seen.lateness.iter().map(|ns| usize::try_from(ns / 1000).unwrap_or(CELLS)) {
-                    cells[us.min(CELLS - 1)] += 1;
-                }
-                legs.push(Leg::new("tickwright", round, &cells, cpu, length));
-            } else {
-                let _ = no_slack();
-                let (cells, cpu) = call.run(points, CELLS)?;
-                legs.push(Leg::new("cyclictest", round, &cells, cpu.saturating_sub(startup), length));
+            let before = thread_cpu();
+            let drive = Drive { turn, host: &mut system, seen: &mut seen, stop: &interrupt::requested };
+            registry::visit(structure, drive)?;
+            let cpu = thread_cpu().saturating_sub(before);
+            drop(granted);
+            ("tickwright", in_cells(&seen.lateness), cpu)
+        } else {
+            // What it inherits.
+            let _ = no_slack();
+            match call.run(points, CELLS) {
+                // Ctrl-C at a terminal reached it too.
+                Err(_) if interrupt::requested() => break,
+                ran => ran.map(|(cells, cpu)| ("cyclictest", cells, cpu.saturating_sub(startup)))?,
             }
-            progress.step();
+        };
+        // What was cut short is no leg.
+        if interrupt::requested() {
+            break;
         }
+        legs.push(Leg::new(tool, round, &cells, cpu, length));
+        progress.step();
     }
     drop(progress);
     notes.extend(load.and_then(Generator::end));
@@ -171,6 +174,35 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
     files.json(&report)?;
     files.csv(&report.legs)?;
     if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+}
+
+/// Periods in a run of a tool: an equal share of the time.
+///
+/// # Errors
+/// When that is too short for a p99.
+fn points(plan: &Plan) -> Result<u64, LabError> {
+    const LEAST: u64 = 100;
+    let period = plan.period.as_nanos().max(1);
+    let points = (plan.duration / (2 * ROUNDS)).as_nanos() / period;
+    u64::try_from(points).ok().filter(|points| *points >= LEAST).ok_or_else(|| {
+        let least = plan.period.saturating_mul(2 * ROUNDS).saturating_mul(LEAST as u32);
+        LabError::usage(format!(
+            "--duration {} is too short: {ROUNDS} runs of each tool with {LEAST} periods of {} take at least {}",
+            duration::show(plan.duration),
+            span::show(plan.period),
+            duration::show(least)
+        ))
+    })
+}
+
+/// As cyclictest counts.
+fn in_cells(lateness: &[u64]) -> Vec<u64> {
+    let mut cells = vec![0; CELLS];
+    for ns in lateness {
+        let us = usize::try_from(ns / 1000).unwrap_or(CELLS);
+        cells[us.min(CELLS - 1)] += 1;
+    }
+    cells
 }
 
 /// A figure of a leg.

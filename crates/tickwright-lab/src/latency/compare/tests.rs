@@ -74,3 +74,18 @@ fn a_ratio_is_within_ten_percent_or_has_a_reason() {
     assert!(spread[0].verdict.contains("differs from itself"), "{}", spread[0].verdict);
     assert_eq!(compare(&[])[0].verdict, "no figures: nothing measured, or beyond the cells");
 }
+
+#[test]
+fn a_run_of_each_tool_has_periods_enough() {
+    let mut plan = plan();
+    assert_eq!(points(&plan).unwrap(), 1250);
+    plan.period = Duration::from_secs(1);
+    let error = points(&plan).unwrap_err();
+    assert!(error.to_string().contains("at least 26m40s"), "{error}");
+}
+
+#[test]
+fn ours_is_counted_as_cyclictest_counts() {
+    let cells = in_cells(&[999, 1000, 1999, u64::MAX]);
+    assert_eq!((cells[0], cells[1], cells[CELLS - 1]), (1, 2, 1));
+}
