@@ -21,8 +21,11 @@ mod record;
 mod registry;
 mod runtime;
 mod stack;
-pub mod this_thread;
 mod waiter;
+
+pub mod io;
+pub mod sync;
+pub mod this_thread;
 
 pub use attributes::{Attributes, LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK, Place};
 pub use error::{CreateError, JoinError, RuntimeError};

@@ -70,16 +70,17 @@ pub fn sleep(duration: Duration) {
 /// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is none.
 #[must_use]
 pub fn now() -> u64 {
-    timekeeper(|keeper| keeper.now())
+    timekeeper_of(|keeper| keeper.now())
 }
 
 fn after(duration: Duration) -> u64 {
-    timekeeper(|keeper| keeper.after(duration))
+    timekeeper_of(|keeper| keeper.after(duration))
 }
 
-fn timekeeper<R>(use_it: impl FnOnce(&Timekeeper) -> R) -> R {
+/// The clock that the caller lives by.
+pub(crate) fn timekeeper_of<R>(use_it: impl FnOnce(&Arc<Timekeeper>) -> R) -> R {
     match many::with(|worker| Arc::clone(&worker.shared.timed.keeper)) {
         Some(keeper) => use_it(&keeper),
-        None => kernel::timekeeper(|keeper| use_it(keeper)),
+        None => kernel::timekeeper(use_it),
     }
 }

@@ -105,6 +105,12 @@ struct List {
     next: u64,
 }
 
+impl Default for Waiters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A place in the list, to be left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket(u64);

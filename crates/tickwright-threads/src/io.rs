@@ -1,0 +1,41 @@
+//! Waiting for descriptors.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _};
+
+use crate::many::here;
+
+/// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model the thread waits, not its worker.
+///
+/// # Errors
+/// What the platform says; in the M:N model, `AlreadyExists` when another thread of the same worker waits for the descriptor.
+pub fn readable(source: &impl AsFd) -> io::Result<()> {
+    wait(source, false)
+}
+
+/// The same for writing.
+///
+/// # Errors
+/// As [`readable`].
+pub fn writable(source: &impl AsFd) -> io::Result<()> {
+    wait(source, true)
+}
+
+fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
+    let fd = source.as_fd().as_raw_fd();
+    if let Some(waited) = here::with(|worker| worker.wait_for_descriptor(fd, writable)) {
+        return waited;
+    }
+    let events = if writable { libc::POLLOUT } else { libc::POLLIN };
+    let mut ask = libc::pollfd { fd, events, revents: 0 };
+    loop {
+        // SAFETY: 1. One entry.
+        if unsafe { libc::poll(&raw mut ask, 1, -1) } >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Locks, events and mailboxes for threads of every model, and for those that no runtime knows: who waits leaves its worker to others.
+
+mod channel;
+mod condvar;
+mod mutex;
+
+pub use channel::{Receiver, RecvError, SendError, Sender, TryRecvError, TrySendError, bounded, unbounded};
+pub use condvar::Condvar;
+pub use mutex::{Mutex, MutexGuard};

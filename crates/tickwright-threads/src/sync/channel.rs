@@ -1,0 +1,276 @@
+//! A mailbox: many send, many receive, first come first served.
+
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use crate::primitive::lock;
+use crate::this_thread;
+use crate::waiter::{Waiter, Waiters};
+
+#[derive(Debug)]
+struct Mailbox<T> {
+    letters: Mutex<VecDeque<T>>,
+    room: usize,
+    senders: AtomicUsize,
+    receivers: AtomicUsize,
+    /// Who waits for letters, and for room.
+    empty: Waiters,
+    full: Waiters,
+}
+
+/// Sends. Clones send to the same mailbox; when the last one is dropped, receivers find it closed after its last letter.
+#[derive(Debug)]
+pub struct Sender<T>(Arc<Mailbox<T>>);
+
+/// Receives. Clones share the letters; when the last one is dropped, senders find the mailbox closed.
+#[derive(Debug)]
+pub struct Receiver<T>(Arc<Mailbox<T>>);
+
+/// Nobody can receive it any more: here it is.
+pub struct SendError<T>(pub T);
+
+/// Why a letter was not sent without waiting, and the letter.
+pub enum TrySendError<T> {
+    /// The mailbox is full.
+    Full(T),
+    /// Nobody can receive it any more.
+    Closed(T),
+}
+
+/// The mailbox is empty, and nobody can send any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecvError;
+
+/// Why nothing was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// The mailbox is empty, as yet or as of that time.
+    Empty,
+    /// And nobody can send any more.
+    Closed,
+}
+
+macro_rules! said {
+    ($($type:ty: $text:expr, [$($bound:tt)*];)+) => { $(
+        impl $($bound)* fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($text(self))
+            }
+        }
+
+        impl $($bound)* core::error::Error for $type where Self: fmt::Debug {}
+    )+ };
+}
+
+said! {
+    SendError<T>: |_: &Self| "nobody receives: the last receiver was dropped", [<T>];
+    TrySendError<T>: |error: &Self| match error {
+        TrySendError::Full(_) => "the mailbox is full: wait with send, or give it more room",
+        TrySendError::Closed(_) => "nobody receives: the last receiver was dropped",
+    }, [<T>];
+    RecvError: |_: &Self| "nobody sends: the last sender was dropped, and the mailbox is empty", [];
+    TryRecvError: |error: &Self| match error {
+        Self::Empty => "the mailbox is empty",
+        Self::Closed => "nobody sends: the last sender was dropped, and the mailbox is empty",
+    }, [];
+}
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendError")
+    }
+}
+
+impl<T> fmt::Debug for TrySendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full",
+            Self::Closed(_) => "Closed",
+        })
+    }
+}
+
+/// A mailbox with room for so many letters, at least one: who sends to a full one waits.
+#[must_use]
+pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
+    let mailbox = Arc::new(Mailbox {
+        letters: Mutex::new(VecDeque::new()),
+        room: room.max(1),
+        senders: AtomicUsize::new(1),
+        receivers: AtomicUsize::new(1),
+        empty: Waiters::new(),
+        full: Waiters::new(),
+    });
+    (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
+}
+
+/// A mailbox with room for all letters that memory has room for.
+#[must_use]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(usize::MAX)
+}
+
+impl<T> Mailbox<T> {
+    fn put(&self, letter: T) -> Result<(), TrySendError<T>> {
+        let mut letters = lock(&self.letters);
+        if self.receivers.load(Ordering::SeqCst) == 0 {
+            return Err(TrySendError::Closed(letter));
+        }
+        if letters.len() >= self.room {
+            return Err(TrySendError::Full(letter));
+        }
+        letters.push_back(letter);
+        drop(letters);
+        self.empty.wake_one();
+        Ok(())
+    }
+
+    fn take(&self) -> Result<T, TryRecvError> {
+        // Before the look at the letters: who sent the last one was there then.
+        let closed = self.senders.load(Ordering::SeqCst) == 0;
+        match lock(&self.letters).pop_front() {
+            Some(letter) => {
+                self.full.wake_one();
+                Ok(letter)
+            }
+            None if closed => Err(TryRecvError::Closed),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+}
+
+impl<T> Sender<T> {
+    /// Sends, and waits for room as long as it takes.
+    ///
+    /// # Errors
+    /// [`SendError`] with the letter: nobody receives any more.
+    pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
+        let mut letter = letter;
+        loop {
+            letter = match self.0.put(letter) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Closed(letter)) => return Err(SendError(letter)),
+                Err(TrySendError::Full(letter)) => letter,
+            };
+            let ticket = self.0.full.enter();
+            letter = match self.0.put(letter) {
+                Err(TrySendError::Full(letter)) => letter,
+                sent => {
+                    if !self.0.full.leave(ticket) {
+                        self.0.full.wake_one();
+                    }
+                    return sent.map_err(|error| match error {
+                        TrySendError::Full(letter) | TrySendError::Closed(letter) => SendError(letter),
+                    });
+                }
+            };
+            while !self.0.full.was_woken(ticket) {
+                Waiter::wait();
+            }
+        }
+    }
+
+    /// Sends if that needs no waiting.
+    ///
+    /// # Errors
+    /// [`TrySendError`] with the letter.
+    pub fn try_send(&self, letter: T) -> Result<(), TrySendError<T>> {
+        self.0.put(letter)
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Receives, and waits for that as long as it takes.
+    ///
+    /// # Errors
+    /// [`RecvError`]: nobody sends any more.
+    pub fn recv(&self) -> Result<T, RecvError> {
+        self.receive(None).map_err(|_| RecvError)
+    }
+
+    /// Receives what is there.
+    ///
+    /// # Errors
+    /// [`TryRecvError`].
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.0.take()
+    }
+
+    /// Receives what comes until the clock of the caller's runtime shows `at` nanoseconds.
+    ///
+    /// # Errors
+    /// [`TryRecvError::Empty`] then.
+    pub fn recv_until(&self, at: u64) -> Result<T, TryRecvError> {
+        self.receive(Some(at))
+    }
+
+    fn receive(&self, until: Option<u64>) -> Result<T, TryRecvError> {
+        loop {
+            match self.0.take() {
+                Err(TryRecvError::Empty) => {}
+                other => return other,
+            }
+            let ticket = self.0.empty.enter();
+            match self.0.take() {
+                Err(TryRecvError::Empty) => {}
+                other => {
+                    if !self.0.empty.leave(ticket) {
+                        self.0.empty.wake_one();
+                    }
+                    return other;
+                }
+            }
+            while !self.0.empty.was_woken(ticket) {
+                let Some(at) = until else {
+                    Waiter::wait();
+                    continue;
+                };
+                if !this_thread::timekeeper_of(|keeper| Waiter::wait_until(keeper, at)) {
+                    // Woken at the last moment: there may be a letter, and if not it was for another.
+                    if !self.0.empty.leave(ticket) {
+                        let last = self.0.take();
+                        if last.is_err() {
+                            self.0.empty.wake_one();
+                        }
+                        return last;
+                    }
+                    return Err(TryRecvError::Empty);
+                }
+            }
+        }
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.0.senders.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.0.receivers.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        if self.0.senders.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.empty.wake_all();
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        if self.0.receivers.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let left = core::mem::take(&mut *lock(&self.0.letters));
+            self.0.full.wake_all();
+            drop(left);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! An event.
+
+use core::time::Duration;
+
+use super::mutex::MutexGuard;
+use crate::this_thread;
+use crate::waiter::{Waiter, Waiters};
+
+/// Something that threads wait for under a lock, in a loop that looks whether it is so.
+///
+/// ```
+/// use tickwright_threads::sync::{Condvar, Mutex};
+///
+/// let (done, changed) = (Mutex::new(true), Condvar::new());
+/// let mut guard = done.lock();
+/// while !*guard {
+///     guard = changed.wait(guard);
+/// }
+/// ```
+#[derive(Debug, Default)]
+pub struct Condvar {
+    waiters: Waiters,
+}
+
+impl Condvar {
+    /// Nobody waits for it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { waiters: Waiters::new() }
+    }
+
+    /// Lets go of the lock, waits until told, and locks again.
+    pub fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
+        let mutex = guard.mutex;
+        let ticket = self.waiters.enter();
+        drop(guard);
+        while !self.waiters.was_woken(ticket) {
+            Waiter::wait();
+        }
+        mutex.lock()
+    }
+
+    /// The same until the clock of the caller's runtime shows `at` nanoseconds at the latest. Answers also whether it was told.
+    pub fn wait_until<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>, at: u64) -> (MutexGuard<'m, T>, bool) {
+        let mutex = guard.mutex;
+        let ticket = self.waiters.enter();
+        drop(guard);
+        let told = this_thread::timekeeper_of(|keeper| {
+            loop {
+                if self.waiters.was_woken(ticket) {
+                    return true;
+                }
+                if !Waiter::wait_until(keeper, at) {
+                    return !self.waiters.leave(ticket);
+                }
+            }
+        });
+        (mutex.lock(), told)
+    }
+
+    /// The same for so long at most.
+    pub fn wait_timeout<'m, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'m, T>,
+        timeout: Duration,
+    ) -> (MutexGuard<'m, T>, bool) {
+        let at = this_thread::timekeeper_of(|keeper| keeper.after(timeout));
+        self.wait_until(guard, at)
+    }
+
+    /// Tells the one that has waited longest.
+    pub fn notify_one(&self) {
+        self.waiters.wake_one();
+    }
+
+    /// Tells all that wait.
+    pub fn notify_all(&self) {
+        self.waiters.wake_all();
+    }
+}

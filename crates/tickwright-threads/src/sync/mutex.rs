@@ -1,0 +1,112 @@
+//! A lock.
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use std::sync::{self, TryLockError};
+
+use crate::waiter::{Waiter, Waiters};
+
+/// A lock around a value. Waiting for it blocks no worker.
+///
+/// Who has waited longest is woken first; a thread that comes by while it wakes may be faster. A panic under the lock does not poison it. Locking it twice on one thread
+/// waits for ever.
+///
+/// ```
+/// use tickwright_threads::sync::Mutex;
+///
+/// let count = Mutex::new(1);
+/// *count.lock() += 1;
+/// assert_eq!(*count.lock(), 2);
+/// ```
+#[derive(Debug, Default)]
+pub struct Mutex<T: ?Sized> {
+    waiters: Waiters,
+    /// Only ever tried.
+    value: sync::Mutex<T>,
+}
+
+/// The lock is held as long as this lives.
+pub struct MutexGuard<'m, T: ?Sized> {
+    pub(super) mutex: &'m Mutex<T>,
+    /// Always some; taken when dropped.
+    held: Option<sync::MutexGuard<'m, T>>,
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T> Mutex<T> {
+    /// An open lock.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self { waiters: Waiters::new(), value: sync::Mutex::new(value) }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.value.into_inner().unwrap_or_else(sync::PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Locks, and waits for that as long as it takes.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        loop {
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+            let ticket = self.waiters.enter();
+            if let Some(guard) = self.try_lock() {
+                if !self.waiters.leave(ticket) {
+                    // A wake-up that somebody else can use.
+                    self.waiters.wake_one();
+                }
+                return guard;
+            }
+            while !self.waiters.was_woken(ticket) {
+                Waiter::wait();
+            }
+        }
+    }
+
+    /// Locks if that needs no waiting.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let held = match self.value.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(MutexGuard { mutex: self, held: Some(held) })
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match &self.held {
+            Some(held) => held,
+            None => unreachable!("held until it is dropped"),
+        }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        match &mut self.held {
+            Some(held) => held,
+            None => unreachable!("held until it is dropped"),
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        self.held = None;
+        self.mutex.waiters.wake_one();
+    }
+}
