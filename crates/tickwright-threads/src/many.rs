@@ -11,7 +11,6 @@ pub(crate) mod here;
 mod inbox;
 mod overflow;
 mod post;
-mod ready;
 mod settings;
 mod sleepers;
 mod wake;

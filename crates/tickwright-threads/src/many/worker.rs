@@ -18,7 +18,6 @@ use std::sync::Arc;
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
 use super::post::{Fresh, Home, Post, sleep};
-use super::ready::Ready;
 use super::sleepers::Sleepers;
 use super::{Shared, here, overflow};
 use crate::attributes::{Attributes, Place};
@@ -47,6 +46,8 @@ struct Fiber {
     context: Context,
     stack: Range<usize>,
     guard: Range<usize>,
+    /// Where it is when it is parked.
+    place: u32,
     id: Option<ThreadId>,
     registered: Option<Registered>,
 }
@@ -62,12 +63,13 @@ enum Spare {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(super) index: usize,
-    /// Threads that have begun and pause, by the place in their record.
-    fibers: RefCell<Vec<Option<Box<Fiber>>>>,
+    /// Threads that wait to be told to go on, by the place in their record.
+    parked: RefCell<Vec<Option<Box<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
     /// The warm ones behind, and used first.
     spare: RefCell<VecDeque<Spare>>,
-    ready: Ready,
+    /// Threads that have begun and can go on.
+    ready: RefCell<VecDeque<Box<Fiber>>>,
     sleepers: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// What the next stack that begins runs.
@@ -83,11 +85,6 @@ pub(crate) struct Worker {
     seen: RefCell<Vec<u64>>,
 }
 
-enum Next {
-    Ready(u32),
-    Fresh(Fresh),
-}
-
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let seen = vec![0; shared.posts.len()];
@@ -95,10 +92,10 @@ impl Worker {
         Self {
             shared,
             index,
-            fibers: RefCell::default(),
+            parked: RefCell::default(),
             vacant: RefCell::default(),
             spare: RefCell::default(),
-            ready: Ready::new(),
+            ready: RefCell::default(),
             sleepers: RefCell::new(sleepers),
             descriptors: RefCell::default(),
             handed: Cell::new(None),
@@ -130,10 +127,8 @@ impl Worker {
     /// Runs threads until the runtime ends.
     pub(super) fn work(&self) {
         while !self.shared.is_stopped() {
-            match self.next() {
-                Some(Next::Ready(number)) => self.go_on(number),
-                Some(Next::Fresh(fresh)) => self.begin(fresh),
-                None => self.idle(),
+            if !self.run_next() {
+                self.idle();
             }
         }
         // All threads have ended: the stacks that are left are warm or cold.
@@ -144,75 +139,98 @@ impl Worker {
 
     // ---- what is next
 
+    /// Runs one thread until it pauses. False: there is none.
     #[inline]
-    fn next(&self) -> Option<Next> {
+    fn run_next(&self) -> bool {
         let switches = self.switches.get().wrapping_add(1);
         self.switches.set(switches);
         if switches & (LOOK - 1) == 0 {
             self.look();
         }
         if self.shared.knobs.global_queue {
-            return self.next_of_all();
+            return self.run_next_of_all();
         }
-        self.unpack();
-        if self.row.get() < ROW
-            && let Some(fresh) = self.next_fresh()
-        {
-            self.row.set(self.row.get() + 1);
-            return Some(Next::Fresh(fresh));
+        let post = self.post();
+        if !post.inbox.is_empty() {
+            self.unpack(post);
         }
-        self.row.set(0);
-        match self.ready.pop(&self.shared.table) {
-            Some(number) => Some(Next::Ready(number)),
-            None => self.next_fresh().map(Next::Fresh),
+        if post.fresh() > 0 {
+            if self.row.get() < ROW {
+                self.row.set(self.row.get() + 1);
+                return self.begin_next(post);
+            }
+            self.row.set(0);
+        }
+        let ready = self.ready.borrow_mut().pop_front();
+        match ready {
+            Some(fiber) => {
+                self.resume(fiber);
+                true
+            }
+            None => post.fresh() > 0 && self.begin_next(post),
         }
     }
 
     /// What others have handed over goes behind those that are ready.
-    #[inline]
-    fn unpack(&self) {
-        let inbox = &self.post().inbox;
-        if !inbox.is_empty() {
-            inbox.take(&self.shared.table, |number| self.ready.push(&self.shared.table, number));
-        }
+    #[cold]
+    fn unpack(&self, post: &Post) {
+        post.inbox.take(&self.shared.table, |number| self.push(number));
     }
 
-    #[inline]
-    fn next_fresh(&self) -> Option<Fresh> {
-        let post = self.post();
-        if post.fresh() == 0 {
-            return None;
-        }
-        let fresh = post.home(|home| post.pop(home))?;
+    /// Begins the new thread that has waited longest, unless somebody has taken it.
+    fn begin_next(&self, post: &Post) -> bool {
+        let Some(fresh) = post.home(|home| post.pop(home)) else { return false };
         post.begun.store(post.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        Some(fresh)
+        self.begin(fresh);
+        true
     }
 
     /// The same from the one queue, under its lock.
-    fn next_of_all(&self) -> Option<Next> {
+    fn run_next_of_all(&self) -> bool {
         let post = self.shared.queue(self.index);
-        post.home(|home| {
+        let (fresh, ready) = post.home(|home| {
             let row = self.row.replace(0);
             if row < ROW
                 && let Some(fresh) = post.pop(home)
             {
                 self.row.set(row + 1);
-                return Some(Next::Fresh(fresh));
+                return (Some(fresh), None);
             }
             match home.ready.get_mut(self.index).and_then(VecDeque::pop_front) {
-                Some(number) => Some(Next::Ready(number)),
-                None => post.pop(home).map(Next::Fresh),
+                Some(number) => (None, Some(number)),
+                None => (post.pop(home), None),
             }
-        })
+        });
+        if let Some(number) = ready
+            && let Some(fiber) = self.unpark_fiber(number)
+        {
+            self.resume(fiber);
+            return true;
+        }
+        fresh.map(|fresh| self.begin(fresh)).is_some()
     }
 
-    /// A thread of this worker can go on. On this worker.
+    /// A thread of this worker that is parked can go on. On this worker.
     #[inline]
     pub(super) fn push(&self, number: u32) {
         if self.shared.knobs.global_queue {
             self.shared.queue(self.index).home(|home| home.push_ready(self.index, number));
-        } else {
-            self.ready.push(&self.shared.table, number);
+        } else if let Some(fiber) = self.unpark_fiber(number) {
+            self.ready.borrow_mut().push_back(fiber);
+        }
+    }
+
+    #[inline]
+    fn unpark_fiber(&self, number: u32) -> Option<Box<Fiber>> {
+        let place = self.shared.table.get(number)?.place.load(Ordering::Relaxed);
+        self.parked.borrow_mut().get_mut(place as usize)?.take()
+    }
+
+    #[inline]
+    fn park_fiber(&self, fiber: Box<Fiber>) {
+        let mut parked = self.parked.borrow_mut();
+        if let Some(slot) = parked.get_mut(fiber.place as usize) {
+            *slot = Some(fiber);
         }
     }
 
@@ -235,30 +253,21 @@ impl Worker {
         };
         fiber.id = Some(id);
         fiber.registered = Some(registered);
-        let place = self.vacant.borrow_mut().pop().unwrap_or_else(|| {
-            let mut fibers = self.fibers.borrow_mut();
-            fibers.push(None);
-            (fibers.len() - 1) as u32
+        fiber.place = self.vacant.borrow_mut().pop().unwrap_or_else(|| {
+            let mut parked = self.parked.borrow_mut();
+            parked.push(None);
+            (parked.len() - 1) as u32
         });
         if let Some(record) = self.shared.table.get(id.record()) {
-            record.place.store(place, Ordering::Relaxed);
+            record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
         }
         self.handed.set(Some(body));
-        self.resume(place, fiber);
-    }
-
-    fn go_on(&self, number: u32) {
-        let Some(record) = self.shared.table.get(number) else { return };
-        let place = record.place.load(Ordering::Relaxed);
-        let fiber = self.fibers.borrow_mut().get_mut(place as usize).and_then(Option::take);
-        if let Some(fiber) = fiber {
-            self.resume(place, fiber);
-        }
+        self.resume(fiber);
     }
 
     #[inline]
-    fn resume(&self, place: u32, mut fiber: Box<Fiber>) {
+    fn resume(&self, mut fiber: Box<Fiber>) {
         self.running.set(fiber.id);
         self.stack.set((fiber.stack.start, fiber.stack.end));
         self.guard.set((fiber.guard.start, fiber.guard.end));
@@ -269,16 +278,18 @@ impl Worker {
         self.running.set(None);
         here::end_if_forked();
         match paused {
-            Some(Pause::Ended) | None => self.end(place, fiber),
-            Some(pause) => {
+            Some(Pause::Yielded) if !self.shared.knobs.global_queue => {
+                self.ready.borrow_mut().push_back(fiber);
+            }
+            Some(Pause::Parked) => self.park_fiber(fiber),
+            Some(Pause::Yielded) => {
                 let number = fiber.id.map(ThreadId::record);
-                if let Some(slot) = self.fibers.borrow_mut().get_mut(place as usize) {
-                    *slot = Some(fiber);
-                }
-                if let (Pause::Yielded, Some(number)) = (pause, number) {
+                self.park_fiber(fiber);
+                if let Some(number) = number {
                     self.push(number);
                 }
             }
+            Some(Pause::Ended) | None => self.end(fiber),
         }
     }
 
@@ -302,7 +313,7 @@ impl Worker {
             // references alone, on its own kernel thread.
             unsafe { &*worker }.run(way);
         });
-        Box::new(Fiber { context, stack, guard, id: None, registered: None })
+        Box::new(Fiber { context, stack, guard, place: 0, id: None, registered: None })
     }
 
     /// What runs on each stack: one body after the other.
@@ -320,8 +331,8 @@ impl Worker {
     }
 
     /// A thread has ended, and is not on its stack any more.
-    fn end(&self, place: u32, mut fiber: Box<Fiber>) {
-        self.vacant.borrow_mut().push(place);
+    fn end(&self, mut fiber: Box<Fiber>) {
+        self.vacant.borrow_mut().push(fiber.place);
         let (id, registered) = (fiber.id.take(), fiber.registered.take());
         self.put_by(fiber);
         let Some((id, registered)) = id.zip(registered) else { return };
@@ -420,9 +431,14 @@ impl Worker {
     /// Waits until told to go on, or without cause.
     #[inline]
     pub(crate) fn wait(&self) {
-        if let Some(own) = self.own()
-            && own.park.park()
-        {
+        if let Some(own) = self.own() {
+            self.wait_as(own);
+        }
+    }
+
+    #[inline]
+    fn wait_as(&self, own: &Record) {
+        if own.park.park() {
             self.pause(Pause::Parked);
             own.park.heard();
         }
@@ -453,7 +469,7 @@ impl Worker {
         let Some(own) = self.own() else { return };
         if own.told.load(Ordering::Relaxed) == 0 {
             match until {
-                None => self.wait(),
+                None => self.wait_as(own),
                 Some(at) => drop(self.wait_until(at)),
             }
         }
@@ -532,7 +548,7 @@ impl Worker {
         let shared = &*self.shared;
         let queue = shared.queue(self.index);
         !self.post().inbox.is_empty()
-            || !self.ready.is_empty()
+            || !self.ready.borrow().is_empty()
             || queue.fresh() > 0
             || (shared.knobs.global_queue && queue.home(|home| home.has_ready(self.index)))
             || shared.is_stopped()

@@ -1,0 +1,109 @@
+//! Work whose instructions are counted: `valgrind --tool=callgrind --toggle-collect='*measured*' count create 10000`.
+
+use std::hint::black_box;
+
+use tickwright_threads::{Attributes, Dictionary, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+
+#[inline(never)]
+fn measured(work: impl FnOnce()) {
+    work();
+}
+
+fn ring(handle: &Handle, times: usize) {
+    let mut ring = [None; 10];
+    for i in 0..times {
+        let slot = &mut ring[i % 10];
+        if let Some(id) = slot.take() {
+            black_box(handle.join(id)).ok();
+        }
+        *slot = handle.create(&PLAIN, || 0).ok();
+    }
+    for id in ring.into_iter().flatten() {
+        handle.join(id).ok();
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let what = args.get(1).map_or("create", String::as_str).to_owned();
+    let times: usize = args.get(2).and_then(|n| n.parse().ok()).unwrap_or(10_000);
+    let mut settings = ManyToMany::new().workers(args.get(3).and_then(|n| n.parse().ok()).unwrap_or(1));
+    if args.get(4).is_some_and(|a| a == "none") {
+        settings = settings.dictionary(Dictionary::None);
+    }
+    if args.get(4).is_some_and(|a| a == "ngpt") {
+        settings = settings.knobs(Knobs::ngpt());
+    }
+    if what == "many" {
+        settings = settings.stack(16 << 10).knobs(Knobs { guard: false, ..Knobs::ours() });
+    }
+    let runtime = Runtime::new(Model::ManyToMany(settings)).unwrap();
+    let handle = runtime.handle();
+    runtime
+        .run(move || match what.as_str() {
+            "create" => {
+                ring(&handle, 100);
+                let from = std::time::Instant::now();
+                measured(|| ring(&handle, times));
+                eprintln!("create+join {:?} each", from.elapsed() / times as u32);
+            }
+            "yield" => {
+                let go = |n: usize| move || (0..n).map(|_| this_thread::yield_now()).count();
+                let from = std::time::Instant::now();
+                measured(|| {
+                    let a = handle.create(&PLAIN, go(times)).unwrap();
+                    let b = handle.create(&PLAIN, go(times)).unwrap();
+                    handle.join(a).ok();
+                    handle.join(b).ok();
+                });
+                eprintln!("switch {:?} each", from.elapsed() / (2 * times) as u32);
+            }
+            "park" => {
+                let me = this_thread::current().unwrap();
+                let inner = handle.clone();
+                let from = std::time::Instant::now();
+                measured(|| {
+                    let a = handle
+                        .create(&PLAIN, move || {
+                            for _ in 0..times {
+                                inner.unpark(me).ok();
+                                this_thread::park();
+                            }
+                            0
+                        })
+                        .unwrap();
+                    for _ in 0..times {
+                        this_thread::park();
+                        handle.unpark(a).ok();
+                    }
+                    handle.join(a).ok();
+                });
+                eprintln!("ping-pong {:?} each", from.elapsed() / times as u32);
+            }
+            _ => {
+                let from = std::time::Instant::now();
+                let ids: Vec<_> = (0..times)
+                    .map(|_| {
+                        handle
+                            .create(&PLAIN, || {
+                                this_thread::park();
+                                0
+                            })
+                            .unwrap()
+                    })
+                    .collect();
+                this_thread::yield_now();
+                let status = std::fs::read_to_string("/proc/self/status").unwrap();
+                let rss = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+                eprintln!("{times} alive after {:?}: {rss}", from.elapsed());
+                for id in ids {
+                    handle.unpark(id).ok();
+                    handle.join(id).ok();
+                }
+                eprintln!("gone after {:?}", from.elapsed());
+            }
+        })
+        .unwrap();
+}
