@@ -153,6 +153,11 @@ impl Shared {
         &self.posts[if self.knobs.global_queue { 0 } else { worker }]
     }
 
+    /// Where stacks are kept of threads that brought their own.
+    fn pool(&self) -> &Post {
+        self.queue(self.posts.len() - 1)
+    }
+
     // ---- threads come
 
     /// Whether they ask for the stack that is kept.
@@ -227,11 +232,7 @@ impl Shared {
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
-        let kept = if self.knobs.global_queue && self.is_usual(attributes) {
-            self.queue(from).home(|home| home.stacks.pop())
-        } else {
-            None
-        };
+        let kept = if self.is_usual(attributes) { self.pool().home(|home| home.stacks.pop()) } else { None };
         let mapping = match kept {
             Some(mapping) => mapping,
             None => self.map(stack, guard)?,
@@ -346,6 +347,8 @@ impl Shared {
     /// Waits from outside for a thread that the caller has claimed.
     fn wait_outside(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
         record.slow(|slow| slow.joiner = Some(Waiter::current()));
+        // One that gave up may have left its name.
+        record.joiner.store(0, Ordering::Relaxed);
         crate::waiter::wait_for_end(&record.join, id.generation(), &self.timed.keeper, wait)
     }
 }

@@ -41,8 +41,10 @@ pub(super) fn notice() {
 }
 
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: 1. The kernel passes the facts of the signal. 2. SIGSEGV and SIGBUS have an address.
-    let address = unsafe { (*info).si_addr() }.addr();
+    // SAFETY: 1. The kernel passes the facts of the signal.
+    let facts = unsafe { &*info };
+    // SAFETY: 1. SIGSEGV and SIGBUS have an address.
+    let address = unsafe { facts.si_addr() }.addr();
     let worker = here::worker();
     // SAFETY: 1. The worker of this kernel thread, which is there while it works; its cells are words.
     if let Some(worker) = unsafe { worker.as_ref() } {

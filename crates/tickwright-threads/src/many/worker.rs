@@ -46,6 +46,8 @@ struct Fiber {
     context: Context,
     stack: Range<usize>,
     guard: Range<usize>,
+    /// The stack came with the thread.
+    brought: bool,
     /// Where it is when it is parked.
     place: u32,
     id: Option<ThreadId>,
@@ -236,8 +238,10 @@ impl Worker {
 
     // ---- switching
 
+    #[inline(never)]
     fn begin(&self, fresh: Fresh) {
         let Fresh { id, registered, body, mapping } = fresh;
+        let brought = mapping.is_some();
         let spare = match mapping {
             Some(mapping) => Some(Spare::Cold(mapping)),
             None => self.take_spare(),
@@ -251,6 +255,7 @@ impl Worker {
                 return post.home(|home| post.push(home, fresh));
             }
         };
+        fiber.brought = brought;
         fiber.id = Some(id);
         fiber.registered = Some(registered);
         fiber.place = self.vacant.borrow_mut().pop().unwrap_or_else(|| {
@@ -313,7 +318,7 @@ impl Worker {
             // references alone, on its own kernel thread.
             unsafe { &*worker }.run(way);
         });
-        Box::new(Fiber { context, stack, guard, place: 0, id: None, registered: None })
+        Box::new(Fiber { context, stack, guard, brought: false, place: 0, id: None, registered: None })
     }
 
     /// What runs on each stack: one body after the other.
@@ -331,6 +336,7 @@ impl Worker {
     }
 
     /// A thread has ended, and is not on its stack any more.
+    #[inline(never)]
     fn end(&self, mut fiber: Box<Fiber>) {
         self.vacant.borrow_mut().push(fiber.place);
         let (id, registered) = (fiber.id.take(), fiber.registered.take());
@@ -353,16 +359,17 @@ impl Worker {
     fn put_by(&self, fiber: Box<Fiber>) {
         let shared = &*self.shared;
         let usual = fiber.stack.len() == shared.stack && fiber.guard.len() == shared.guard;
+        let keep = shared.knobs.recycle_stacks && usual;
         let mut spare = self.spare.borrow_mut();
-        if shared.knobs.recycle_stacks && usual && spare.len() < shared.keep && !shared.knobs.global_queue {
+        if keep && !fiber.brought && spare.len() < shared.keep {
             spare.push_back(Spare::Warm(fiber));
             return;
         }
         drop(spare);
+        let brought = fiber.brought;
         let mapping = self.finish(fiber);
-        if shared.knobs.recycle_stacks && usual && shared.knobs.global_queue {
-            let left = shared.queue(self.index).home(|home| home.keep_stack(mapping, shared.keep));
-            drop(left);
+        if keep && brought {
+            drop(shared.pool().home(|home| home.keep_stack(mapping, shared.keep)));
         }
     }
 
@@ -379,6 +386,7 @@ impl Worker {
     }
 
     /// Lets what runs on a stack return, which finds nothing handed to it.
+    #[expect(clippy::boxed_local, reason = "it is in a box wherever it is")]
     fn finish(&self, mut fiber: Box<Fiber>) -> Mapping {
         while fiber.context.resume().is_some() {}
         fiber.context.into_mapping()

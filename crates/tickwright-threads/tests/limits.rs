@@ -1,0 +1,525 @@
+//! What is asked for wrongly, what runs out, and what goes wrong in the middle: each has a defined result.
+
+mod common;
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+use std::sync::Arc;
+
+use common::{Gate, start};
+use tickwright::clock::VirtualHost;
+use tickwright_threads::sync::unbounded;
+use tickwright_threads::{
+    Attributes, CreateError, Dictionary, JoinError, Knobs, LEAST_STACK, ManyToMany, Model, OneToOne, Place,
+    Runtime, RuntimeError, this_thread,
+};
+
+const PLAIN: Attributes = Attributes::new();
+
+fn many() -> ManyToMany {
+    ManyToMany::new().workers(1)
+}
+
+fn refused(model: Model) -> RuntimeError {
+    Runtime::new(model).expect_err("refused")
+}
+
+#[test]
+fn workers_structures_and_stacks_that_there_are_not() {
+    for workers in [0, 256, usize::MAX] {
+        let error = refused(Model::ManyToMany(ManyToMany::new().workers(workers)));
+        assert!(matches!(error, RuntimeError::Workers(asked) if asked == workers), "{error}");
+    }
+    let error = refused(Model::ManyToMany(many().sleepers("bogus")));
+    assert!(error.to_string().contains("\"bogus\""), "{error}");
+    for stack in [0, LEAST_STACK - 1, usize::MAX] {
+        let error = refused(Model::ManyToMany(many().stack(stack)));
+        assert!(
+            matches!(error, RuntimeError::Attributes(CreateError::Stack { asked }) if asked == stack),
+            "{error}"
+        );
+        refused(Model::OneToOne(OneToOne::new().stack(stack)));
+    }
+}
+
+#[test]
+fn every_structure_serves_sleepers() {
+    macro_rules! ids { ([] $($id:literal => $family:ty;)+) => { [$($id),+] }; }
+    for id in tickwright_core::for_each_family!(ids []) {
+        let runtime = start(Model::ManyToMany(many().sleepers(id)));
+        let ids: Vec<_> = (0..20)
+            .map(|i| {
+                runtime
+                    .create(&PLAIN, move || {
+                        let at = this_thread::now() + 10_000 * (20 - i);
+                        this_thread::sleep_until(at);
+                        usize::from(this_thread::now() >= at)
+                    })
+                    .unwrap()
+            })
+            .collect();
+        assert!(ids.into_iter().all(|thread| runtime.join(thread).unwrap() == 1), "{id}");
+    }
+}
+
+#[test]
+fn each_knob_by_itself() {
+    let ours = Knobs::ours();
+    let each = [
+        Knobs { global_queue: true, ..ours },
+        Knobs { sigmask_per_switch: true, ..ours },
+        Knobs { pipe_wake: true, ..ours },
+        Knobs { format_names: true, ..ours },
+        Knobs { guard: false, ..ours },
+        Knobs { recycle_stacks: false, ..ours },
+        Knobs { recycle_stacks: true, ..Knobs::ngpt() },
+    ];
+    for (knobs, dictionary) in each.into_iter().zip(Dictionary::ALL.into_iter().cycle()) {
+        let settings = ManyToMany::new().workers(2).knobs(knobs).dictionary(dictionary.1);
+        let runtime = start(Model::ManyToMany(settings));
+        let handle = runtime.handle();
+        let sum = runtime.run(move || {
+            let ids: Vec<_> = (0..50)
+                .map(|i| {
+                    let place = if i % 3 == 0 { Place::Spread } else { Place::Near };
+                    let body = move || {
+                        this_thread::yield_now();
+                        i
+                    };
+                    handle.create(&PLAIN.place(place), body).unwrap()
+                })
+                .collect();
+            ids.into_iter().map(|id| handle.join(id).unwrap()).sum::<usize>()
+        });
+        assert_eq!(sum.unwrap(), 49 * 25, "{knobs:?}");
+        assert_eq!(runtime.live(), 0);
+    }
+}
+
+/// The bound is met in the middle: that creation says so, what was created joins, and afterwards there is room again.
+fn out_of_stacks(settings: ManyToMany, inside: bool) {
+    let runtime = start(Model::ManyToMany(settings.most_stacks(20)));
+    let handle = runtime.handle();
+    let body = move || {
+        for _ in 0..3 {
+            let gate = Arc::new(Gate::default());
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let mut created = Vec::new();
+            let error = loop {
+                let (gate, held) = (Arc::clone(&gate), Arc::clone(&dropped));
+                match handle.create(&PLAIN, move || {
+                    let _held = &held;
+                    gate.wait();
+                    1
+                }) {
+                    Ok(id) => created.push(id),
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(error, CreateError::OutOfStacks { have: 20, error: None }), "{error}");
+            assert_eq!(error.errno(), libc::EAGAIN);
+            assert!((15..=20).contains(&created.len()), "{}", created.len());
+            assert_eq!(Arc::strong_count(&dropped), created.len() + 1, "the refused body was dropped");
+            gate.open();
+            for id in created {
+                assert_eq!(handle.join(id).unwrap(), 1);
+            }
+        }
+    };
+    if inside {
+        runtime.run(body).unwrap();
+    } else {
+        body();
+    }
+}
+
+#[test]
+fn stacks_run_out_in_the_middle() {
+    for inside in [true, false] {
+        out_of_stacks(many(), inside);
+        out_of_stacks(many().keep(0), inside);
+        out_of_stacks(many().knobs(Knobs { recycle_stacks: false, ..Knobs::ours() }), inside);
+    }
+}
+
+/// The same when the platform has no more: a limit on the address space, in a process of its own.
+#[test]
+fn the_platform_runs_out_in_the_middle() {
+    if !is_child("platform") {
+        assert_eq!(child("the_platform_runs_out_in_the_middle", "platform").status.code(), Some(0));
+        return;
+    }
+    for model in [Model::ManyToMany(many().stack(1 << 20)), Model::OneToOne(OneToOne::new().stack(64 << 20))]
+    {
+        let runtime = start(model);
+        let gate = Arc::new(Gate::default());
+        let before = limit_address_space(2 << 30);
+        let mut created = Vec::new();
+        let error = loop {
+            let gate = Arc::clone(&gate);
+            match runtime.create(&PLAIN, move || {
+                gate.wait();
+                1
+            }) {
+                Ok(id) => created.push(id),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.errno(), libc::EAGAIN, "{error}");
+        assert!(created.len() > 10, "{}", created.len());
+        gate.open();
+        for id in created {
+            assert_eq!(runtime.join(id).unwrap(), 1);
+        }
+        assert_eq!(runtime.live(), 0);
+        restore_address_space(before);
+    }
+    std::process::exit(0);
+}
+
+fn limit_address_space(bytes: u64) -> libc::rlimit {
+    let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: 1. A place for the answer.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut before) }, 0);
+    restore_address_space(libc::rlimit { rlim_cur: bytes, ..before });
+    before
+}
+
+fn restore_address_space(limit: libc::rlimit) {
+    // SAFETY: 1. A limit to read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+fn is_child(part: &str) -> bool {
+    std::env::var("TICKWRIGHT_PART").is_ok_and(|set| set == part)
+}
+
+/// Runs one test of this file in a process of its own.
+fn child(test: &str, part: &str) -> std::process::Output {
+    let me = std::env::current_exe().unwrap();
+    Command::new(me)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("TICKWRIGHT_PART", part)
+        .output()
+        .unwrap()
+}
+
+#[inline(never)]
+fn deeper(depth: usize) -> usize {
+    let room = core::hint::black_box([depth; 64]);
+    if depth == usize::MAX { 0 } else { deeper(depth + 1) + room[depth % 64] }
+}
+
+#[test]
+fn an_overflow_names_the_thread() {
+    if is_child("overflow") {
+        let runtime = start(Model::ManyToMany(many()));
+        let id = runtime.create(&PLAIN.name("deep one"), || deeper(0)).unwrap();
+        let _ = runtime.join(id);
+        unreachable!("overflowed");
+    }
+    let output = child("an_overflow_names_the_thread", "overflow");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{said}");
+    assert!(
+        said.contains("thread 'deep one' ") && said.contains("overflowed its stack of 65536 bytes"),
+        "{said}"
+    );
+}
+
+/// A fault that is no overflow goes to who was there before.
+#[test]
+fn another_fault_is_passed_on() {
+    if is_child("fault") {
+        let runtime = start(Model::ManyToMany(many()));
+        let id = runtime.create(&PLAIN, || {
+            // SAFETY: none. That is the test.
+            unsafe { core::ptr::without_provenance::<usize>(8).read_volatile() }
+        });
+        let _ = runtime.join(id.unwrap());
+        unreachable!("faulted");
+    }
+    let output = child("another_fault_is_passed_on", "fault");
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("overflowed"));
+}
+
+/// In the child there is the thread that forked, as one that no runtime knows; when it ends, so does the child.
+#[test]
+fn a_thread_forks() {
+    if is_child("fork") {
+        let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
+        let handle = runtime.handle();
+        let waiting = runtime.create(&PLAIN, || {
+            this_thread::park();
+            5
+        });
+        let waiting = waiting.unwrap();
+        let code = runtime.run(move || {
+            // SAFETY: 1. The child uses this library as documented, and nothing that other threads may have locked.
+            let pid = unsafe { libc::fork() };
+            if pid == 0 {
+                let create = handle.create(&PLAIN, || 0);
+                let forked = matches!(create, Err(CreateError::Forked));
+                let gone = matches!(handle.join(waiting), Err(JoinError::NoSuchThread));
+                this_thread::yield_now();
+                let nobody = this_thread::current().is_none();
+                if !(forked && gone && nobody) {
+                    // SAFETY: 1. Ends the child.
+                    unsafe { libc::_exit(7) };
+                }
+                // Ends as the process does whose last thread ends.
+                return 0;
+            }
+            let mut status = 0;
+            // SAFETY: 1. Our child, and a place for its status.
+            unsafe { libc::waitpid(pid, &raw mut status, 0) };
+            // The parent goes on.
+            this_thread::yield_now();
+            handle.unpark(waiting).unwrap();
+            assert_eq!(handle.join(waiting).unwrap(), 5);
+            status
+        });
+        std::process::exit(code.unwrap());
+    }
+    let output = child("a_thread_forks", "fork");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A thread that never yields keeps its worker; others take what waits behind it to begin, and what waits for another worker goes on.
+#[test]
+fn a_spinning_thread_keeps_its_worker_alone() {
+    let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
+    let handle = runtime.handle();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let inner = handle.clone();
+    let spinner = runtime
+        .create(&PLAIN, move || {
+            // On the spinner's own worker.
+            let id = inner.create(&PLAIN, || 8).unwrap();
+            while !stopped.load(Ordering::SeqCst) {
+                core::hint::spin_loop();
+            }
+            inner.join(id).unwrap()
+        })
+        .unwrap();
+    while handle.live() > 1 || handle.try_join(spinner).is_ok() {
+        std::thread::yield_now();
+    }
+    stop.store(true, Ordering::SeqCst);
+    assert_eq!(runtime.join(spinner).unwrap(), 8);
+}
+
+#[test]
+fn who_yields_lets_all_others_go_on() {
+    let runtime = start(Model::ManyToMany(many()));
+    let handle = runtime.handle();
+    let counts = runtime.run(move || {
+        let counts: Arc<Vec<AtomicUsize>> = Arc::new((0..10).map(|_| AtomicUsize::new(0)).collect());
+        let ids: Vec<_> = (0..10)
+            .map(|i| {
+                let counts = Arc::clone(&counts);
+                let body = move || {
+                    // Until the first one has had its share.
+                    while counts[0].load(Ordering::Relaxed) < 100 {
+                        counts[i].fetch_add(1, Ordering::Relaxed);
+                        this_thread::yield_now();
+                    }
+                    0
+                };
+                handle.create(&PLAIN, body).unwrap()
+            })
+            .collect();
+        for id in ids {
+            handle.join(id).unwrap();
+        }
+        counts.iter().map(|count| count.load(Ordering::Relaxed)).collect::<Vec<_>>()
+    });
+    let counts = counts.unwrap();
+    assert!(counts.iter().all(|count| (98..=102).contains(count)), "{counts:?}");
+}
+
+/// Who creates without end does not keep those from going on that have begun.
+#[test]
+fn new_threads_do_not_starve_others() {
+    let runtime = start(Model::ManyToMany(many()));
+    let handle = runtime.handle();
+    let switches = runtime.run(move || {
+        let done = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&done);
+        let inner = handle.clone();
+        fn again(handle: &tickwright_threads::Handle, done: &Arc<AtomicBool>) -> usize {
+            if !done.load(Ordering::Relaxed) {
+                let (inner, seen) = (handle.clone(), Arc::clone(done));
+                drop(handle.create(&PLAIN.detached(true), move || again(&inner, &seen)));
+            }
+            0
+        }
+        for _ in 0..40 {
+            again(&inner, &seen);
+        }
+        let mut switches = 0;
+        while switches < 100 {
+            this_thread::yield_now();
+            switches += 1;
+        }
+        done.store(true, Ordering::Relaxed);
+        switches
+    });
+    assert_eq!(switches.unwrap(), 100);
+}
+
+#[test]
+fn time_by_command() {
+    for model in [
+        |clock| Model::OneToOne(OneToOne::new().clock(clock)),
+        |clock| Model::ManyToMany(many().clock(clock)),
+        |clock| Model::ManyToMany(many().clock(clock).knobs(Knobs::ngpt())),
+    ] {
+        let host = VirtualHost::new();
+        let runtime = start(model(host.monotonic()));
+        let (tell, told) = unbounded();
+        let sleeper = runtime
+            .create(&PLAIN, move || {
+                for at in [1_000_000, 5_000_000, 3_600_000_000_000] {
+                    this_thread::sleep_until(at);
+                    tell.send(this_thread::now()).unwrap();
+                }
+                3
+            })
+            .unwrap();
+        assert!(matches!(runtime.join_until(sleeper, 0), Err(JoinError::TimedOut)));
+        host.advance(999_999);
+        assert!(told.try_recv().is_err());
+        host.advance(1_025);
+        assert_eq!(told.recv(), Ok(1_001_024));
+        host.advance(4_000_000);
+        assert_eq!(told.recv(), Ok(5_001_024));
+        // A timed join on another thread of the runtime, ended by the clock.
+        let handle = runtime.handle();
+        let joiner = runtime.create(&PLAIN, move || {
+            usize::from(matches!(handle.join_until(sleeper, 6_000_000), Err(JoinError::TimedOut)))
+        });
+        host.advance(1_000_000);
+        assert_eq!(runtime.join(joiner.unwrap()).unwrap(), 1);
+        host.advance(3_600_000_000_000);
+        assert_eq!(runtime.join_timeout(sleeper, Duration::from_secs(1)).unwrap(), 3);
+    }
+}
+
+#[test]
+fn a_runtime_that_ends_waits_for_its_threads() {
+    for model in [common::one_to_one(), common::two_workers(), common::as_ngpt()] {
+        let runtime = start(model);
+        let ended = Arc::new(AtomicUsize::new(0));
+        for _ in 0..10 {
+            let (ended, handle) = (Arc::clone(&ended), runtime.handle());
+            runtime
+                .create(&PLAIN, move || {
+                    this_thread::sleep(Duration::from_micros(100));
+                    // From inside, also while it ends.
+                    let last = Arc::clone(&ended);
+                    let body = move || {
+                        this_thread::yield_now();
+                        last.fetch_add(1, Ordering::SeqCst)
+                    };
+                    drop(handle.create(&PLAIN.detached(true), body));
+                    ended.fetch_add(1, Ordering::SeqCst)
+                })
+                .unwrap();
+        }
+        drop(runtime);
+        assert_eq!(ended.load(Ordering::SeqCst), 20);
+    }
+}
+
+#[test]
+fn a_runtime_dropped_by_its_own_thread() {
+    for model in [common::one_to_one(), common::two_workers(), common::as_ngpt()] {
+        let runtime = start(model);
+        let handle = runtime.handle();
+        let (tell, told) = std::sync::mpsc::channel();
+        handle
+            .create(&PLAIN, move || {
+                drop(runtime);
+                tell.send(this_thread::current()).unwrap();
+                0
+            })
+            .unwrap();
+        assert!(told.recv().unwrap().is_some(), "it goes on");
+        while !matches!(handle.create(&PLAIN, || 0), Err(CreateError::Closed)) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn thousands_alive_together() {
+    let runtime = start(Model::ManyToMany(
+        ManyToMany::new().workers(2).stack(LEAST_STACK).knobs(Knobs { guard: false, ..Knobs::ours() }),
+    ));
+    let handle = runtime.handle();
+    let begun = runtime.run(move || {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let ids: Vec<_> = (0..5000)
+            .map(|_| {
+                let begun = Arc::clone(&begun);
+                let body = move || {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    this_thread::park();
+                    1
+                };
+                handle.create(&PLAIN, body).unwrap()
+            })
+            .collect();
+        while begun.load(Ordering::Relaxed) < 5000 {
+            this_thread::yield_now();
+        }
+        assert_eq!(handle.live(), 5001);
+        ids.iter().for_each(|&id| handle.unpark(id).unwrap());
+        ids.into_iter().map(|id| handle.join(id).unwrap()).sum::<usize>()
+    });
+    assert_eq!(begun.unwrap(), 5000);
+}
+
+/// Cross-worker wake-ups: two threads on different workers, a hand-over each way.
+#[test]
+fn ping_pong_across_workers() {
+    let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
+    let turn = Arc::new(AtomicUsize::new(0));
+    let handle = runtime.handle();
+    let (tell, told) = unbounded();
+    let (there, mine) = (Arc::clone(&turn), handle.clone());
+    let first = handle
+        .create(&PLAIN.place(Place::Spread), move || {
+            let other = told.recv().unwrap();
+            for i in 0..500 {
+                while there.load(Ordering::SeqCst) != 2 * i {
+                    this_thread::park();
+                }
+                there.store(2 * i + 1, Ordering::SeqCst);
+                mine.unpark(other).unwrap();
+            }
+            0
+        })
+        .unwrap();
+    let second = handle.clone();
+    let other = handle
+        .create(&PLAIN.place(Place::Spread), move || {
+            for i in 0..500 {
+                while turn.load(Ordering::SeqCst) != 2 * i + 1 {
+                    this_thread::park();
+                }
+                turn.store(2 * i + 2, Ordering::SeqCst);
+                // The last one is for nobody.
+                drop(second.unpark(first));
+            }
+            0
+        })
+        .unwrap();
+    tell.send(other).unwrap();
+    assert_eq!(runtime.join(first).unwrap() + runtime.join(other).unwrap(), 0);
+}
