@@ -7,7 +7,7 @@ use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
 /// A timer queue over record numbers, whatever its family.
 pub(super) trait Sleepers {
     /// `None`: no memory.
-    fn insert(&mut self, at: u64, number: u32) -> Option<Key>;
+    fn insert(&mut self, now: u64, at: u64, number: u32) -> Option<Key>;
     /// A key that was delivered is passed over.
     fn remove(&mut self, key: Key);
     fn pop(&mut self, now: u64) -> Option<u32>;
@@ -20,7 +20,9 @@ pub(super) trait Sleepers {
 const TICK_BITS: u32 = 10;
 
 impl<F: Family> Sleepers for SlabQueue<F, u32> {
-    fn insert(&mut self, at: u64, number: u32) -> Option<Key> {
+    fn insert(&mut self, now: u64, at: u64, number: u32) -> Option<Key> {
+        // A granular structure is late by a part of the way from its clock to the deadline.
+        let _ = self.advance(now >> TICK_BITS, 0, |_| {});
         // Up, so that nobody wakes early.
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         TimerQueue::insert(self, tick, number).ok().map(|(key, _)| key)

@@ -454,11 +454,12 @@ impl Worker {
 
     /// The same, at most until the runtime's clock shows that. False: it does.
     pub(crate) fn wait_until(&self, at: u64) -> bool {
-        if self.shared.now() >= at {
+        let now = self.shared.now();
+        if now >= at {
             return false;
         }
         let key = match self.running.get() {
-            Some(id) => self.sleepers.borrow_mut().insert(at, id.record()),
+            Some(id) => self.sleepers.borrow_mut().insert(now, at, id.record()),
             None => None,
         };
         match key {
