@@ -19,6 +19,11 @@
 use crate::error::JoinError;
 use crate::primitive::{AtomicU64, Ordering};
 
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 const ALIVE: u64 = 1;
 const FINISHED: u64 = 2;
 const CLAIMED: u64 = 4;

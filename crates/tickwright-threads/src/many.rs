@@ -5,6 +5,7 @@
 //! that it holds to its first one's, and the switch (`corosensei`) asks that all on a stack be `Send` before it may move.
 //! Waiting leaves the stack: for threads, times, locks and descriptors no worker is blocked.
 
+mod asleep;
 mod context;
 mod descriptors;
 pub(crate) mod here;
@@ -265,7 +266,7 @@ impl Shared {
     fn wake_a_drowsy_one(&self, from: usize) {
         let workers = self.posts.len() - 1;
         let others = (1..workers).map(|step| &self.posts[(from + step) % workers]);
-        if let Some(post) = others.into_iter().find(|post| post.asleep.load(Ordering::Relaxed) != 0) {
+        if let Some(post) = others.into_iter().find(|post| post.asleep.is_asleep()) {
             post.wake();
         }
     }

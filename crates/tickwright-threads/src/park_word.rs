@@ -7,6 +7,9 @@
 
 use crate::primitive::{AtomicU32, Ordering};
 
+#[cfg(all(test, loom))]
+mod models;
+
 const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
 const TOLD: u32 = 2;

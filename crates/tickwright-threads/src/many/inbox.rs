@@ -8,6 +8,9 @@
 use crate::primitive::{AtomicU32, Ordering};
 use crate::record::NONE;
 
+#[cfg(all(test, loom))]
+mod models;
+
 #[derive(Debug)]
 pub(crate) struct Inbox(AtomicU32);
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 
+use super::asleep::{Asleep, Sleep};
 use super::inbox::Inbox;
 use super::wake::Pipe;
 use crate::id::ThreadId;
@@ -55,14 +56,6 @@ impl Home {
     }
 }
 
-/// How a worker sleeps, and so how it is woken.
-pub(super) mod sleep {
-    pub(in crate::many) const AWAKE: u32 = 0;
-    pub(in crate::many) const PARKED: u32 = 1;
-    pub(in crate::many) const POLLING: u32 = 2;
-    pub(in crate::many) const IN_PIPE: u32 = 3;
-}
-
 pub(super) struct Post {
     home: Mutex<Home>,
     /// How many threads are in `fresh`. Written under the lock.
@@ -70,8 +63,7 @@ pub(super) struct Post {
     /// How many of its new threads the worker has begun.
     pub(super) begun: AtomicU64,
     pub(super) inbox: Inbox,
-    /// One of [`sleep`].
-    pub(super) asleep: AtomicU32,
+    pub(super) asleep: Asleep,
     pub(super) thread: OnceLock<Thread>,
     pub(super) poller: OnceLock<polling::Poller>,
     pub(super) pipe: Option<Pipe>,
@@ -92,7 +84,7 @@ impl Post {
             fresh: AtomicU32::new(0),
             begun: AtomicU64::new(0),
             inbox: Inbox::new(),
-            asleep: AtomicU32::new(sleep::AWAKE),
+            asleep: Asleep::new(),
             thread: OnceLock::new(),
             poller: OnceLock::new(),
             pipe,
@@ -136,32 +128,29 @@ impl Post {
     /// Wakes the worker if it sleeps. After what it shall find.
     #[inline]
     pub(super) fn wake(&self) {
-        // With the fence between the worker's word and its last look: one of us sees the other.
-        crate::primitive::fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) != sleep::AWAKE {
-            self.rouse();
+        if let Some(how) = self.asleep.call() {
+            self.rouse(how);
         }
     }
 
     #[cold]
-    fn rouse(&self) {
-        match self.asleep.swap(sleep::AWAKE, Ordering::AcqRel) {
-            sleep::PARKED => {
+    fn rouse(&self, how: Sleep) {
+        match how {
+            Sleep::Parked => {
                 if let Some(thread) = self.thread.get() {
                     thread.unpark();
                 }
             }
-            sleep::POLLING => {
+            Sleep::Polling => {
                 if let Some(poller) = self.poller.get() {
                     let _ = poller.notify();
                 }
             }
-            sleep::IN_PIPE => {
+            Sleep::InPipe => {
                 if let Some(pipe) = &self.pipe {
                     pipe.write();
                 }
             }
-            _ => {}
         }
     }
 }

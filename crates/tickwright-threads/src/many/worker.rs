@@ -15,9 +15,10 @@ use std::collections::VecDeque;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
+use super::asleep::Sleep;
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
-use super::post::{Fresh, Home, Post, sleep};
+use super::post::{Fresh, Home, Post};
 use super::sleepers::Sleepers;
 use super::{Shared, here, overflow};
 use crate::attributes::{Attributes, Place};
@@ -25,7 +26,7 @@ use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
-use crate::primitive::{Ordering, fence};
+use crate::primitive::Ordering;
 use crate::record::Record;
 use crate::registry::Registered;
 use crate::runtime::{Body, Wait};
@@ -581,13 +582,12 @@ impl Worker {
             if !watch {
                 shared.drowsy.fetch_add(1, Ordering::SeqCst);
             }
-            self.post().asleep.store(kind, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
+            self.post().asleep.lie_down(kind);
             // Our word is out: who gives us work from now on wakes us. Threads that wait elsewhere are looked for once more, too.
             if !self.has_work() && (watch || !self.others_wait()) {
                 self.sleep(kind, watch);
             }
-            self.post().asleep.store(sleep::AWAKE, Ordering::SeqCst);
+            self.post().asleep.get_up();
             if !watch {
                 shared.drowsy.fetch_sub(1, Ordering::SeqCst);
             }
@@ -599,38 +599,38 @@ impl Worker {
         }
     }
 
-    fn kind_of_sleep(&self) -> u32 {
+    fn kind_of_sleep(&self) -> Sleep {
         if !self.descriptors.borrow().is_empty() {
-            sleep::POLLING
+            Sleep::Polling
         } else if self.post().pipe.is_some() {
-            sleep::IN_PIPE
+            Sleep::InPipe
         } else {
-            sleep::PARKED
+            Sleep::Parked
         }
     }
 
-    fn sleep(&self, kind: u32, watch: bool) {
+    fn sleep(&self, kind: Sleep, watch: bool) {
         let keeper = &self.shared.timed.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| Duration::from_nanos(at.saturating_sub(keeper.now())));
         if keeper.moves_by_command() {
             // Such a clock wakes kernel threads, and those that sleep otherwise look often.
-            most = (alarm.is_some() && kind != sleep::PARKED).then_some(Duration::from_millis(1));
+            most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         if watch {
             most = Some(most.map_or(WATCH, |most| most.min(WATCH)));
         }
         match kind {
-            sleep::POLLING => {
+            Sleep::Polling => {
                 let told = self.descriptors.borrow_mut().look(self.post(), most);
                 self.descriptors.borrow_mut().keep_told(told);
             }
-            sleep::IN_PIPE => {
+            Sleep::InPipe => {
                 if let Some(pipe) = &self.post().pipe {
                     pipe.sleep(most);
                 }
             }
-            _ => match (alarm, most) {
+            Sleep::Parked => match (alarm, most) {
                 (Some(at), _) if !watch => drop(keeper.park_until(at)),
                 (_, Some(most)) => std::thread::park_timeout(most),
                 (_, None) => std::thread::park(),

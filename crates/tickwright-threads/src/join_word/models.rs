@@ -1,0 +1,166 @@
+//! The join word in all schedules.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use super::{Claim, JoinWord, Leaves};
+use crate::error::JoinError;
+
+/// A record in small: the word, the outcome, whom to wake, and how often it was released.
+struct Small {
+    word: JoinWord,
+    outcome: UnsafeCell<u32>,
+    joiner: UnsafeCell<Option<thread::Thread>>,
+    released: AtomicUsize,
+}
+
+impl Small {
+    fn new() -> (Arc<Self>, u32) {
+        let small = Self {
+            word: JoinWord::new(),
+            outcome: UnsafeCell::new(0),
+            joiner: UnsafeCell::new(None),
+            released: AtomicUsize::new(0),
+        };
+        let generation = small.word.issue(false).unwrap();
+        (Arc::new(small), generation)
+    }
+
+    fn release(&self) {
+        assert_eq!(self.released.fetch_add(1, Ordering::Relaxed), 0, "released twice");
+    }
+
+    /// What the thread does at its end.
+    fn end(&self) {
+        // SAFETY: none but loom's, which reports a second access.
+        self.outcome.with_mut(|outcome| unsafe { *outcome = 7 });
+        match self.word.finish() {
+            Leaves::ToJoiner => {}
+            Leaves::Detached => self.release(),
+            // SAFETY: as above.
+            Leaves::Waited => self.joiner.with(|joiner| unsafe {
+                if let Some(joiner) = &*joiner {
+                    joiner.unpark();
+                }
+            }),
+        }
+    }
+
+    fn take(&self) -> u32 {
+        // SAFETY: as above.
+        let outcome = self.outcome.with(|outcome| unsafe { *outcome });
+        self.release();
+        outcome
+    }
+
+    /// What a joiner does.
+    fn join(&self, generation: u32, patient: bool) -> Result<u32, JoinError> {
+        if self.word.claim(generation, false)? == Claim::Finished {
+            return Ok(self.take());
+        }
+        // SAFETY: as above.
+        self.joiner.with_mut(|joiner| unsafe { *joiner = Some(thread::current()) });
+        if self.word.expect(generation) == Claim::Running {
+            if !patient && self.word.withdraw(generation) == Claim::Running {
+                return Err(JoinError::TimedOut);
+            }
+            while !self.word.is_finished(generation) {
+                thread::park();
+            }
+        }
+        Ok(self.take())
+    }
+}
+
+#[test]
+fn who_waits_is_woken_and_sees_the_outcome() {
+    loom::model(|| {
+        let (small, generation) = Small::new();
+        let thread = thread::spawn({
+            let small = Arc::clone(&small);
+            move || small.end()
+        });
+        assert_eq!(small.join(generation, true).ok(), Some(7));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn of_two_joiners_one_joins() {
+    loom::model(|| {
+        let (small, generation) = Small::new();
+        let other = thread::spawn({
+            let small = Arc::clone(&small);
+            move || small.word.claim(generation, true).map(|_| small.take()).is_ok()
+        });
+        let thread = thread::spawn({
+            let small = Arc::clone(&small);
+            move || small.end()
+        });
+        let first = small.word.claim(generation, true).map(|_| small.take()).is_ok();
+        let second = other.join().unwrap();
+        thread.join().unwrap();
+        assert!(!(first && second));
+        if !first && !second {
+            assert_eq!(small.join(generation, true).ok(), Some(7));
+        }
+    });
+}
+
+#[test]
+fn a_detached_record_is_released_once() {
+    loom::model(|| {
+        let (small, generation) = Small::new();
+        let thread = thread::spawn({
+            let small = Arc::clone(&small);
+            move || small.end()
+        });
+        if small.word.detach(generation).unwrap() == Claim::Finished {
+            small.take();
+        }
+        thread.join().unwrap();
+        assert_eq!(small.released.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn who_gives_up_leaves_it_to_others_or_has_it() {
+    loom::model(|| {
+        let (small, generation) = Small::new();
+        let thread = thread::spawn({
+            let small = Arc::clone(&small);
+            move || small.end()
+        });
+        let joined = small.join(generation, false);
+        thread.join().unwrap();
+        match joined {
+            Ok(outcome) => assert_eq!(outcome, 7),
+            Err(JoinError::TimedOut) => assert_eq!(small.join(generation, true).ok(), Some(7)),
+            Err(other) => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn an_old_id_does_nothing_to_the_next_thread() {
+    loom::model(|| {
+        let (small, old) = Small::new();
+        small.word.finish();
+        assert_eq!(small.word.claim(old, false).ok(), Some(Claim::Finished));
+        let other = thread::spawn({
+            let small = Arc::clone(&small);
+            move || {
+                let joined = small.word.claim(old, false);
+                assert!(matches!(joined, Err(JoinError::NoSuchThread | JoinError::NotJoinable)));
+                let detached = small.word.detach(old);
+                assert!(matches!(detached, Err(JoinError::NoSuchThread | JoinError::NotJoinable)));
+            }
+        });
+        small.word.release();
+        let new = small.word.issue(false).unwrap();
+        other.join().unwrap();
+        assert_eq!(small.word.claim(new, false).ok(), Some(Claim::Running), "nobody has claimed it");
+    });
+}

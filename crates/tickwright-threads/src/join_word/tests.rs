@@ -1,0 +1,42 @@
+//! The join word, one step at a time.
+
+use super::{ALIVE, Claim, JoinWord, Leaves};
+use crate::error::JoinError;
+use crate::primitive::AtomicU64;
+
+#[test]
+fn generations_end_and_are_never_given_twice() {
+    let word = JoinWord(AtomicU64::new(u64::from(u32::MAX - 1) << 32));
+    assert_eq!(word.issue(false), Some(u32::MAX));
+    word.finish();
+    word.release();
+    assert_eq!(word.issue(false), None);
+    assert!(!word.exists(u32::MAX));
+}
+
+#[test]
+fn nobody_exists_before_the_first() {
+    let word = JoinWord::new();
+    assert!(!word.exists(0) && !word.exists(1));
+    assert!(matches!(word.claim(0, false), Err(JoinError::NoSuchThread)));
+    assert_eq!(word.issue(true), Some(1));
+    assert_eq!(word.0.load(core::sync::atomic::Ordering::Relaxed) & ALIVE, ALIVE);
+    assert!(matches!(word.claim(1, false), Err(JoinError::NotJoinable)), "detached");
+    assert_eq!(word.finish(), Leaves::Detached);
+}
+
+#[test]
+fn a_claim_is_exclusive_until_it_is_withdrawn() {
+    let word = JoinWord::new();
+    word.issue(false);
+    assert!(matches!(word.claim(1, true), Err(JoinError::Busy)));
+    assert_eq!(word.claim(1, false).ok(), Some(Claim::Running));
+    assert!(matches!(word.claim(1, false), Err(JoinError::NotJoinable)));
+    assert!(matches!(word.detach(1), Err(JoinError::NotJoinable)));
+    assert_eq!(word.expect(1), Claim::Running);
+    assert_eq!(word.withdraw(1), Claim::Running);
+    assert_eq!(word.finish(), Leaves::ToJoiner, "nobody waits any more");
+    assert_eq!(word.claim(1, true).ok(), Some(Claim::Finished));
+    assert_eq!(word.withdraw(1), Claim::Finished, "too late");
+    assert_eq!(word.expect(1), Claim::Finished);
+}

@@ -1,0 +1,70 @@
+//! The park word in all schedules.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use super::ParkWord;
+
+struct Small {
+    word: ParkWord,
+    news: UnsafeCell<u32>,
+    handed: AtomicUsize,
+}
+
+/// A worker's part: the parked thread goes on when it is handed over.
+fn park(small: &Small) {
+    if small.word.park() {
+        while small.handed.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        small.handed.fetch_sub(1, Ordering::Relaxed);
+        small.word.heard();
+    }
+}
+
+fn tell(small: &Small) {
+    if small.word.tell() {
+        assert_eq!(small.handed.fetch_add(1, Ordering::Release), 0, "queued twice");
+    }
+}
+
+#[test]
+fn a_wake_up_is_not_lost_and_brings_the_news() {
+    loom::model(|| {
+        let small =
+            Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
+        let teller = thread::spawn({
+            let small = Arc::clone(&small);
+            move || {
+                // SAFETY: none but loom's, which reports a second access.
+                small.news.with_mut(|news| unsafe { *news = 1 });
+                tell(&small);
+            }
+        });
+        park(&small);
+        // SAFETY: as above.
+        assert_eq!(small.news.with(|news| unsafe { *news }), 1);
+        teller.join().unwrap();
+    });
+}
+
+#[test]
+fn of_two_who_tell_one_hands_over() {
+    loom::model(|| {
+        let small =
+            Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
+        let tellers = [(); 2].map(|()| {
+            let small = Arc::clone(&small);
+            thread::spawn(move || tell(&small))
+        });
+        park(&small);
+        for teller in tellers {
+            teller.join().unwrap();
+        }
+        // The other one's is kept, or was the same.
+        assert!(small.handed.load(Ordering::Relaxed) == 0);
+        assert!(small.word.park() || !small.word.heard());
+    });
+}
