@@ -1,6 +1,6 @@
 //! Work whose instructions are counted: `valgrind --tool=callgrind --toggle-collect='*measured*' count create 10000`.
 
-use std::hint::black_box;
+use core::hint::black_box;
 
 use tickwright_threads::{Attributes, Dictionary, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
 

@@ -25,7 +25,7 @@ pub fn handle() -> Option<Handle> {
 /// The addresses of the calling thread's stack without its guard, if a runtime created it and knows them.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
-    many::with(|worker| worker.stack()).or_else(kernel::stack)
+    many::with(|worker| worker.stack()).flatten().or_else(kernel::stack)
 }
 
 /// Lets other threads run. The caller goes behind those that are ready.

@@ -63,7 +63,7 @@ fn runtime() -> Option<Arc<Kernel>> {
 }
 
 pub(crate) fn stack() -> Option<Range<usize>> {
-    current().and_then(|_| pthread::own_stack())
+    crate::this_thread::current().and_then(|_| pthread::own_stack())
 }
 
 /// The clock that the caller lives by.

@@ -1,8 +1,14 @@
 //! A stack that can be left in the middle and gone back to.
+//!
+//! Two back ends: the switch proper, and one that every platform and every checker can follow, where each stack is a kernel thread and a baton says which of
+//! them goes on. All that is above uses [`Context`] and [`pause`] alone.
+
+mod baton;
 
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
+use self::baton::{Baton, Threaded};
 use crate::stack::Mapping;
 
 /// Why a thread leaves its stack.
@@ -17,7 +23,7 @@ pub(super) enum Pause {
 }
 
 /// A mapping as the switch wants it.
-struct On(Mapping);
+pub(super) struct On(Mapping);
 
 /// The ends of the mapping, guard included.
 fn pointer(address: usize) -> StackPointer {
@@ -39,31 +45,48 @@ unsafe impl Stack for On {
 }
 
 /// What `pause` needs of the stack that it is called on.
-pub(super) type Way = *const Yielder<(), Pause>;
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Switch(*const Yielder<(), Pause>),
+    Baton(*const Baton),
+    /// Nothing runs.
+    None,
+}
 
 /// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the context is done.
-pub(super) struct Context(Coroutine<(), Pause, (), On>);
+pub(super) enum Context {
+    Switched(Coroutine<(), Pause, (), On>),
+    Threaded(Threaded),
+}
 
 impl Context {
-    pub(super) fn new(mapping: Mapping, main: impl FnOnce(Way) + 'static) -> Self {
-        Self(Coroutine::with_stack(On(mapping), |way, ()| main(core::ptr::from_ref(way))))
+    pub(super) fn new(mapping: Mapping, portable: bool, main: impl FnOnce(Way) + 'static) -> Self {
+        if portable {
+            return Self::Threaded(Threaded::new(mapping, main));
+        }
+        let main = |way: &Yielder<(), Pause>, ()| main(Way::Switch(core::ptr::from_ref(way)));
+        Self::Switched(Coroutine::with_stack(On(mapping), main))
     }
 
     /// Goes on there until it pauses. `None`: it has returned, now or before.
     #[inline]
     pub(super) fn resume(&mut self) -> Option<Pause> {
-        if self.0.done() {
-            return None;
-        }
-        match self.0.resume(()) {
-            CoroutineResult::Yield(why) => Some(why),
-            CoroutineResult::Return(()) => None,
+        match self {
+            Self::Switched(stack) if stack.done() => None,
+            Self::Switched(stack) => match stack.resume(()) {
+                CoroutineResult::Yield(why) => Some(why),
+                CoroutineResult::Return(()) => None,
+            },
+            Self::Threaded(thread) => thread.resume(),
         }
     }
 
     /// The memory of one that is done.
     pub(super) fn into_mapping(self) -> Mapping {
-        self.0.into_stack().0
+        match self {
+            Self::Switched(stack) => stack.into_stack().0,
+            Self::Threaded(thread) => thread.into_mapping(),
+        }
     }
 }
 
@@ -73,6 +96,11 @@ impl Context {
 /// `way` is that of the calling stack.
 #[inline]
 pub(super) unsafe fn pause(way: Way, why: Pause) {
-    // SAFETY: 1. It lives on the calling stack as long as `main` runs there, says the caller.
-    unsafe { &*way }.suspend(why);
+    match way {
+        // SAFETY: 1. It lives on the calling stack as long as `main` runs there, says the caller.
+        Way::Switch(way) => unsafe { &*way }.suspend(why),
+        // SAFETY: as above, and it is held there.
+        Way::Baton(baton) => unsafe { &*baton }.pause(why),
+        Way::None => {}
+    }
 }

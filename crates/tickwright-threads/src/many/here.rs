@@ -22,6 +22,11 @@ pub(super) fn work_as(worker: &Worker) {
     HERE.set(core::ptr::null());
 }
 
+/// This kernel thread goes on in that worker's stead: as a context of its own thread, or of another one.
+pub(super) fn be(worker: &Worker) {
+    HERE.set(worker);
+}
+
 /// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with the runtime.
 #[inline]
 pub(crate) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {

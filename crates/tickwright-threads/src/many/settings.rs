@@ -81,6 +81,7 @@ pub struct ManyToMany {
     pub(super) keep: usize,
     pub(super) most_stacks: usize,
     pub(super) knobs: Knobs,
+    pub(super) portable: bool,
     pub(super) dictionary: Dictionary,
     pub(super) sleepers: String,
     pub(super) clock: Arc<dyn Clock>,
@@ -88,13 +89,15 @@ pub struct ManyToMany {
 
 impl fmt::Debug for ManyToMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workers, stack, keep, most_stacks, knobs, dictionary, sleepers, clock: _ } = self;
+        let Self { workers, stack, keep, most_stacks, knobs, portable, dictionary, sleepers, clock: _ } =
+            self;
         f.debug_struct("ManyToMany")
             .field("workers", workers)
             .field("stack", stack)
             .field("keep", keep)
             .field("most_stacks", most_stacks)
             .field("knobs", knobs)
+            .field("portable", portable)
             .field("dictionary", dictionary)
             .field("sleepers", sleepers)
             .finish_non_exhaustive()
@@ -118,6 +121,7 @@ impl ManyToMany {
             keep: 1024,
             most_stacks: usize::MAX,
             knobs: Knobs::ours(),
+            portable: cfg!(miri),
             dictionary: Dictionary::RedBlack,
             sleepers: String::from("heap4"),
             clock: Arc::new(SystemClock::Monotonic),
@@ -156,6 +160,14 @@ impl ManyToMany {
     #[must_use]
     pub fn knobs(mut self, knobs: Knobs) -> Self {
         self.knobs = knobs;
+        self
+    }
+
+    /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for tools that cannot follow the switch. Everything above it is
+    /// the same code.
+    #[must_use]
+    pub fn portable(mut self, portable: bool) -> Self {
+        self.portable = portable;
         self
     }
 

@@ -7,40 +7,34 @@
 //! 3. There are at least as many stacks to spare as threads that wait to begin without one of their own: a creation that succeeds never fails later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
+mod asks;
+mod idle;
+
 use core::cell::{Cell, RefCell};
 use core::ops::Range;
 use core::panic::AssertUnwindSafe;
-use core::time::Duration;
 use std::collections::VecDeque;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use super::asleep::Sleep;
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
-use super::post::{Fresh, Home, Post};
+use super::post::{Fresh, Post};
 use super::sleepers::Sleepers;
-use super::{Shared, here, overflow};
-use crate::attributes::{Attributes, Place};
-use crate::error::{CreateError, JoinError};
+use super::{Shared, here};
+use crate::error::CreateError;
 use crate::id::ThreadId;
-use crate::join_word::{Claim, Leaves};
+use crate::join_word::Leaves;
 use crate::local;
 use crate::primitive::Ordering;
-use crate::record::Record;
 use crate::registry::Registered;
-use crate::runtime::{Body, Wait};
+use crate::runtime::Body;
 use crate::stack::Mapping;
-use crate::waiter::wait_for_end;
 
 /// New threads are served before those that go on, so many in a row at most.
 const ROW: u32 = 16;
 /// The clock and the descriptors are looked at after so many switches, a power of two.
 const LOOK: u32 = 32;
-/// How long a worker without work watches others before it sleeps for good, and how long a thread may wait to begin before it is taken.
-const WATCH: Duration = Duration::from_micros(500);
-/// Where so many wait to begin, half of them are taken at once.
-const MANY: u32 = 64;
 
 /// A thread that has begun.
 struct Fiber {
@@ -105,7 +99,7 @@ impl Worker {
             running: Cell::new(None),
             stack: Cell::new((0, 0)),
             guard: Cell::new((0, 0)),
-            way: Cell::new(core::ptr::null()),
+            way: Cell::new(Way::None),
             switches: Cell::new(0),
             row: Cell::new(0),
             seen: RefCell::new(seen),
@@ -122,9 +116,10 @@ impl Worker {
         self.running.get()
     }
 
-    pub(crate) fn stack(&self) -> Range<usize> {
+    /// The addresses of the stack that runs, if it is one of ours.
+    pub(crate) fn stack(&self) -> Option<Range<usize>> {
         let (start, end) = self.stack.get();
-        start..end
+        (!self.shared.portable).then_some(start..end)
     }
 
     /// Runs threads until the runtime ends.
@@ -314,10 +309,12 @@ impl Worker {
     fn fiber(&self, mapping: Mapping) -> Box<Fiber> {
         let (stack, guard) = (mapping.stack(), mapping.guard());
         let worker: *const Self = self;
-        let context = Context::new(mapping, move |way| {
+        let context = Context::new(mapping, self.shared.portable, move |way| {
             // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it is while it works. 2. It is used by shared
             // references alone, on its own kernel thread.
-            unsafe { &*worker }.run(way);
+            let worker = unsafe { &*worker };
+            here::be(worker);
+            worker.run(way);
         });
         Box::new(Fiber { context, stack, guard, brought: false, place: 0, id: None, registered: None })
     }
@@ -345,6 +342,13 @@ impl Worker {
         let Some((id, registered)) = id.zip(registered) else { return };
         self.shared.strike(id, registered);
         let Some(record) = self.shared.table.get(id.record()) else { return };
+        if let Some(body) = self.handed.take() {
+            // A portable stack for which there was no kernel thread.
+            record.leave(
+                catch_unwind(AssertUnwindSafe(|| drop(body)))
+                    .and(Err(Box::new("no kernel thread to begin on"))),
+            );
+        }
         match record.join.finish() {
             Leaves::Detached => self.shared.release(id, record),
             Leaves::Waited => self.shared.wake_joiner(record),
@@ -402,289 +406,5 @@ impl Worker {
         let mapping = self.shared.map(self.shared.stack, self.shared.guard)?;
         self.spare.borrow_mut().push_front(Spare::Cold(mapping));
         Ok(())
-    }
-
-    // ---- what threads ask for
-
-    /// Creates a thread, on this worker where that is asked for.
-    pub(super) fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
-        let shared = &*self.shared;
-        let near =
-            attributes.place == Place::Near && !shared.knobs.global_queue && shared.is_usual(attributes);
-        if !near {
-            let at = if attributes.place == Place::Near { Some(self.index) } else { None };
-            return shared.create_at(self.index, at, attributes, body);
-        }
-        let post = self.post();
-        let mut body = Some(body);
-        let created = post.home(|home| {
-            self.reserve(home.owed)?;
-            let (id, registered) = shared.enroll(home, attributes)?;
-            if let Some(body) = body.take() {
-                post.push(home, Fresh { id, registered, body, mapping: None });
-            }
-            Ok(id)
-        });
-        shared.call_for_help(self.index);
-        created
-    }
-
-    pub(crate) fn yield_now(&self) {
-        self.pause(Pause::Yielded);
-    }
-
-    fn own(&self) -> Option<&Record> {
-        self.shared.table.get(self.running.get()?.record())
-    }
-
-    /// Waits until told to go on, or without cause.
-    #[inline]
-    pub(crate) fn wait(&self) {
-        if let Some(own) = self.own() {
-            self.wait_as(own);
-        }
-    }
-
-    #[inline]
-    fn wait_as(&self, own: &Record) {
-        if own.park.park() {
-            self.pause(Pause::Parked);
-            own.park.heard();
-        }
-    }
-
-    /// The same, at most until the runtime's clock shows that. False: it does.
-    pub(crate) fn wait_until(&self, at: u64) -> bool {
-        let now = self.shared.now();
-        if now >= at {
-            return false;
-        }
-        let key = match self.running.get() {
-            Some(id) => self.sleepers.borrow_mut().insert(now, at, id.record()),
-            None => None,
-        };
-        match key {
-            Some(key) => {
-                self.wait();
-                self.sleepers.borrow_mut().remove(key);
-            }
-            // No memory for sleeping: it looks again and again.
-            None => self.yield_now(),
-        }
-        true
-    }
-
-    /// Waits until unparked.
-    pub(crate) fn park(&self, until: Option<u64>) {
-        let Some(own) = self.own() else { return };
-        if own.told.load(Ordering::Relaxed) == 0 {
-            match until {
-                None => self.wait_as(own),
-                Some(at) => drop(self.wait_until(at)),
-            }
-        }
-        own.told.swap(0, Ordering::Acquire);
-    }
-
-    /// Waits for the thread of a record that the caller has claimed.
-    pub(super) fn join(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
-        let Some((me, own)) = self.running.get().zip(self.own()) else { return Err(JoinError::NoSuchThread) };
-        own.joining.store(id.to_bits(), Ordering::SeqCst);
-        let waited = self.join_as(me, id, record, wait);
-        own.joining.store(0, Ordering::Release);
-        waited
-    }
-
-    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
-        if self.shared.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
-            return Err(JoinError::Deadlock);
-        }
-        record.joiner.store(me.to_bits(), Ordering::Relaxed);
-        wait_for_end(&record.join, id.generation(), &self.shared.timed.keeper, wait)
-    }
-
-    /// Waits until a descriptor is ready.
-    pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> std::io::Result<()> {
-        let Some(me) = self.running.get() else { return Ok(()) };
-        let key = self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
-        while self.descriptors.borrow().waits(key, me) {
-            self.wait();
-        }
-        Ok(())
-    }
-
-    /// Says which thread has overflowed its stack. From a signal handler.
-    pub(super) fn report_overflow(&self) {
-        let (start, end) = self.stack.get();
-        overflow::write("\nthread ");
-        if let Some(own) = self.own() {
-            own.try_name(|name| ["'", name, "' "].into_iter().for_each(overflow::write));
-        }
-        overflow::write_number(self.running.get().map_or(0, |id| u64::from(id.record())));
-        overflow::write(" has overflowed its stack of ");
-        overflow::write_number((end - start) as u64);
-        overflow::write(" bytes: give it a larger one\n");
-    }
-
-    // ---- time, and having nothing to do
-
-    /// Looks at the clock and the descriptors.
-    fn look(&self) {
-        self.wake_sleepers();
-        let told = self.descriptors.borrow_mut().look(self.post(), Some(Duration::ZERO));
-        self.tell(told);
-    }
-
-    fn tell(&self, ready: Vec<ThreadId>) {
-        for id in ready {
-            self.shared.tell(id);
-        }
-    }
-
-    fn wake_sleepers(&self) {
-        if self.sleepers.borrow().is_empty() {
-            return;
-        }
-        let now = self.shared.now();
-        loop {
-            let Some(number) = self.sleepers.borrow_mut().pop(now) else { return };
-            if self.shared.table.get(number).is_some_and(|record| record.park.tell()) {
-                self.push(number);
-            }
-        }
-    }
-
-    fn has_work(&self) -> bool {
-        let shared = &*self.shared;
-        let queue = shared.queue(self.index);
-        !self.post().inbox.is_empty()
-            || !self.ready.borrow().is_empty()
-            || queue.fresh() > 0
-            || (shared.knobs.global_queue && queue.home(|home| home.has_ready(self.index)))
-            || shared.is_stopped()
-    }
-
-    /// Sleeps until there is something to do: told by others, a time, a descriptor, or a thread that another worker does not get to.
-    fn idle(&self) {
-        self.wake_sleepers();
-        if self.has_work() {
-            return;
-        }
-        let shared = &*self.shared;
-        let mut watched = false;
-        loop {
-            if self.steal(watched) {
-                return;
-            }
-            // Watches once more after the last that was seen waiting, so that who creates has to call at most so often.
-            let watch = shared.posts.len() > 2 && (!watched || self.others_wait());
-            let kind = self.kind_of_sleep();
-            if !watch {
-                shared.drowsy.fetch_add(1, Ordering::SeqCst);
-            }
-            self.post().asleep.lie_down(kind);
-            // Our word is out: who gives us work from now on wakes us. Threads that wait elsewhere are looked for once more, too.
-            if !self.has_work() && (watch || !self.others_wait()) {
-                self.sleep(kind, watch);
-            }
-            self.post().asleep.get_up();
-            if !watch {
-                shared.drowsy.fetch_sub(1, Ordering::SeqCst);
-            }
-            self.wake_sleepers();
-            if self.has_work() || self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id)) {
-                return;
-            }
-            watched = watch;
-        }
-    }
-
-    fn kind_of_sleep(&self) -> Sleep {
-        if !self.descriptors.borrow().is_empty() {
-            Sleep::Polling
-        } else if self.post().pipe.is_some() {
-            Sleep::InPipe
-        } else {
-            Sleep::Parked
-        }
-    }
-
-    fn sleep(&self, kind: Sleep, watch: bool) {
-        let keeper = &self.shared.timed.keeper;
-        let alarm = self.sleepers.borrow().next_wake();
-        let mut most = alarm.map(|at| Duration::from_nanos(at.saturating_sub(keeper.now())));
-        if keeper.moves_by_command() {
-            // Such a clock wakes kernel threads, and those that sleep otherwise look often.
-            most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
-        }
-        if watch {
-            most = Some(most.map_or(WATCH, |most| most.min(WATCH)));
-        }
-        match kind {
-            Sleep::Polling => {
-                let told = self.descriptors.borrow_mut().look(self.post(), most);
-                self.descriptors.borrow_mut().keep_told(told);
-            }
-            Sleep::InPipe => {
-                if let Some(pipe) = &self.post().pipe {
-                    pipe.sleep(most);
-                }
-            }
-            Sleep::Parked => match (alarm, most) {
-                (Some(at), _) if !watch => drop(keeper.park_until(at)),
-                (_, Some(most)) => std::thread::park_timeout(most),
-                (_, None) => std::thread::park(),
-            },
-        }
-    }
-
-    // ---- taking threads that wait to begin
-
-    fn others(&self) -> impl Iterator<Item = (usize, &Post)> {
-        let workers = self.shared.posts.len() - 1;
-        (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
-    }
-
-    fn others_wait(&self) -> bool {
-        self.others().any(|(_, post)| post.fresh() > 0)
-    }
-
-    /// Takes from who has many waiting, or has begun none during the last watch. Answers whether there were any.
-    fn steal(&self, watched: bool) -> bool {
-        for (at, post) in self.others() {
-            let (waiting, begun) = (post.fresh(), post.begun.load(Ordering::Relaxed));
-            let stuck = self.seen.borrow_mut().get_mut(at).is_some_and(|seen| {
-                let before = if watched { core::mem::replace(seen, begun) } else { *seen };
-                watched && before == begun
-            });
-            if waiting > MANY || (waiting > 0 && stuck) {
-                return self.take_from(post, waiting.div_ceil(2));
-            }
-        }
-        false
-    }
-
-    fn take_from(&self, post: &Post, most: u32) -> bool {
-        let own = self.post();
-        let mut owed = own.home(|home| home.owed);
-        let mut taken = Vec::new();
-        post.home(|home| {
-            for _ in 0..most {
-                let needs_stack = home.fresh.front().is_some_and(|fresh| fresh.mapping.is_none());
-                if needs_stack && self.reserve(owed).is_err() {
-                    break;
-                }
-                owed += usize::from(needs_stack);
-                let Some(fresh) = post.pop(home) else { break };
-                taken.push(fresh);
-            }
-        });
-        let any = !taken.is_empty();
-        own.home(|home: &mut Home| {
-            for fresh in taken {
-                own.push(home, fresh);
-            }
-        });
-        any
     }
 }

@@ -29,6 +29,11 @@ pub fn three_workers() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(3).sleepers("rb").keep(4))
 }
 
+/// The same code over kernel threads instead of switched stacks.
+pub fn portable() -> Model {
+    Model::ManyToMany(ManyToMany::new().workers(2).portable(true))
+}
+
 pub fn as_ngpt() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).knobs(Knobs::ngpt()))
 }
@@ -62,7 +67,7 @@ impl Gate {
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {
         $crate::for_each_model! { @models [$($test)+]
-            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt }
+            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt portable }
     };
     (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
     (@model $model:ident [$($test:ident)+]) => {

@@ -1,0 +1,141 @@
+//! What threads ask of the worker that they run on.
+
+use core::sync::atomic::Ordering;
+use std::io;
+
+use super::super::overflow;
+use super::super::post::Fresh;
+use super::{Pause, Worker};
+use crate::attributes::{Attributes, Place};
+use crate::error::{CreateError, JoinError};
+use crate::id::ThreadId;
+use crate::join_word::Claim;
+use crate::record::Record;
+use crate::runtime::{Body, Wait};
+use crate::waiter::wait_for_end;
+
+impl Worker {
+    /// Creates a thread, on this worker where that is asked for.
+    pub(in crate::many) fn create(
+        &self,
+        attributes: &Attributes,
+        body: Body,
+    ) -> Result<ThreadId, CreateError> {
+        let shared = &*self.shared;
+        let near =
+            attributes.place == Place::Near && !shared.knobs.global_queue && shared.is_usual(attributes);
+        if !near {
+            let at = if attributes.place == Place::Near { Some(self.index) } else { None };
+            return shared.create_at(self.index, at, attributes, body);
+        }
+        let post = self.post();
+        let mut body = Some(body);
+        let created = post.home(|home| {
+            self.reserve(home.owed)?;
+            let (id, registered) = shared.enroll(home, attributes)?;
+            if let Some(body) = body.take() {
+                post.push(home, Fresh { id, registered, body, mapping: None });
+            }
+            Ok(id)
+        });
+        shared.call_for_help(self.index);
+        created
+    }
+
+    pub(crate) fn yield_now(&self) {
+        self.pause(Pause::Yielded);
+    }
+
+    fn own(&self) -> Option<&Record> {
+        self.shared.table.get(self.running.get()?.record())
+    }
+
+    /// Waits until told to go on, or without cause.
+    #[inline]
+    pub(crate) fn wait(&self) {
+        if let Some(own) = self.own() {
+            self.wait_as(own);
+        }
+    }
+
+    #[inline]
+    fn wait_as(&self, own: &Record) {
+        if own.park.park() {
+            self.pause(Pause::Parked);
+            own.park.heard();
+        }
+    }
+
+    /// The same, at most until the runtime's clock shows that. False: it does.
+    pub(crate) fn wait_until(&self, at: u64) -> bool {
+        let now = self.shared.now();
+        if now >= at {
+            return false;
+        }
+        let key = match self.running.get() {
+            Some(id) => self.sleepers.borrow_mut().insert(now, at, id.record()),
+            None => None,
+        };
+        match key {
+            Some(key) => {
+                self.wait();
+                self.sleepers.borrow_mut().remove(key);
+            }
+            // No memory for sleeping: it looks again and again.
+            None => self.yield_now(),
+        }
+        true
+    }
+
+    /// Waits until unparked.
+    pub(crate) fn park(&self, until: Option<u64>) {
+        let Some(own) = self.own() else { return };
+        if own.told.load(Ordering::Relaxed) == 0 {
+            match until {
+                None => self.wait_as(own),
+                Some(at) => drop(self.wait_until(at)),
+            }
+        }
+        own.told.swap(0, Ordering::Acquire);
+    }
+
+    /// Waits for the thread of a record that the caller has claimed.
+    pub(in crate::many) fn join(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        let Some((me, own)) = self.running.get().zip(self.own()) else { return Err(JoinError::NoSuchThread) };
+        own.joining.store(id.to_bits(), Ordering::SeqCst);
+        let waited = self.join_as(me, id, record, wait);
+        own.joining.store(0, Ordering::Release);
+        waited
+    }
+
+    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        if self.shared.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
+            return Err(JoinError::Deadlock);
+        }
+        record.joiner.store(me.to_bits(), Ordering::Relaxed);
+        wait_for_end(&record.join, id.generation(), &self.shared.timed.keeper, wait)
+    }
+
+    /// Waits until a descriptor is ready.
+    pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> io::Result<()> {
+        let Some(me) = self.running.get() else { return Ok(()) };
+        let key = self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
+        while self.descriptors.borrow().waits(key, me) {
+            self.wait();
+        }
+        Ok(())
+    }
+
+    /// Says which thread has overflowed its stack. From a signal handler.
+    pub(in crate::many) fn report_overflow(&self) {
+        let (start, end) = self.stack.get();
+        overflow::write("\nthread ");
+        if let Some(own) = self.own() {
+            own.try_name(|name| ["'", name, "' "].into_iter().for_each(overflow::write));
+        }
+        overflow::write_number(self.running.get().map_or(0, |id| u64::from(id.record())));
+        overflow::write(" has overflowed its stack of ");
+        overflow::write_number((end - start) as u64);
+        overflow::write(" bytes: give it a larger one\n");
+    }
+}

@@ -1,0 +1,176 @@
+//! Time, and having nothing to do.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+
+use super::super::asleep::Sleep;
+use super::super::post::{Home, Post};
+use super::Worker;
+use crate::id::ThreadId;
+
+/// How long a worker without work watches others before it sleeps for good, and how long a thread may wait to begin before it is taken.
+const WATCH: Duration = Duration::from_micros(500);
+/// Where so many wait to begin, half of them are taken at once.
+const MANY: u32 = 64;
+
+impl Worker {
+    /// Looks at the clock and the descriptors.
+    pub(super) fn look(&self) {
+        self.wake_sleepers();
+        let told = self.descriptors.borrow_mut().look(self.post(), Some(Duration::ZERO));
+        self.tell(told);
+    }
+
+    pub(super) fn tell(&self, ready: Vec<ThreadId>) {
+        for id in ready {
+            self.shared.tell(id);
+        }
+    }
+
+    pub(super) fn wake_sleepers(&self) {
+        if self.sleepers.borrow().is_empty() {
+            return;
+        }
+        let now = self.shared.now();
+        loop {
+            let Some(number) = self.sleepers.borrow_mut().pop(now) else { return };
+            if self.shared.table.get(number).is_some_and(|record| record.park.tell()) {
+                self.push(number);
+            }
+        }
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        let shared = &*self.shared;
+        let queue = shared.queue(self.index);
+        !self.post().inbox.is_empty()
+            || !self.ready.borrow().is_empty()
+            || queue.fresh() > 0
+            || (shared.knobs.global_queue && queue.home(|home| home.has_ready(self.index)))
+            || shared.is_stopped()
+    }
+
+    /// Sleeps until there is something to do: told by others, a time, a descriptor, or a thread that another worker does not get to.
+    pub(super) fn idle(&self) {
+        self.wake_sleepers();
+        if self.has_work() {
+            return;
+        }
+        let shared = &*self.shared;
+        let mut watched = false;
+        loop {
+            if self.steal(watched) {
+                return;
+            }
+            // Watches once more after the last that was seen waiting, so that who creates has to call at most so often.
+            let watch = shared.posts.len() > 2 && (!watched || self.others_wait());
+            let kind = self.kind_of_sleep();
+            if !watch {
+                shared.drowsy.fetch_add(1, Ordering::SeqCst);
+            }
+            self.post().asleep.lie_down(kind);
+            // Our word is out: who gives us work from now on wakes us. Threads that wait elsewhere are looked for once more, too.
+            if !self.has_work() && (watch || !self.others_wait()) {
+                self.sleep(kind, watch);
+            }
+            self.post().asleep.get_up();
+            if !watch {
+                shared.drowsy.fetch_sub(1, Ordering::SeqCst);
+            }
+            self.wake_sleepers();
+            if self.has_work() || self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id)) {
+                return;
+            }
+            watched = watch;
+        }
+    }
+
+    pub(super) fn kind_of_sleep(&self) -> Sleep {
+        if !self.descriptors.borrow().is_empty() {
+            Sleep::Polling
+        } else if self.post().pipe.is_some() {
+            Sleep::InPipe
+        } else {
+            Sleep::Parked
+        }
+    }
+
+    pub(super) fn sleep(&self, kind: Sleep, watch: bool) {
+        let keeper = &self.shared.timed.keeper;
+        let alarm = self.sleepers.borrow().next_wake();
+        let mut most = alarm.map(|at| Duration::from_nanos(at.saturating_sub(keeper.now())));
+        if keeper.moves_by_command() {
+            // Such a clock wakes kernel threads, and those that sleep otherwise look often.
+            most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
+        }
+        if watch {
+            most = Some(most.map_or(WATCH, |most| most.min(WATCH)));
+        }
+        match kind {
+            Sleep::Polling => {
+                let told = self.descriptors.borrow_mut().look(self.post(), most);
+                self.descriptors.borrow_mut().keep_told(told);
+            }
+            Sleep::InPipe => {
+                if let Some(pipe) = &self.post().pipe {
+                    pipe.sleep(most);
+                }
+            }
+            Sleep::Parked => match (alarm, most) {
+                (Some(at), _) if !watch => drop(keeper.park_until(at)),
+                (_, Some(most)) => std::thread::park_timeout(most),
+                (_, None) => std::thread::park(),
+            },
+        }
+    }
+
+    // ---- taking threads that wait to begin
+
+    pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Post)> {
+        let workers = self.shared.posts.len() - 1;
+        (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
+    }
+
+    pub(super) fn others_wait(&self) -> bool {
+        self.others().any(|(_, post)| post.fresh() > 0)
+    }
+
+    /// Takes from who has many waiting, or has begun none during the last watch. Answers whether there were any.
+    pub(super) fn steal(&self, watched: bool) -> bool {
+        for (at, post) in self.others() {
+            let (waiting, begun) = (post.fresh(), post.begun.load(Ordering::Relaxed));
+            let stuck = self.seen.borrow_mut().get_mut(at).is_some_and(|seen| {
+                let before = if watched { core::mem::replace(seen, begun) } else { *seen };
+                watched && before == begun
+            });
+            if waiting > MANY || (waiting > 0 && stuck) {
+                return self.take_from(post, waiting.div_ceil(2));
+            }
+        }
+        false
+    }
+
+    pub(super) fn take_from(&self, post: &Post, most: u32) -> bool {
+        let own = self.post();
+        let mut owed = own.home(|home| home.owed);
+        let mut taken = Vec::new();
+        post.home(|home| {
+            for _ in 0..most {
+                let needs_stack = home.fresh.front().is_some_and(|fresh| fresh.mapping.is_none());
+                if needs_stack && self.reserve(owed).is_err() {
+                    break;
+                }
+                owed += usize::from(needs_stack);
+                let Some(fresh) = post.pop(home) else { break };
+                taken.push(fresh);
+            }
+        });
+        let any = !taken.is_empty();
+        own.home(|home: &mut Home| {
+            for fresh in taken {
+                own.push(home, fresh);
+            }
+        });
+        any
+    }
+}
