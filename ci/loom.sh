@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The models of the shards and of the drivers: the shipped code, compiled with loom's atomics and locks, in all schedules (three threads: in those with
+# The models of the shards, of the drivers and of the words of threads: the shipped code, compiled with loom's atomics and locks, in all schedules (three threads: in those with
 # at most three preemptions). Well under a minute, after a build in a directory of its own. Arguments are passed to the test binaries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,3 +12,5 @@ done
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
     cargo test -q -p tickwright --release "${tests[@]}" -- "$@"
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
+    cargo test -q -p tickwright-threads --release --lib models -- "$@"

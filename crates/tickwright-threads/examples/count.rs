@@ -83,18 +83,20 @@ fn main() {
                 eprintln!("ping-pong {:?} each", from.elapsed() / times as u32);
             }
             _ => {
+                let begun = std::sync::Arc::new(core::sync::atomic::AtomicUsize::new(0));
                 let from = std::time::Instant::now();
-                let ids: Vec<_> = (0..times)
-                    .map(|_| {
-                        handle
-                            .create(&PLAIN, || {
-                                this_thread::park();
-                                0
-                            })
-                            .unwrap()
-                    })
-                    .collect();
-                this_thread::yield_now();
+                let body = || {
+                    let begun = std::sync::Arc::clone(&begun);
+                    move || {
+                        begun.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+                        this_thread::park();
+                        0
+                    }
+                };
+                let ids: Vec<_> = (0..times).map(|_| handle.create(&PLAIN, body()).unwrap()).collect();
+                while begun.load(core::sync::atomic::Ordering::Relaxed) < times {
+                    this_thread::yield_now();
+                }
                 let status = std::fs::read_to_string("/proc/self/status").unwrap();
                 let rss = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
                 eprintln!("{times} alive after {:?}: {rss}", from.elapsed());

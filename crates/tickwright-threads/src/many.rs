@@ -325,7 +325,9 @@ impl Shared {
             return;
         }
         let owner = record.owner.load(Ordering::Relaxed) as usize;
-        let pushed = here::on(self, |worker| (worker.index == owner).then(|| worker.push(number)).is_some());
+        let pushed = here::on(self, |worker| {
+            (worker.index == owner).then(|| worker.push_record(number, record)).is_some()
+        });
         let Some(post) = self.posts.get(owner).filter(|_| pushed != Some(true)) else { return };
         if self.knobs.global_queue {
             self.queue(owner).home(|home| home.push_ready(owner, number));

@@ -27,6 +27,7 @@ use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
 use crate::primitive::Ordering;
+use crate::record::Record;
 use crate::registry::Registered;
 use crate::runtime::Body;
 use crate::stack::Mapping;
@@ -200,7 +201,8 @@ impl Worker {
             }
         });
         if let Some(number) = ready
-            && let Some(fiber) = self.unpark_fiber(number)
+            && let Some(record) = self.shared.table.get(number)
+            && let Some(fiber) = self.unpark_fiber(record)
         {
             self.resume(fiber);
             return true;
@@ -209,18 +211,25 @@ impl Worker {
     }
 
     /// A thread of this worker that is parked can go on. On this worker.
-    #[inline]
     pub(super) fn push(&self, number: u32) {
+        if let Some(record) = self.shared.table.get(number) {
+            self.push_record(number, record);
+        }
+    }
+
+    /// The same of which the record is known.
+    #[inline]
+    pub(super) fn push_record(&self, number: u32, record: &Record) {
         if self.shared.knobs.global_queue {
             self.shared.queue(self.index).home(|home| home.push_ready(self.index, number));
-        } else if let Some(fiber) = self.unpark_fiber(number) {
+        } else if let Some(fiber) = self.unpark_fiber(record) {
             self.ready.borrow_mut().push_back(fiber);
         }
     }
 
     #[inline]
-    fn unpark_fiber(&self, number: u32) -> Option<Box<Fiber>> {
-        let place = self.shared.table.get(number)?.place.load(Ordering::Relaxed);
+    fn unpark_fiber(&self, record: &Record) -> Option<Box<Fiber>> {
+        let place = record.place.load(Ordering::Relaxed);
         self.parked.borrow_mut().get_mut(place as usize)?.take()
     }
 
