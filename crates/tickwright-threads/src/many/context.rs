@@ -6,7 +6,7 @@
 mod baton;
 
 use corosensei::stack::{Stack, StackPointer};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::{Coroutine, Yielder};
 
 use self::baton::{Baton, Threaded};
 use crate::stack::Mapping;
@@ -44,14 +44,8 @@ unsafe impl Stack for On {
     }
 }
 
-/// What `pause` needs of the stack that it is called on.
-#[derive(Clone, Copy)]
-pub(super) enum Way {
-    Switch(*const Yielder<(), Pause>),
-    Baton(*const Baton),
-    /// Nothing runs.
-    None,
-}
+/// What `pause` needs of the stack that it is called on: the address of a [`Yielder`] or, in the portable back end, of a [`Baton`].
+pub(super) type Way = *const ();
 
 /// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the context is done.
 pub(super) enum Context {
@@ -64,19 +58,15 @@ impl Context {
         if portable {
             return Self::Threaded(Threaded::new(mapping, main));
         }
-        let main = |way: &Yielder<(), Pause>, ()| main(Way::Switch(core::ptr::from_ref(way)));
+        let main = |way: &Yielder<(), Pause>, ()| main(core::ptr::from_ref(way).cast());
         Self::Switched(Coroutine::with_stack(On(mapping), main))
     }
 
-    /// Goes on there until it pauses. `None`: it has returned, now or before.
+    /// Goes on there until it pauses. `None`: it has returned. Not to be called again then.
     #[inline]
     pub(super) fn resume(&mut self) -> Option<Pause> {
         match self {
-            Self::Switched(stack) if stack.done() => None,
-            Self::Switched(stack) => match stack.resume(()) {
-                CoroutineResult::Yield(why) => Some(why),
-                CoroutineResult::Return(()) => None,
-            },
+            Self::Switched(stack) => stack.resume(()).as_yield(),
             Self::Threaded(thread) => thread.resume(),
         }
     }
@@ -93,14 +83,14 @@ impl Context {
 /// Leaves the calling stack until it is resumed.
 ///
 /// # Safety
-/// `way` is that of the calling stack.
+/// `way` is that of the calling stack, and it is portable or not as that is.
 #[inline]
-pub(super) unsafe fn pause(way: Way, why: Pause) {
-    match way {
-        // SAFETY: 1. It lives on the calling stack as long as `main` runs there, says the caller.
-        Way::Switch(way) => unsafe { &*way }.suspend(why),
-        // SAFETY: as above, and it is held there.
-        Way::Baton(baton) => unsafe { &*baton }.pause(why),
-        Way::None => {}
+pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
+    if portable {
+        // SAFETY: 1. Of this type, says the caller, and held on the calling stack as long as `main` runs there.
+        unsafe { &*way.cast::<Baton>() }.pause(why);
+    } else {
+        // SAFETY: 1. Of this type, says the caller. 2. It lives on the calling stack as long as `main` runs there.
+        unsafe { &*way.cast::<Yielder<(), Pause>>() }.suspend(why);
     }
 }

@@ -100,7 +100,7 @@ impl Worker {
             running: Cell::new(None),
             stack: Cell::new((0, 0)),
             guard: Cell::new((0, 0)),
-            way: Cell::new(Way::None),
+            way: Cell::new(core::ptr::null()),
             switches: Cell::new(0),
             row: Cell::new(0),
             seen: RefCell::new(seen),
@@ -310,8 +310,9 @@ impl Worker {
         if self.shared.knobs.sigmask_per_switch {
             super::ask_for_the_signal_mask();
         }
-        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread.
-        unsafe { context::pause(way, why) };
+        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread. 2. All
+        // stacks of a runtime are portable, or none is.
+        unsafe { context::pause(way, self.shared.portable, why) };
         self.way.set(way);
     }
 

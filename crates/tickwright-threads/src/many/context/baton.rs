@@ -81,7 +81,7 @@ impl Threaded {
                 // The whole of it, which is what may be sent.
                 let begin = begin;
                 baton.wait_for_context();
-                (begin.0)(Way::Baton(Arc::as_ptr(&baton)));
+                (begin.0)(Arc::as_ptr(&baton).cast());
                 baton.pass(Turn::Worker(None));
             });
             // Without a thread there is nothing to go on; the thread of this context ends unrun.
