@@ -253,6 +253,7 @@ impl Shared {
         let queue = self.queue(to);
         queue.home(|home| queue.push(home, Fresh { id, registered, body, mapping: Some(mapping) }));
         self.posts[to].wake();
+        self.call_for_help(to);
         Ok(id)
     }
 

@@ -63,7 +63,7 @@ impl Worker {
                 return;
             }
             // Watches once more after the last that was seen waiting, so that who creates has to call at most so often.
-            let watch = shared.posts.len() > 2 && (!watched || self.others_wait());
+            let watch = self.others().next().is_some() && (!watched || self.others_wait());
             let kind = self.kind_of_sleep();
             if !watch {
                 shared.drowsy.fetch_add(1, Ordering::SeqCst);
@@ -78,7 +78,9 @@ impl Worker {
                 shared.drowsy.fetch_sub(1, Ordering::SeqCst);
             }
             self.wake_sleepers();
-            if self.has_work() || self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id)) {
+            // Whoever is told is told now: the next sleep starts with nobody.
+            let told = self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id));
+            if told || self.has_work() {
                 return;
             }
             watched = watch;
@@ -127,7 +129,8 @@ impl Worker {
     // ---- taking threads that wait to begin
 
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Post)> {
-        let workers = self.shared.posts.len() - 1;
+        // With one queue for all there is nothing to take.
+        let workers = if self.shared.knobs.global_queue { 1 } else { self.shared.posts.len() - 1 };
         (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
     }
 

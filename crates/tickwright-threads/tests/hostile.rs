@@ -1,0 +1,102 @@
+//! Programs that do what nobody expects: each once broke a promise.
+
+mod common;
+
+use core::time::Duration;
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use common::Gate;
+use tickwright_threads::{Attributes, JoinError, Runtime, io, this_thread};
+
+for_each_model!(
+    a_joiner_that_gave_up_is_not_woken_for_another,
+    a_descriptor_that_is_ready_when_other_work_comes,
+);
+
+const PLAIN: Attributes = Attributes::new();
+
+/// A thread of the runtime joins for a while, then one of none joins.
+fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
+    let gate = Arc::new(Gate::default());
+    let behind = Arc::clone(&gate);
+    let id = runtime
+        .create(&PLAIN, move || {
+            behind.wait();
+            42
+        })
+        .unwrap();
+    let handle = runtime.handle();
+    let gave_up = runtime
+        .run(move || {
+            matches!(handle.join_timeout(id, Duration::from_micros(20)), Err(JoinError::TimedOut))
+        })
+        .unwrap();
+    assert!(gave_up);
+    let handle = runtime.handle();
+    let joined = std::thread::spawn(move || handle.join(id).unwrap());
+    while matches!(runtime.try_join(id), Err(JoinError::Busy)) {
+        this_thread::yield_now();
+    }
+    // It has claimed it, and soon waits.
+    std::thread::yield_now();
+    gate.open();
+    assert_eq!(joined.join().unwrap(), 42);
+}
+
+/// While its worker sleeps at the descriptor, other work comes at the same time.
+fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
+    for _ in 0..200 {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let reader = runtime
+            .create(&PLAIN, move || {
+                io::readable(&ours).unwrap();
+                1
+            })
+            .unwrap();
+        let sleeper = runtime
+            .create(&PLAIN, || {
+                this_thread::park();
+                2
+            })
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(100));
+        theirs.write_all(b"x").unwrap();
+        runtime.unpark(sleeper).unwrap();
+        assert_eq!(runtime.join(sleeper).unwrap(), 2);
+        assert_eq!(runtime.join(reader).unwrap(), 1);
+    }
+}
+
+/// A thread that was placed behind one that never yields is begun by the other worker, which sleeps.
+#[test]
+fn a_new_thread_behind_one_that_spins() {
+    for model in [common::two_workers(), common::as_ngpt()] {
+        let runtime = common::start(model);
+        for _ in 0..20 {
+            let (stop, spins) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
+            let (until, runs) = (Arc::clone(&stop), Arc::clone(&spins));
+            let spinner = runtime
+                .create(&PLAIN, move || {
+                    runs.open();
+                    while !until.is_open() {
+                        core::hint::spin_loop();
+                    }
+                    0
+                })
+                .unwrap();
+            spins.wait();
+            // Longer than an idle worker watches.
+            let now = std::time::Instant::now();
+            while now.elapsed() < Duration::from_millis(2) {
+                std::thread::yield_now();
+            }
+            // In turn: at the spinner's worker or at the other.
+            let behind = runtime.create(&PLAIN, || 4).unwrap();
+            assert_eq!(runtime.join(behind).unwrap(), 4);
+            stop.open();
+            runtime.join(spinner).unwrap();
+        }
+    }
+}
