@@ -17,6 +17,7 @@ mod local;
 mod many;
 mod park_word;
 mod primitive;
+mod quiet;
 mod record;
 mod registry;
 mod runtime;

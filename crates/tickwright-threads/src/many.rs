@@ -450,7 +450,8 @@ impl Threads for Shared {
             return;
         }
         self.look_for_the_end();
-        if here::with_of(self, |_| ()).is_some() {
+        // The worker itself neither, which drops what is left to nobody.
+        if here::on(self, |_| ()).is_some() {
             return;
         }
         self.closers.wait_while(|| !self.is_stopped());

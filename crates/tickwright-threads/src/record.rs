@@ -11,6 +11,7 @@ use crate::join_word::JoinWord;
 use crate::kernel::Started;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
+use crate::quiet::drop_quietly;
 use crate::waiter::Waiter;
 
 /// No record: the end of a list.
@@ -119,7 +120,7 @@ impl Record {
         self.joiner.store(0, Ordering::Relaxed);
         self.park.reset();
         self.join.release();
-        drop(slow);
+        drop_quietly(slow);
     }
 }
 

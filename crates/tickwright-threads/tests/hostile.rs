@@ -2,16 +2,19 @@
 
 mod common;
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use common::Gate;
-use tickwright_threads::{Attributes, JoinError, Runtime, io, this_thread};
+use tickwright_threads::{Attributes, JoinError, Local, Runtime, io, this_thread};
 
 for_each_model!(
     a_joiner_that_gave_up_is_not_woken_for_another,
+    a_payload_that_panics_when_dropped,
     a_descriptor_that_is_ready_when_other_work_comes,
 );
 
@@ -43,6 +46,48 @@ fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
     std::thread::yield_now();
     gate.open();
     assert_eq!(joined.join().unwrap(), 42);
+}
+
+/// Panics when it is dropped, with another of its kind.
+struct Bomb(usize, Arc<AtomicUsize>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        if self.0 > 0 {
+            std::panic::resume_unwind(Box::new(Bomb(self.0 - 1, Arc::clone(&self.1))));
+        }
+    }
+}
+
+fn a_payload_that_panics_when_dropped(runtime: &Runtime) {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let waits = runtime
+        .create(&PLAIN, || {
+            this_thread::park();
+            7
+        })
+        .unwrap();
+    for _ in 0..4 {
+        let drops = Arc::clone(&drops);
+        runtime
+            .create(&PLAIN.detached(true), move || std::panic::resume_unwind(Box::new(Bomb(2, drops))))
+            .unwrap();
+    }
+    while drops.load(Ordering::SeqCst) < 8 {
+        this_thread::yield_now();
+    }
+    let local = Arc::new(Local::new(|| RefCell::new(None)));
+    let held = Arc::clone(&drops);
+    let id = runtime
+        .create(&PLAIN, move || {
+            local.with(|value| *value.borrow_mut() = Some(Bomb(2, held)));
+            5
+        })
+        .unwrap();
+    assert_eq!(runtime.join(id).unwrap(), 5);
+    runtime.unpark(waits).unwrap();
+    assert_eq!(runtime.join(waits).unwrap(), 7);
 }
 
 /// While its worker sleeps at the descriptor, other work comes at the same time.

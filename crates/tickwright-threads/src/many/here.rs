@@ -16,9 +16,20 @@ thread_local! {
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Works as the worker of this kernel thread.
+///
+/// A panic on the worker's own stack, such as one of the user's clock, aborts: its threads cannot go on, and what is on their stacks refers to the worker.
 pub(super) fn work_as(worker: &Worker) {
+    struct Broken;
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            std::process::abort();
+        }
+    }
+
     HERE.set(worker);
+    let broken = Broken;
     worker.work();
+    core::mem::forget(broken);
     HERE.set(core::ptr::null());
 }
 

@@ -27,6 +27,7 @@ use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
 use crate::primitive::Ordering;
+use crate::quiet::drop_quietly;
 use crate::record::Record;
 use crate::registry::Registered;
 use crate::runtime::Body;
@@ -337,7 +338,13 @@ impl Worker {
             let id = self.running.get();
             local::end(id);
             if let Some(record) = id.and_then(|id| self.shared.table.get(id.record())) {
-                record.leave(outcome);
+                match outcome {
+                    // Nobody's: dropped here, on a stack that may wait. On the worker's it would stop the worker.
+                    Err(panic) if id.is_some_and(|id| record.join.is_detached(id.generation())) => {
+                        drop_quietly(panic);
+                    }
+                    _ => record.leave(outcome),
+                }
             }
             self.pause(Pause::Ended);
         }
