@@ -6,29 +6,42 @@ use core::any::Any;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::marker::PhantomData;
-use core::panic::AssertUnwindSafe;
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
-use std::panic::catch_unwind;
 use std::rc::Rc;
 
 use crate::id::ThreadId;
+use crate::quiet::drop_quietly;
 use crate::this_thread;
 
 /// How often values are dropped that the drops of others have made, as POSIX has it.
 pub const DROP_ROUNDS: usize = 4;
 
 type Values = Vec<(u64, Rc<dyn Any>)>;
+type All = BTreeMap<Option<ThreadId>, Values>;
 
 thread_local! {
-    static VALUES: RefCell<BTreeMap<Option<ThreadId>, Values>> = const { RefCell::new(BTreeMap::new()) };
+    /// Never dropped, so that drops may use it as long as the kernel thread is there. [`LAST`] empties it.
+    static VALUES: ManuallyDrop<RefCell<All>> =
+        const { ManuallyDrop::new(RefCell::new(BTreeMap::new())) };
     /// How many threads have any.
     static OWNERS: Cell<usize> = const { Cell::new(0) };
+    static LAST: Last = const { Last };
+}
+
+/// Ends the values of a kernel thread that no runtime knows, with that.
+struct Last;
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        end(None);
+    }
 }
 
 /// Names a value that each thread has of its own, made when the thread first asks. Dropped when the thread ends, on the thread itself: the drop
-/// may use threads, and make values anew, which are dropped in up to [`DROP_ROUNDS`] rounds; what is left then is dropped later, on no
-/// thread in particular. A panic of a drop ends there.
+/// may use threads, and make values anew, which are dropped in up to [`DROP_ROUNDS`] rounds; what is left then is never dropped. A panic of a drop
+/// ends there.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -61,7 +74,7 @@ impl<T: 'static> Local<T> {
     /// Uses the calling thread's value. O(log threads + keys).
     pub fn with<R>(&self, use_it: impl FnOnce(&T) -> R) -> R {
         let me = this_thread::current();
-        let found = VALUES.with_borrow(|all| {
+        let found = look(|all| {
             let values = all.get(&me)?;
             values.iter().find(|(key, _)| *key == self.key).map(|(_, value)| Rc::clone(value))
         });
@@ -69,7 +82,9 @@ impl<T: 'static> Local<T> {
             Some(value) => value,
             None => {
                 let value = Rc::new((self.make)());
-                VALUES.with_borrow_mut(|all| {
+                // Noticed now; when the kernel thread ends already, what is made anew is kept for ever.
+                let _ = LAST.try_with(|_| ());
+                change(|all| {
                     all.entry(me).or_default().push((self.key, Rc::clone(&value) as _));
                     OWNERS.set(all.len());
                 });
@@ -83,10 +98,18 @@ impl<T: 'static> Local<T> {
     #[must_use]
     pub fn is_set(&self) -> bool {
         let me = this_thread::current();
-        VALUES.with_borrow(|all| {
+        look(|all| {
             all.get(&me).is_some_and(|values| values.iter().any(|(key, _)| *key == self.key))
         })
     }
+}
+
+fn look<R>(look: impl FnOnce(&All) -> R) -> R {
+    VALUES.with(|all| look(&all.borrow()))
+}
+
+fn change<R>(change: impl FnOnce(&mut All) -> R) -> R {
+    VALUES.with(|all| change(&mut all.borrow_mut()))
 }
 
 /// The values of a thread that ends, on that thread.
@@ -95,7 +118,7 @@ pub(crate) fn end(id: Option<ThreadId>) {
         return;
     }
     for _ in 0..DROP_ROUNDS {
-        let Some(values) = VALUES.with_borrow_mut(|all| {
+        let Some(values) = change(|all| {
             let values = all.remove(&id);
             OWNERS.set(all.len());
             values
@@ -103,8 +126,14 @@ pub(crate) fn end(id: Option<ThreadId>) {
             return;
         };
         for (_, value) in values {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+            drop_quietly(value);
         }
     }
-    // What is left is nobody's: the id is never given again.
+    // The drops of what is left would make more of it.
+    let left = change(|all| {
+        let left = all.remove(&id);
+        OWNERS.set(all.len());
+        left
+    });
+    core::mem::forget(left);
 }

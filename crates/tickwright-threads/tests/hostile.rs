@@ -15,6 +15,7 @@ use tickwright_threads::{Attributes, JoinError, Local, Runtime, io, this_thread}
 for_each_model!(
     a_joiner_that_gave_up_is_not_woken_for_another,
     a_payload_that_panics_when_dropped,
+    values_that_make_themselves_for_ever,
     a_descriptor_that_is_ready_when_other_work_comes,
 );
 
@@ -88,6 +89,37 @@ fn a_payload_that_panics_when_dropped(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), 5);
     runtime.unpark(waits).unwrap();
     assert_eq!(runtime.join(waits).unwrap(), 7);
+}
+
+struct Phoenix(Arc<Local<RefCell<Option<Phoenix>>>>, Arc<AtomicUsize>);
+
+impl Drop for Phoenix {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        let next = Self(Arc::clone(&self.0), Arc::clone(&self.1));
+        self.0.with(|value| *value.borrow_mut() = Some(next));
+    }
+}
+
+fn rise(drops: &Arc<AtomicUsize>) -> impl FnOnce() -> usize + Send + 'static {
+    let drops = Arc::clone(drops);
+    move || {
+        let local = Arc::new(Local::new(|| RefCell::new(None)));
+        let first = Phoenix(Arc::clone(&local), drops);
+        local.with(|value| *value.borrow_mut() = Some(first));
+        3
+    }
+}
+
+fn values_that_make_themselves_for_ever(runtime: &Runtime) {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let id = runtime.create(&PLAIN, rise(&drops)).unwrap();
+    assert_eq!(runtime.join(id).unwrap(), 3);
+    assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
+    // The same on a thread of no runtime.
+    let drops = Arc::new(AtomicUsize::new(0));
+    assert_eq!(std::thread::spawn(rise(&drops)).join().unwrap(), 3);
+    assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
 }
 
 /// While its worker sleeps at the descriptor, other work comes at the same time.
