@@ -25,17 +25,19 @@ use crate::waiter::{Waiter, wait_for_end};
 pub use one_to_one::{OneToOne, Stacks};
 pub(crate) use pthread::Started;
 
+/// What a thread of the platform runs.
+pub(crate) type Run = Box<dyn FnOnce() + Send>;
+
+/// Why a thread was not started, and what it would have run: it is the user's, and dropped where no lock is held.
+pub(crate) type Refused = (CreateError, Run);
+
 /// How a model starts and ends the platform's threads.
 pub(crate) trait Starter: Send + Sync + fmt::Debug {
     /// The model in a word.
     fn model(&self) -> &'static str;
 
     /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which nobody reaps, nothing.
-    fn start(
-        &self,
-        attributes: &Attributes,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Result<Option<Started>, CreateError>;
+    fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
     /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack.
     fn reap(&self, started: Started);
@@ -71,6 +73,7 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     timed: Timed,
     closing: AtomicBool,
+    forks: u32,
     me: Weak<Self>,
 }
 
@@ -238,7 +241,8 @@ impl Threads for Kernel {
                 }
             }
             let waited = match wait {
-                Wait::Forever => self.wait_for_end(id, record),
+                // The platform's join would block the worker of a caller of the M:N model.
+                Wait::Forever if crate::many::here::with(|_| ()).is_none() => self.wait_for_end(id, record),
                 _ => self.wait(id, record, wait),
             };
             if let Some((_, own)) = own {

@@ -7,15 +7,18 @@ use core::time::Duration;
 use std::cell::RefCell;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use common::Gate;
-use tickwright_threads::{Attributes, JoinError, Local, Runtime, io, this_thread};
+use tickwright_threads::{Attributes, Handle, JoinError, Local, Runtime, ThreadId, io, this_thread};
 
 for_each_model!(
     a_joiner_that_gave_up_is_not_woken_for_another,
     a_payload_that_panics_when_dropped,
     values_that_make_themselves_for_ever,
+    a_runtime_that_its_own_thread_drops,
+    a_thread_variable_that_creates_when_it_is_dropped,
+    a_thread_variable_that_joins_its_own_thread,
     a_descriptor_that_is_ready_when_other_work_comes,
 );
 
@@ -122,6 +125,97 @@ fn values_that_make_themselves_for_ever(runtime: &Runtime) {
     assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
 }
 
+fn a_runtime_that_its_own_thread_drops(runtime: &Runtime) {
+    for model in [common::own_stacks(), common::fresh_stacks(), common::one_worker(), common::as_ngpt()] {
+        for detached in [false, true] {
+            let own = common::start(model.clone());
+            let slot = Arc::new(Mutex::new(None));
+            let (inner, left) = (Arc::clone(&slot), Arc::new(()));
+            let (gate, held) = (Arc::new(Gate::default()), Arc::clone(&left));
+            let behind = Arc::clone(&gate);
+            own.create(&PLAIN.detached(detached), move || {
+                behind.wait();
+                drop(inner.lock().unwrap().take());
+                let _held = held;
+                0
+            })
+            .unwrap();
+            *slot.lock().unwrap() = Some(own);
+            gate.open();
+            while Arc::strong_count(&left) > 1 {
+                this_thread::yield_now();
+            }
+        }
+    }
+    // What the last thread cleans up is gone when it has ended, a moment later.
+    for _ in 0..64 {
+        let id = runtime.create(&PLAIN, || 1).unwrap();
+        assert_eq!(runtime.join(id).unwrap(), 1);
+    }
+}
+
+type OnExit = RefCell<Option<Box<dyn FnOnce()>>>;
+
+struct Exit(OnExit);
+
+impl Drop for Exit {
+    fn drop(&mut self) {
+        if let Some(last) = self.0.take() {
+            last();
+        }
+    }
+}
+
+thread_local!(static EXIT: Exit = const { Exit(RefCell::new(None)) });
+
+fn a_thread_variable_that_creates_when_it_is_dropped(_: &Runtime) {
+    for model in [common::own_stacks(), common::fresh_stacks(), common::one_to_one()] {
+        let own = common::start(model);
+        let (handle, ended) = (own.handle(), mpsc::channel());
+        let tell = ended.0;
+        own.create(&PLAIN.detached(true), move || {
+            EXIT.with(|exit| *exit.0.borrow_mut() = Some(Box::new(move || create_one(&handle, &tell))));
+            0
+        })
+        .unwrap();
+        assert_eq!(ended.1.recv(), Ok(11));
+    }
+}
+
+fn create_one(handle: &Handle, tell: &mpsc::Sender<usize>) {
+    let mark = [7_u8; 256];
+    let id = handle
+        .create(&PLAIN, || {
+            let noise = [9_u8; 4096];
+            core::hint::black_box(&noise);
+            11
+        })
+        .unwrap();
+    let value = handle.join(id).unwrap();
+    assert!(core::hint::black_box(&mark).iter().all(|&byte| byte == 7));
+    tell.send(value).unwrap();
+}
+
+fn a_thread_variable_that_joins_its_own_thread(_: &Runtime) {
+    for model in [common::own_stacks(), common::fresh_stacks(), common::one_to_one()] {
+        let own = common::start(model);
+        let (handle, ended) = (own.handle(), mpsc::channel());
+        let tell = ended.0;
+        own.create(&PLAIN, move || {
+            let me: ThreadId = this_thread::current().unwrap();
+            let last = move || {
+                let value = handle.join(me).unwrap();
+                create_one(&handle, &tell);
+                tell.send(value).unwrap();
+            };
+            EXIT.with(|exit| *exit.0.borrow_mut() = Some(Box::new(last)));
+            5
+        })
+        .unwrap();
+        assert_eq!((ended.1.recv(), ended.1.recv()), (Ok(11), Ok(5)));
+    }
+}
+
 /// While its worker sleeps at the descriptor, other work comes at the same time.
 fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     for _ in 0..200 {
@@ -176,4 +270,50 @@ fn a_new_thread_behind_one_that_spins() {
             runtime.join(spinner).unwrap();
         }
     }
+}
+
+/// Runs `body` in a child process, and answers what it answers; 0 if it does not end.
+fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: 1. The child runs `body` on this thread alone, and ends at once.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::alarm(20);
+            libc::_exit(body());
+        }
+        assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+    }
+    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 0 }
+}
+
+/// Asks the runtime when it is dropped, then panics.
+struct Asks(Handle);
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        let names = self.0.threads().into_iter().filter_map(|id| self.0.name(id)).count();
+        std::panic::resume_unwind(Box::new(names));
+    }
+}
+
+#[test]
+fn a_body_that_is_dropped_instead_of_run_may_ask_and_panic() {
+    let answer = in_a_child(|| {
+        let runtime = common::start(common::own_stacks());
+        let asks = Asks(runtime.handle());
+        let least = libc::rlimit { rlim_cur: 1 << 30, rlim_max: 1 << 30 };
+        // SAFETY: 1. A limit of this child alone.
+        unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const least) };
+        let large = PLAIN.stack(1 << 30).name("large");
+        let created = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            runtime.create(&large, move || {
+                let _asks = asks;
+                0
+            })
+        }));
+        let panicked = created.is_err_and(|payload| payload.downcast_ref() == Some(&0_usize));
+        1 + i32::from(panicked) + 2 * i32::from(runtime.live() == 0)
+    });
+    assert_eq!(answer, 4);
 }

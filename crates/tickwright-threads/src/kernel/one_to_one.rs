@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tickwright::clock::{Clock, SystemClock};
 
 use super::pthread::{Pthread, Started};
-use super::{Kernel, Starter};
+use super::{Kernel, Refused, Run, Starter};
 use crate::attributes::Attributes;
 use crate::clock::Timed;
-use crate::error::{CreateError, RuntimeError};
+use crate::error::RuntimeError;
 use crate::registry::Dictionary;
 use crate::runtime::Threads;
 
@@ -126,11 +126,7 @@ impl Starter for Direct {
         "one-to-one"
     }
 
-    fn start(
-        &self,
-        attributes: &Attributes,
-        run: Box<dyn FnOnce() + Send>,
-    ) -> Result<Option<Started>, CreateError> {
+    fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
         self.0.start(attributes, run)
     }
 

@@ -6,13 +6,11 @@ use core::ops::Range;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::Stacks;
+use super::{Refused, Run, Stacks};
 use crate::attributes::Attributes;
 use crate::error::CreateError;
 use crate::primitive::lock;
 use crate::stack::{Mapping, in_pages};
-
-type Run = Box<dyn FnOnce() + Send>;
 
 /// Starts threads on stacks of one kind.
 #[derive(Debug)]
@@ -27,8 +25,21 @@ pub(crate) struct Pthread {
 #[derive(Debug, Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
-    let_go: Mutex<Vec<(libc::pthread_t, Mapping)>>,
+    let_go: Mutex<Vec<LetGo>>,
 }
+
+/// A thread that nobody will join but us, and our stack that it runs on until it is gone.
+#[derive(Debug)]
+struct LetGo {
+    thread: libc::pthread_t,
+    mapping: Mapping,
+}
+
+/// Threads that were not gone when their pool was, such as the one that has dropped it. The next pool takes them.
+static LEFT: Mutex<Vec<LetGo>> = Mutex::new(Vec::new());
+
+// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
+unsafe impl Send for LetGo {}
 
 /// A thread that was started and is joined once. Dropped instead, it is let go.
 #[derive(Debug)]
@@ -41,23 +52,58 @@ pub(crate) struct Started {
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
 unsafe impl Send for Started {}
-// SAFETY: as above; nothing is changed through a shared reference.
-unsafe impl Sync for Pool {}
-// SAFETY: as above.
-unsafe impl Send for Pool {}
+
+fn is_the_caller(thread: libc::pthread_t) -> bool {
+    // SAFETY: 1. Two names of threads that are neither joined nor detached, or run.
+    unsafe { libc::pthread_equal(thread, libc::pthread_self()) != 0 }
+}
+
+/// Waits until it is gone.
+fn wait_for(thread: libc::pthread_t) {
+    // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, as whoever calls this has looked.
+    unsafe {
+        libc::pthread_join(thread, core::ptr::null_mut());
+    }
+}
+
+/// Whether it is gone. It has been joined then.
+#[cfg(target_os = "linux")]
+fn is_gone(thread: libc::pthread_t) -> bool {
+    // SAFETY: 1. Created joinable, and neither joined nor detached yet. The caller runs still.
+    unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
+}
+
+/// Whether it is gone: waits for it, unless it is the caller.
+#[cfg(not(target_os = "linux"))]
+fn is_gone(thread: libc::pthread_t) -> bool {
+    !is_the_caller(thread) && {
+        wait_for(thread);
+        true
+    }
+}
+
+/// Takes the stacks of those that are gone.
+fn stacks_of_gone(let_go: &mut Vec<LetGo>) -> Vec<Mapping> {
+    let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping).collect()
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // The last of all may run this, on one of these stacks.
+        let mut left = lock(&LEFT);
+        left.append(&mut lock(&self.let_go));
+        drop(stacks_of_gone(&mut left));
+    }
+}
 
 impl Started {
-    fn ended(thread: libc::pthread_t) {
-        // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, says the record's claim.
-        unsafe {
-            libc::pthread_join(thread, core::ptr::null_mut());
-        }
-    }
-
-    /// Waits until it is gone. What it ran on is free then.
+    /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but for variables of its own, is let go.
     pub(crate) fn join(mut self) {
+        if is_the_caller(self.thread) {
+            return;
+        }
         self.open = false;
-        Self::ended(self.thread);
+        wait_for(self.thread);
         if let Some((mapping, pool)) = self.own.take() {
             lock(&pool.free).push(mapping);
         }
@@ -75,7 +121,7 @@ impl Drop for Started {
                 libc::pthread_detach(self.thread);
             },
             // It runs on our memory, perhaps this very code: somebody joins it later.
-            Some((mapping, pool)) => lock(&pool.let_go).push((self.thread, mapping)),
+            Some((mapping, pool)) => lock(&pool.let_go).push(LetGo { thread: self.thread, mapping }),
         }
     }
 }
@@ -89,15 +135,19 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
 
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
+        drop(stacks_of_gone(&mut lock(&LEFT)));
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, CreateError> {
+    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
         let mapping = match self.stacks {
             Stacks::Platform => None,
-            Stacks::Fresh | Stacks::Recycled => Some(self.mapping(stack, guard)?),
+            Stacks::Fresh | Stacks::Recycled => match self.mapping(stack, guard) {
+                Ok(mapping) => Some(mapping),
+                Err(error) => return Err((error, run)),
+            },
         };
         // Only the platform knows when the stack of a detached thread is free; ours are joined.
         let detached = attributes.detached && mapping.is_none();
@@ -110,12 +160,9 @@ impl Pthread {
     }
 
     fn mapping(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
-        for (thread, mapping) in let_go {
-            Started::ended(thread);
-            lock(&self.pool.free).push(mapping);
-        }
+        let gone = stacks_of_gone(&mut lock(&self.pool.let_go));
         let mut free = lock(&self.pool.free);
+        free.extend(gone);
         if self.stacks == Stacks::Fresh {
             free.clear();
         }
@@ -130,8 +177,13 @@ impl Pthread {
 
     /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
     pub(crate) fn clear(&self) {
-        for (thread, _mapping) in core::mem::take(&mut *lock(&self.pool.let_go)) {
-            Started::ended(thread);
+        let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
+        let (own, others): (Vec<_>, Vec<_>) =
+            let_go.into_iter().partition(|each| is_the_caller(each.thread));
+        lock(&self.pool.let_go).extend(own);
+        for LetGo { thread, mapping } in others {
+            wait_for(thread);
+            drop(mapping);
         }
         lock(&self.pool.free).clear();
     }
@@ -167,9 +219,12 @@ fn spawn(
     mapping: Option<&Mapping>,
     detached: bool,
     run: Run,
-) -> Result<libc::pthread_t, CreateError> {
+) -> Result<libc::pthread_t, Refused> {
     let failed = |error: i32| CreateError::TooMany { error: Some(io::Error::from_raw_os_error(error)) };
-    let mut attr = Attr::new().map_err(|error| CreateError::TooMany { error: Some(error) })?;
+    let mut attr = match Attr::new() {
+        Ok(attr) => attr,
+        Err(error) => return Err((CreateError::TooMany { error: Some(error) }, run)),
+    };
     let attr = &raw mut attr.0;
     let set = match mapping {
         Some(mapping) => {
@@ -185,7 +240,7 @@ fn spawn(
         },
     };
     if set != 0 {
-        return Err(failed(set));
+        return Err((failed(set), run));
     }
     if detached {
         // SAFETY: 1. Filled attributes, and a state that there is.
@@ -201,8 +256,8 @@ fn spawn(
         0 => Ok(unsafe { thread.assume_init() }),
         error => {
             // SAFETY: 1. No thread has taken it.
-            drop(unsafe { Box::from_raw(run) });
-            Err(failed(error))
+            let run = unsafe { Box::from_raw(run) };
+            Err((failed(error), *run))
         }
     }
 }
