@@ -77,7 +77,7 @@ pub enum CreateError {
     OutOfMemory,
     /// The runtime is ending, or has ended.
     Closed,
-    /// The process was forked by one of the runtime's threads; the workers stayed in the parent.
+    /// The process was forked since the runtime was made; its threads stayed in the parent.
     Forked,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for CreateError {
             Self::OutOfMemory => f.write_str("no memory for the record of another thread"),
             Self::Closed => f.write_str("the runtime is ending: create threads before it is dropped"),
             Self::Forked => f.write_str(
-                "this is a forked child: its parent has the runtime's workers; start a runtime of its own",
+                "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
             ),
         }
     }

@@ -16,6 +16,7 @@ use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
+use crate::many::here as forks;
 use crate::primitive::{Ordering, lock};
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
@@ -83,12 +84,14 @@ impl Kernel {
             state: Mutex::new(ShardState { free: FreeList::new(at), registry: Registry::new(dictionary) }),
             ended: Condvar::new(),
         };
+        forks::notice_forks();
         Arc::new_cyclic(|me| Self {
             table: Table::new(SHARDS),
             shards: (0..SHARDS).map(shard).collect(),
             starter,
             timed,
             closing: AtomicBool::new(false),
+            forks: forks::forks(),
             me: Weak::clone(me),
         })
     }
@@ -198,6 +201,10 @@ impl Threads for Kernel {
 
     fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
         attributes.check()?;
+        // Its other threads stayed in the parent, one of them perhaps under a lock.
+        if self.forks != forks::forks() {
+            return Err(CreateError::Forked);
+        }
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let inside = here::is_of(self);
         let (id, record, registered) = self.enroll(attributes.detached)?;
@@ -217,9 +224,10 @@ impl Threads for Kernel {
         });
         match started {
             Ok(()) => Ok(id),
-            Err(error) => {
+            Err((error, run)) => {
                 self.strike(id, registered);
                 self.release(id, record);
+                drop(run);
                 Err(error)
             }
         }
@@ -230,6 +238,9 @@ impl Threads for Kernel {
         let me = here::current().filter(|_| here::is_of(self));
         if me == Some(id) {
             return Err(JoinError::Deadlock);
+        }
+        if self.forks != forks::forks() {
+            return Err(JoinError::NoSuchThread);
         }
         if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
             let own = me.and_then(|me| Some((me, self.table.find(me).ok()?)));
@@ -303,7 +314,7 @@ impl Threads for Kernel {
 
     fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        if here::is_of(self) {
+        if here::is_of(self) || self.forks != forks::forks() {
             return;
         }
         // A thread that runs may create others in any shard: all must be empty in one round.

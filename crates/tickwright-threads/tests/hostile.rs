@@ -272,6 +272,30 @@ fn a_new_thread_behind_one_that_spins() {
     }
 }
 
+/// A thread of one runtime waits for one of another.
+#[test]
+fn a_join_across_models_blocks_no_worker() {
+    let (kernel, many) = (common::start(common::one_to_one()), common::start(common::one_worker()));
+    let gate = Arc::new(Gate::default());
+    let (behind, opens) = (Arc::clone(&gate), Arc::clone(&gate));
+    let waits = kernel
+        .create(&PLAIN, move || {
+            behind.wait();
+            1
+        })
+        .unwrap();
+    let handle = kernel.handle();
+    let joiner = many.create(&PLAIN, move || handle.join(waits).unwrap()).unwrap();
+    let opener = many
+        .create(&PLAIN, move || {
+            opens.open();
+            2
+        })
+        .unwrap();
+    assert_eq!(many.join(opener).unwrap(), 2);
+    assert_eq!(many.join(joiner).unwrap(), 1);
+}
+
 /// Runs `body` in a child process, and answers what it answers; 0 if it does not end.
 fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     let mut status = 0;
@@ -285,6 +309,29 @@ fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
         assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
     }
     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 0 }
+}
+
+#[test]
+fn in_a_forked_child_nobody_is_waited_for() {
+    for model in [common::one_to_one(), common::own_stacks(), common::two_workers()] {
+        let runtime = common::start(model);
+        let gate = Arc::new(Gate::default());
+        let behind = Arc::clone(&gate);
+        let id = runtime
+            .create(&PLAIN, move || {
+                behind.wait();
+                1
+            })
+            .unwrap();
+        let answer = in_a_child(|| {
+            let joined = runtime.join(id).map_or_else(|error| error.errno(), |_| 0);
+            let created = runtime.create(&PLAIN, || 1).map_or_else(|error| error.errno(), |_| 0);
+            i32::from(joined == libc::ESRCH) + 2 * i32::from(created == libc::ESHUTDOWN)
+        });
+        assert_eq!(answer, 3);
+        gate.open();
+        assert_eq!(runtime.join(id).unwrap(), 1);
+    }
 }
 
 /// Asks the runtime when it is dropped, then panics.

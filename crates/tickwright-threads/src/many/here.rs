@@ -67,7 +67,7 @@ pub(super) fn worker() -> *const Worker {
     HERE.get()
 }
 
-pub(super) fn forks() -> u32 {
+pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
@@ -80,7 +80,7 @@ extern "C" fn in_the_child() {
 }
 
 /// Has forks noticed from now on.
-pub(super) fn notice_forks() {
+pub(crate) fn notice_forks() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         // SAFETY: 1. The function is there for ever, and touches atomics and plain thread-local cells alone.
