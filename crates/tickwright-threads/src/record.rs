@@ -182,8 +182,12 @@ impl Table {
         let mut at = target;
         // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
         for _ in 0..1 << 20 {
-            let next = self.get(at.record()).map_or(0, |record| record.joining.load(Ordering::SeqCst));
-            match ThreadId::from_bits(next) {
+            let next = self.get(at.record()).and_then(|record| {
+                let next = record.joining.load(Ordering::SeqCst);
+                // Looked at afterwards: what was read is its own, not that of a thread that has its record now.
+                ThreadId::from_bits(next).filter(|_| record.join.exists(at.generation()))
+            });
+            match next {
                 None => return false,
                 Some(next) if next == me => return true,
                 Some(next) => at = next,
@@ -238,3 +242,6 @@ impl FreeList {
         self.head = number;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Records used again.
+
+use super::{FreeList, Table};
+use crate::id::ThreadId;
+use crate::primitive::Ordering;
+
+fn take(free: &mut FreeList, table: &Table) -> ThreadId {
+    let (number, record) = free.take(table).unwrap();
+    ThreadId::new(number, record.join.issue(false).unwrap()).unwrap()
+}
+
+fn joins(table: &Table, one: ThreadId, other: ThreadId) {
+    table.find(one).unwrap().joining.store(other.to_bits(), Ordering::SeqCst);
+}
+
+#[test]
+fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
+    let table = Table::new(1);
+    let mut free = FreeList::new(0);
+    let [me, target, last] = [(); 3].map(|()| take(&mut free, &table));
+    joins(&table, target, last);
+    joins(&table, last, me);
+    assert!(table.circle(me, target));
+
+    // `last` ends, and its record is used by one that joins `me`, before `target` has gone on.
+    let record = table.find(last).unwrap();
+    record.release();
+    free.give(last.record(), record);
+    let other = take(&mut free, &table);
+    assert_eq!(other.record(), last.record());
+    assert!(!table.circle(me, target));
+    joins(&table, target, other);
+    assert!(table.circle(me, target));
+}
