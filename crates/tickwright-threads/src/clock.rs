@@ -76,6 +76,11 @@ impl Timekeeper {
         self.told
     }
 
+    /// Who sleeps otherwise than by [`park_until`](Self::park_until) looks again after so long: a clock that was set tells nobody.
+    pub(crate) fn longest_sleep(&self) -> Duration {
+        self.clock.longest_sleep().map_or(Duration::MAX, Duration::from_nanos)
+    }
+
     /// The time that is so long from now. Saturates: after 584 years nobody waits.
     pub(crate) fn after(&self, duration: Duration) -> u64 {
         self.now().saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))

@@ -2,7 +2,7 @@
 
 mod common;
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -10,7 +10,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, mpsc};
 
 use common::Gate;
-use tickwright_threads::{Attributes, Handle, JoinError, Local, Runtime, ThreadId, io, this_thread};
+use tickwright::clock::Clock;
+use tickwright_threads::{
+    Attributes, Handle, JoinError, Knobs, Local, ManyToMany, Model, Runtime, ThreadId, io, this_thread,
+};
 
 for_each_model!(
     a_joiner_that_gave_up_is_not_woken_for_another,
@@ -36,9 +39,7 @@ fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
         .unwrap();
     let handle = runtime.handle();
     let gave_up = runtime
-        .run(move || {
-            matches!(handle.join_timeout(id, Duration::from_micros(20)), Err(JoinError::TimedOut))
-        })
+        .run(move || matches!(handle.join_timeout(id, Duration::from_micros(20)), Err(JoinError::TimedOut)))
         .unwrap();
     assert!(gave_up);
     let handle = runtime.handle();
@@ -294,6 +295,51 @@ fn a_join_across_models_blocks_no_worker() {
         .unwrap();
     assert_eq!(many.join(opener).unwrap(), 2);
     assert_eq!(many.join(joiner).unwrap(), 1);
+}
+
+/// A clock that is set: it tells nobody, and is to be looked at often.
+#[derive(Debug)]
+struct Set(Arc<AtomicU64>);
+
+impl Clock for Set {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn longest_sleep(&self) -> Option<u64> {
+        Some(1_000_000)
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_ends_sleeps() {
+    let ours = Knobs::ours();
+    for knobs in [ours, Knobs { pipe_wake: true, ..ours }] {
+        for descriptor in [false, true] {
+            let time = Arc::new(AtomicU64::new(1));
+            let settings = ManyToMany::new().workers(1).knobs(knobs).clock(Set(Arc::clone(&time)));
+            let runtime = common::start(Model::ManyToMany(settings));
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let reader = runtime.create(&PLAIN, move || {
+                if descriptor {
+                    io::readable(&ours).unwrap();
+                }
+                1
+            });
+            let sleeper = runtime.create(&PLAIN, || {
+                this_thread::sleep_until(3_600_000_000_000);
+                2
+            });
+            let started = std::time::Instant::now();
+            while started.elapsed() < Duration::from_millis(5) {
+                std::thread::yield_now();
+            }
+            time.store(3_600_000_000_001, Ordering::SeqCst);
+            assert_eq!(runtime.join(sleeper.unwrap()).unwrap(), 2);
+            drop(theirs);
+            assert_eq!(runtime.join(reader.unwrap()).unwrap(), 1);
+        }
+    }
 }
 
 /// Runs `body` in a child process, and answers what it answers; 0 if it does not end.
