@@ -8,7 +8,7 @@ pub const LEAST_STACK: usize = 16 * 1024;
 pub const MOST_STACK: usize = 1 << 30;
 /// The greatest guard of a stack, in bytes.
 pub const MOST_GUARD: usize = 1 << 20;
-/// The longest name of a thread, in bytes. The platform's own threads show the first 15 of them.
+/// The longest name of a thread, in bytes. The platform shows the first 15 of its own threads', on Linux.
 pub const LONGEST_NAME: usize = 255;
 
 /// Where an M:N thread starts. The other models leave that to the platform.

@@ -342,6 +342,16 @@ fn a_clock_that_is_set_ends_sleeps() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_platform_knows_the_names_of_its_threads() {
+    let runtime = common::start(common::one_to_one());
+    let named = runtime.spawn(&PLAIN.name("a name of more than 15 bytes"), || {
+        std::fs::read_to_string("/proc/thread-self/comm").unwrap()
+    });
+    assert_eq!(named.unwrap().join().unwrap(), "a name of more \n");
+}
+
 /// Runs `body` in a child process, and answers what it answers; 0 if it does not end.
 fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     let mut status = 0;

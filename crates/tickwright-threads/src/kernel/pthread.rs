@@ -178,8 +178,7 @@ impl Pthread {
     /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
-        let (own, others): (Vec<_>, Vec<_>) =
-            let_go.into_iter().partition(|each| is_the_caller(each.thread));
+        let (own, others): (Vec<_>, Vec<_>) = let_go.into_iter().partition(|each| is_the_caller(each.thread));
         lock(&self.pool.let_go).extend(own);
         for LetGo { thread, mapping } in others {
             wait_for(thread);
@@ -261,6 +260,22 @@ fn spawn(
         }
     }
 }
+
+/// Tells the platform a name of the calling thread, of which Linux keeps the first 15 bytes.
+#[cfg(target_os = "linux")]
+pub(super) fn name_the_caller(name: &str) {
+    let mut kept = [0_u8; 16];
+    for (to, &byte) in kept.iter_mut().zip(name.as_bytes().iter().take(15)) {
+        *to = byte;
+    }
+    // SAFETY: 1. A string of at most 16 bytes, its NUL among them.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, kept.as_ptr());
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn name_the_caller(_: &str) {}
 
 /// The addresses of the calling thread's stack.
 #[cfg(target_os = "linux")]
