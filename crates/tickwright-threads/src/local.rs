@@ -98,9 +98,7 @@ impl<T: 'static> Local<T> {
     #[must_use]
     pub fn is_set(&self) -> bool {
         let me = this_thread::current();
-        look(|all| {
-            all.get(&me).is_some_and(|values| values.iter().any(|(key, _)| *key == self.key))
-        })
+        look(|all| all.get(&me).is_some_and(|values| values.iter().any(|(key, _)| *key == self.key)))
     }
 }
 
