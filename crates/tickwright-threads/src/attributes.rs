@@ -2,7 +2,8 @@
 
 use crate::error::CreateError;
 
-/// The least stack of a thread, in bytes. A panic that unwinds and prints itself needs most of it.
+/// The least stack of a thread, in bytes. A panic that unwinds and prints itself needs most of it; one that prints a backtrace overflows it, as a second one
+/// does on a worker where another thread waits in the middle of its own: the standard library prints a backtrace of that unasked. 64 KiB hold both.
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;

@@ -130,7 +130,8 @@ impl<T> Mailbox<T> {
     fn take(&self) -> Result<T, TryRecvError> {
         // Before the look at the letters: who sent the last one was there then.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
-        match lock(&self.letters).pop_front() {
+        let first = lock(&self.letters).pop_front();
+        match first {
             Some(letter) => {
                 self.full.wake_one();
                 Ok(letter)
