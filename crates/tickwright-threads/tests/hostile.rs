@@ -2,9 +2,9 @@
 
 mod common;
 
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
-use std::cell::RefCell;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, mpsc};
@@ -233,7 +233,11 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
                 2
             })
             .unwrap();
-        std::thread::sleep(Duration::from_micros(100));
+        // Until its worker sleeps, as a rule.
+        let started = std::time::Instant::now();
+        while started.elapsed() < Duration::from_micros(100) {
+            std::thread::yield_now();
+        }
         theirs.write_all(b"x").unwrap();
         runtime.unpark(sleeper).unwrap();
         assert_eq!(runtime.join(sleeper).unwrap(), 2);
@@ -356,14 +360,16 @@ fn the_platform_knows_the_names_of_its_threads() {
 fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     let mut status = 0;
     // SAFETY: 1. The child runs `body` on this thread alone, and ends at once.
-    unsafe {
-        let child = libc::fork();
-        if child == 0 {
-            libc::alarm(20);
-            libc::_exit(body());
-        }
-        assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: 1. A question of time.
+        unsafe { libc::alarm(20) };
+        let answer = body();
+        // SAFETY: 1. Ends the child.
+        unsafe { libc::_exit(answer) };
     }
+    // SAFETY: 1. Our child, and a place for its status.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 0 }
 }
 

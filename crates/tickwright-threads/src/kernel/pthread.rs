@@ -54,8 +54,10 @@ pub(crate) struct Started {
 unsafe impl Send for Started {}
 
 fn is_the_caller(thread: libc::pthread_t) -> bool {
+    // SAFETY: 1. A question without arguments.
+    let me = unsafe { libc::pthread_self() };
     // SAFETY: 1. Two names of threads that are neither joined nor detached, or run.
-    unsafe { libc::pthread_equal(thread, libc::pthread_self()) != 0 }
+    unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
 /// Waits until it is gone.
