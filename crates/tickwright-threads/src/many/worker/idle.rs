@@ -100,7 +100,8 @@ impl Worker {
     pub(super) fn sleep(&self, kind: Sleep, watch: bool) {
         let keeper = &self.shared.timed.keeper;
         let alarm = self.sleepers.borrow().next_wake();
-        let until = |at: u64| Duration::from_nanos(at.saturating_sub(keeper.now())).min(keeper.longest_sleep());
+        let until =
+            |at: u64| Duration::from_nanos(at.saturating_sub(keeper.now())).min(keeper.longest_sleep());
         let mut most = alarm.map(until);
         if keeper.moves_by_command() {
             // Such a clock wakes kernel threads, and those that sleep otherwise look often.
