@@ -90,14 +90,15 @@ impl Worker {
     /// Waits until unparked.
     pub(crate) fn park(&self, until: Option<u64>) {
         let Some(own) = self.own() else { return };
-        if own.told.load(Ordering::Acquire) == 0 {
+        if own.told.load(Ordering::Relaxed) == 0 {
             match until {
                 None => self.wait_as(own),
                 Some(at) => drop(self.wait_until(at)),
             }
         }
-        // It may overwrite the word of one that tells just now, whose news we have not seen. It tells `park` after that word, so the next wait returns.
-        own.told.store(0, Ordering::Relaxed);
+        // An exchange: a store could overwrite the word of one that tells just now, whose news the caller would not see; and a wait for something
+        // else could hear of it in `park` before the caller parks again.
+        own.told.swap(0, Ordering::Acquire);
     }
 
     /// Waits for the thread of a record that the caller has claimed.
