@@ -1,6 +1,7 @@
 //! Models in which each thread is one of the platform's: ids, joins and waits are common, how one is started and ended differs.
 
 pub(crate) mod here;
+mod manager;
 mod one_to_one;
 mod pthread;
 
@@ -17,13 +18,24 @@ use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
 use crate::primitive::{Ordering, lock};
+use crate::process::Process;
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
 use crate::waiter::{Waiter, wait_for_end};
 
+pub use manager::Manager;
 pub use one_to_one::{OneToOne, Stacks};
-pub(crate) use pthread::Started;
+
+/// A thread that was started, for who joins it. Dropped instead, it is let go.
+#[derive(Debug)]
+pub(crate) enum Started {
+    /// The creator's.
+    Own(pthread::Started),
+    /// The manager's.
+    #[expect(dead_code, reason = "its drop is its use")]
+    Managed(manager::Ticket),
+}
 
 /// How a model starts and ends the platform's threads.
 pub(crate) trait Starter: Send + Sync + fmt::Debug {
@@ -37,7 +49,12 @@ pub(crate) trait Starter: Send + Sync + fmt::Debug {
         run: Box<dyn FnOnce() + Send>,
     ) -> Result<Option<Started>, CreateError>;
 
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack.
+    /// Whether `reap` waits for a thread that runs.
+    fn reap_waits(&self) -> bool {
+        true
+    }
+
+    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or has another do so.
     fn reap(&self, started: Started);
 
     /// Called by each thread as the last thing that it does.
@@ -71,6 +88,8 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     timed: Timed,
     closing: AtomicBool,
+    /// A forked child has our memory, but none of our threads, and perhaps our locks, held for ever.
+    process: Process,
     me: Weak<Self>,
 }
 
@@ -86,6 +105,7 @@ impl Kernel {
             starter,
             timed,
             closing: AtomicBool::new(false),
+            process: Process::this(),
             me: Weak::clone(me),
         })
     }
@@ -94,8 +114,13 @@ impl Kernel {
         &self.timed.keeper
     }
 
+    /// All shards; in a forked child none.
+    fn shards(&self) -> &[Shard] {
+        if self.process.is_this() { &self.shards } else { &[] }
+    }
+
     fn shard(&self, number: u32) -> Option<&Shard> {
-        self.shards.get(Table::home(number))
+        self.shards().get(Table::home(number))
     }
 
     /// A record and an id for a thread, registered.
@@ -143,6 +168,11 @@ impl Kernel {
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         here::enter(&self, id);
         let outcome = catch_unwind(AssertUnwindSafe(body));
+        if !self.process.is_this() {
+            // The body has forked, and this is the child's only thread, with whose end the process ends.
+            core::mem::forget(self);
+            return;
+        }
         local::end(Some(id));
         here::leave();
         self.strike(id, registered);
@@ -160,6 +190,11 @@ impl Kernel {
             }
         }
         self.starter.leaving();
+    }
+
+    /// The record of a thread that this process may have.
+    fn find(&self, id: ThreadId) -> Result<&Record, JoinError> {
+        if self.process.is_this() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
     }
 
     /// Waits for a thread that the caller has claimed.
@@ -195,6 +230,9 @@ impl Threads for Kernel {
 
     fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
         attributes.check()?;
+        if !self.process.is_this() {
+            return Err(CreateError::Forked);
+        }
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let inside = here::is_of(self);
         let (id, record, registered) = self.enroll(attributes.detached)?;
@@ -223,7 +261,7 @@ impl Threads for Kernel {
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         let me = here::current().filter(|_| here::is_of(self));
         if me == Some(id) {
             return Err(JoinError::Deadlock);
@@ -238,7 +276,7 @@ impl Threads for Kernel {
                 }
             }
             let waited = match wait {
-                Wait::Forever => self.wait_for_end(id, record),
+                Wait::Forever if self.starter.reap_waits() => self.wait_for_end(id, record),
                 _ => self.wait(id, record, wait),
             };
             if let Some((_, own)) = own {
@@ -250,7 +288,7 @@ impl Threads for Kernel {
     }
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         // What it was started with stays in the record, and is let go with that.
         if record.join.detach(id.generation())? == Claim::Finished {
             self.release(id, record);
@@ -259,7 +297,7 @@ impl Threads for Kernel {
     }
 
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         if !record.join.exists(id.generation()) {
             return Err(JoinError::NoSuchThread);
         }
@@ -272,7 +310,7 @@ impl Threads for Kernel {
     }
 
     fn name(&self, id: ThreadId) -> Option<String> {
-        let record = self.table.find(id).ok()?;
+        let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
         name.filter(|_| record.join.exists(id.generation()))
     }
@@ -283,14 +321,14 @@ impl Threads for Kernel {
 
     fn threads(&self) -> Vec<ThreadId> {
         let mut all = Vec::new();
-        for shard in &self.shards {
+        for shard in self.shards() {
             lock(&shard.state).registry.list(&mut all);
         }
         all
     }
 
     fn live(&self) -> usize {
-        self.shards.iter().map(|shard| lock(&shard.state).registry.len()).sum()
+        self.shards().iter().map(|shard| lock(&shard.state).registry.len()).sum()
     }
 
     fn now(&self) -> u64 {
@@ -298,6 +336,11 @@ impl Threads for Kernel {
     }
 
     fn close(&self) {
+        if !self.process.is_this() {
+            // Nothing of it is given back: its threads are the parent's.
+            core::mem::forget(self.me.upgrade());
+            return;
+        }
         self.closing.store(true, Ordering::SeqCst);
         if here::is_of(self) {
             return;

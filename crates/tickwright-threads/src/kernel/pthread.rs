@@ -92,9 +92,15 @@ impl Pthread {
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, CreateError> {
+    /// The bytes of a stack and its guard, in whole pages.
+    pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
+        (stack, guard)
+    }
+
+    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, CreateError> {
+        let (stack, guard) = self.sizes(attributes);
         let mapping = match self.stacks {
             Stacks::Platform => None,
             Stacks::Fresh | Stacks::Recycled => Some(self.mapping(stack, guard)?),
@@ -125,7 +131,7 @@ impl Pthread {
             }
         }
         drop(free);
-        Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+        map(stack, guard)
     }
 
     /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
@@ -134,6 +140,93 @@ impl Pthread {
             Started::ended(thread);
         }
         lock(&self.pool.free).clear();
+    }
+}
+
+fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
+    Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+}
+
+/// A thread on a mapping of its own, in the hands of one keeper.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    thread: libc::pthread_t,
+    mapping: Mapping,
+}
+
+// SAFETY: as `Started`.
+unsafe impl Send for Kept {}
+
+impl Kept {
+    pub(crate) fn start(stack: usize, guard: usize, run: Run) -> Result<Self, CreateError> {
+        let mapping = map(stack, guard)?;
+        let thread = spawn(stack, guard, Some(&mapping), false, run)?;
+        Ok(Self { thread, mapping })
+    }
+
+    /// Waits until it is gone, and answers what it ran on.
+    pub(crate) fn end(self) -> Mapping {
+        Started::ended(self.thread);
+        self.mapping
+    }
+
+    /// The same without waiting.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn end_now(self) -> Result<Mapping, Self> {
+        // SAFETY: 1. Created joinable and kept by one party, which has not joined it.
+        match unsafe { libc::pthread_tryjoin_np(self.thread, core::ptr::null_mut()) } {
+            0 => Ok(self.mapping),
+            _ => Err(self),
+        }
+    }
+
+    /// Where the platform cannot say, it is waited for.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn end_now(self) -> Result<Mapping, Self> {
+        Ok(self.end())
+    }
+}
+
+/// The signals that a thread does not take.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(libc::sigset_t);
+
+impl Mask {
+    /// The caller's.
+    pub(crate) fn current() -> Self {
+        Self::replace(libc::SIG_BLOCK, None)
+    }
+
+    /// Makes it the caller's.
+    pub(crate) fn set(&self) {
+        Self::replace(libc::SIG_SETMASK, Some(&self.0));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> *const libc::sigset_t {
+        &raw const self.0
+    }
+
+    /// The caller takes no signals.
+    pub(crate) fn block_all() {
+        let mut all = MaybeUninit::uninit();
+        // SAFETY: 1. Memory for a set, which the call fills.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+        }
+        // SAFETY: 1. Filled.
+        Self(unsafe { all.assume_init() }).set();
+    }
+
+    fn replace(how: i32, with: Option<&libc::sigset_t>) -> Self {
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        let with = with.map_or(core::ptr::null(), core::ptr::from_ref);
+        // SAFETY: 1. No set or a filled one, and memory for another. The call cannot fail with these.
+        unsafe {
+            libc::pthread_sigmask(how, with, before.as_mut_ptr());
+        }
+        // SAFETY: 1. A set is plain numbers: zeros, or what the call has written.
+        Self(unsafe { before.assume_init() })
     }
 }
 
