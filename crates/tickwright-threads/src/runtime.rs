@@ -100,6 +100,12 @@ impl Handle {
         self.threads.model()
     }
 
+    /// Whether the other one is of the same runtime.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        core::ptr::addr_eq(Arc::as_ptr(&self.threads), Arc::as_ptr(&other.threads))
+    }
+
     /// Creates a thread.
     ///
     /// # Errors
