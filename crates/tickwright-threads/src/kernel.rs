@@ -18,7 +18,7 @@ use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
 use crate::primitive::{Ordering, lock};
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
@@ -169,9 +169,8 @@ impl Kernel {
         here::enter(&self, id);
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.process.is_this() {
-            // The body has forked, and this is the child's only thread, with whose end the process ends.
-            core::mem::forget(self);
-            return;
+            // The body has forked, and this is the child.
+            process::end_the_child();
         }
         local::end(Some(id));
         here::leave();
