@@ -653,7 +653,7 @@ enum tw_model {
 
 /* Starts a runtime, and answers it in `*threads`, which must not be null. `workers` is for TW_MODEL_MN: 1 to 255, or TW_DEFAULT: one for each core; other models ignore it.
  * Without memory the process ends.
- * 0; -EINVAL: also for no workers; -EAGAIN: the system has no thread to give; -EMFILE and the like; -ENOTSUP; on an error `*threads` is null. Threads: any. */
+ * 0; -EINVAL: also for no workers; -EAGAIN: the system has no thread to give; -EMFILE and the like; on an error `*threads` is null. Threads: any. */
 TW_API int tw_threads_create(tw_threads **threads, int model, size_t workers);
 
 /* Waits until every thread has ended, those that nobody joined and those that they create meanwhile too, and ends the runtime. Null is fine.

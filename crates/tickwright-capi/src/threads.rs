@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 
 use tickwright_threads::{
-    Attributes, CreateError, Handle, JoinError, Manager, Model, OneToOne, Runtime, RuntimeError, ThreadId,
-    this_thread,
+    Attributes, CreateError, Handle, JoinError, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError,
+    ThreadId, this_thread,
 };
 
 use crate::code;
@@ -100,11 +100,11 @@ fn not_joined(error: &JoinError) -> c_int {
 }
 
 fn model(number: c_int, workers: usize) -> Result<Model, c_int> {
-    let _ = workers;
     match number {
         TW_MODEL_ONE_TO_ONE => Ok(Model::OneToOne(OneToOne::new())),
+        TW_MODEL_MN if workers == usize::MAX => Ok(Model::ManyToMany(ManyToMany::new())),
+        TW_MODEL_MN => Ok(Model::ManyToMany(ManyToMany::new().workers(workers))),
         TW_MODEL_MANAGER => Ok(Model::Manager(Manager::new())),
-        TW_MODEL_MN => Err(code::UNSUPPORTED),
         _ => Err(code::INVALID),
     }
 }
