@@ -37,7 +37,7 @@
  * dictionary and its links) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
  *
- * CALLBACKS return. A C++ exception that leaves one, a comparator or a clean-up function ends the process (SIGABRT), whoever would catch it. A longjmp out
+ * CALLBACKS return. A C++ exception that leaves one, a comparator, a clean-up function or the function of a thread ends the process (SIGABRT), whoever would catch it. A longjmp out
  * of one, over the library's frames, is undefined, and so is pthread_exit.
  *
  * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler, heap or runtime of threads among that; a timer, element or link that is freed or overwritten while it is in a queue, heap or dictionary; memory
