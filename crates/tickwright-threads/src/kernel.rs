@@ -241,7 +241,13 @@ impl Threads for Kernel {
             self.release(id, record);
             return Err(CreateError::Closed);
         }
-        let run = Box::new(move || me.run(id, registered, body));
+        let name = attributes.name.clone();
+        let run = Box::new(move || {
+            if let Some(name) = name {
+                pthread::show_name(&name);
+            }
+            me.run(id, registered, body);
+        });
         // Under the lock, so that whoever joins it before we return finds what it needs.
         let started = record.slow(|slow| {
             slow.name.clone_from(&attributes.name);

@@ -26,6 +26,8 @@ const MODELS: [(&str, Made); 6] = [
 fn alone(test: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        // glibc's allocator maps memory for each thread that meets another one there.
+        .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -72,14 +74,41 @@ fn a_thread_that_forks() {
     alone("alone::a_thread_that_forks");
 }
 
+#[test]
+fn the_manager_takes_no_signals() {
+    alone("alone::the_manager_takes_no_signals");
+}
+
 mod alone {
     use super::*;
+
+    /// Handlers of the program's run in its own threads.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn the_manager_takes_no_signals() {
+        let runtime = common::start(common::manager());
+        let id = runtime.create(&PLAIN, || 0).unwrap();
+        runtime.join(id).unwrap();
+        let statuses = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
+            let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+            status.lines().next()?.ends_with("tw-manager").then_some(status)
+        });
+        let masks = statuses.filter_map(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?.trim().to_owned();
+            u64::from_str_radix(&mask, 16).ok()
+        });
+        // A thread that ends just now has its name too.
+        let all: Vec<_> = masks.collect();
+        let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM, libc::SIGCHLD];
+        let blocks = |mask: &u64| signals.iter().all(|signal| mask & 1 << (signal - 1) != 0);
+        assert!(all.iter().any(blocks), "{all:x?}");
+    }
 
     #[test]
     #[ignore = "runs in a process of its own"]
     fn ten_thousand_threads_leave_nothing() {
         for (name, model) in MODELS {
-            // The platform keeps some stacks of its own, and the allocator its arenas.
+            // The platform keeps some stacks of its own.
             come_and_go(model(), 200);
             let before = taken();
             come_and_go(model(), 10_000);

@@ -81,3 +81,15 @@ fn a_recycled_stack_is_nobody_elses() {
     let larger = in_a_thread(&runtime, &PLAIN.stack(256 * 1024), |stack| stack.len());
     assert!(larger >= 256 * 1024);
 }
+
+/// In `ps`, debuggers and `/proc`.
+#[test]
+fn kernel_threads_show_the_beginning_of_their_name() {
+    for model in [common::one_to_one(), common::fresh_stacks(), common::manager()] {
+        let runtime = common::start(model);
+        let look = |_| fs::read_to_string("/proc/thread-self/comm").unwrap();
+        let shown = in_a_thread(&runtime, &PLAIN.name("a name that is longer"), look);
+        assert_eq!(shown, "a name that is \n");
+        assert_eq!(in_a_thread(&runtime, &PLAIN.name(""), look), "\n");
+    }
+}
