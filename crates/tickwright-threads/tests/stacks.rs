@@ -8,7 +8,9 @@ use std::fs;
 
 use tickwright_threads::{Attributes, Runtime, this_thread};
 
-for_each_model!(a_guard_is_there_when_it_is_asked_for, sizes_are_those_asked_for);
+// Not the portable back end, whose stacks are as large as the platform makes them.
+for_each_model! { @models [a_guard_is_there_when_it_is_asked_for sizes_are_those_asked_for]
+one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt }
 
 const PLAIN: Attributes = Attributes::new();
 
