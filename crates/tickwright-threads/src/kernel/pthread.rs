@@ -307,9 +307,11 @@ pub(super) fn show_name(name: &str) {
     for (to, from) in text.iter_mut().zip(name.bytes().take(15)) {
         *to = from;
     }
-    // SAFETY: 1. A text of at most 15 bytes with a zero after them. 2. The calling thread.
+    // SAFETY: 1. A question without arguments.
+    let me = unsafe { libc::pthread_self() };
+    // SAFETY: 1. The calling thread. 2. A text of at most 15 bytes with a zero after them.
     unsafe {
-        libc::pthread_setname_np(libc::pthread_self(), text.as_ptr().cast());
+        libc::pthread_setname_np(me, text.as_ptr().cast());
     }
 }
 
