@@ -98,12 +98,13 @@ make -s peers OUT="$work/alone" STAGE="$work/stage" PROFILE="${PROFILE:-release}
 "$work/alone" --n 10 --rounds 1 2>/dev/null | grep -c '"why": "not built' | grep -qx 3
 echo "ctest: comparison with event loops: builds and answers rightly"
 
-# The examples: a registrar with its load, and a program with the names of Asterisk's scheduler.
-for example in registrar asterisk; do
+# The examples: a registrar with its load, a program with the names of Asterisk's scheduler, and threads in three models.
+for example in registrar asterisk threads; do
     cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" "examples/$example.c" -o "$work/$example" "${shared[@]}" -pthread
 done
 "$work/registrar" --load 500 50 >/dev/null
 "$work/asterisk"
+"$work/threads" 3 7 1000 | grep -c ' ns a thread$' | grep -qx 3
 echo "ctest: examples"
 
 # What the library exports is what the header declares.
@@ -131,8 +132,9 @@ if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get 
     apt-get install -qq -y valgrind >/dev/null 2>&1 || true
 fi
 if command -v valgrind >/dev/null; then
-    run c-shared valgrind -q --error-exitcode=99 --leak-check=full
-    run c-static valgrind -q --error-exitcode=99 --leak-check=full
+    memcheck=(valgrind -q --error-exitcode=99 --leak-check=full --suppressions=ctest/valgrind/suppressions)
+    run c-shared "${memcheck[@]}"
+    run c-static "${memcheck[@]}"
     echo "ctest: valgrind memcheck"
 else
     echo "ctest: valgrind skipped: not installed"

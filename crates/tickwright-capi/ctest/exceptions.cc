@@ -1,4 +1,4 @@
-// Callbacks that leave by an exception, which the caller would catch: the process ends, and nothing goes on with a queue, heap or scheduler that is
+// Callbacks and threads that leave by an exception, which the caller would catch: the process ends, and nothing goes on with a queue, heap or scheduler that is
 // half done. Each case in a process of its own.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +106,21 @@ static void of_a_scheduler(int which, int family)
     }
 }
 
+static void *body(void *)
+{
+    throw 7;
+}
+
+// A body may be on a stack of the library's own; the case is the model.
+static void of_a_thread(int which, int)
+{
+    tw_threads *threads = nullptr;
+    tw_thread thread;
+    EQUAL(tw_threads_create(&threads, TW_MODEL_ONE_TO_ONE + which, TW_DEFAULT), 0);
+    EQUAL(tw_thread_create(threads, &thread, nullptr, body, nullptr), 0);
+    tw_thread_join(threads, thread, nullptr);
+}
+
 static bool all_end(const char *name, void (*leave)(int, int), int cases, int families)
 {
     bool fine = true;
@@ -140,5 +155,6 @@ int main()
     bool queues = all_end("queue", of_a_queue, 2, FAMILY_COUNT);
     bool heaps = all_end("heap", of_a_heap, 5, 1);
     bool schedulers = all_end("scheduler", of_a_scheduler, 8, FAMILY_COUNT);
-    return queues && heaps && schedulers ? 0 : 1;
+    bool threads = all_end("thread", of_a_thread, 3, 1);
+    return queues && heaps && schedulers && threads ? 0 : 1;
 }

@@ -6,20 +6,24 @@
  *   tw_heap              a priority queue with your comparator
  *   tw_odlink, tw_odict  an ordered dictionary over links inside your own structs, with your key and comparator; no allocation, ever
  *   tw_sched             callbacks after a delay, with ids to cancel them by, for threads and event loops
+ *   tw_threads           threads one-to-one, M:N and with a manager, in the shape of pthreads
  *
  * RESULTS. Functions that answer an int or a ptrdiff_t answer 0 or more for what was asked, and less than 0, a negated errno, when it could
  * not be done; then nothing was changed.
  *
  *   -EINVAL     a null pointer; a number that is no family; memory that is no queue, heap or dictionary, or a copy of one; a queue or dictionary that is destroyed, whose memory is
- *               there; a timer or link that was never initialised, or that is the copy of one that is in use
+ *               there; a timer or link that was never initialised, or that is the copy of one that is in use; a thread that is
+ *               detached, or that another one joins
  *   -ENOENT     the timer, element or link is in no queue, heap or dictionary: it was taken out before, or never put in. The id names no timer (any more)
  *   -EALREADY   it is in this one already. The scheduler has a thread or a descriptor, or is being destroyed
  *   -EXDEV      it is in another one
  *   -ENOSPC     the queue is full, or the memory for it is too small
- *   -ENOMEM     no memory (tw_heap and tw_sched alone)
- *   -EBUSY      a callback called what it may not call. Of a scheduler: the callback runs, or another thread runs the queue
- *   -EDEADLK    a callback of a scheduler asked for what would wait for its own end
- *   -ECANCELED  the scheduler is being destroyed
+ *   -ESRCH      the id names no thread (any more)
+ *   -ENOMEM     no memory (tw_heap, tw_sched and tw_threads alone)
+ *   -EBUSY      a callback called what it may not call. Of a scheduler: the callback runs, or another thread runs the queue. The thread runs
+ *   -ETIMEDOUT  the thread ran still when the time had come
+ *   -EDEADLK    a callback of a scheduler, or a thread, asked for what would wait for its own end
+ *   -ECANCELED  the scheduler is being destroyed. The process is a forked child without the runtime's threads, or the manager has ended
  *   -ENOTSUP    the scheduler's clock, or the system, does not offer that
  *   -EAGAIN     the system has no thread to give
  *   -EOVERFLOW  2^31 queues and dictionaries were made in this process: no identity is left for another
@@ -27,16 +31,16 @@
  *   -EBADMSG    a check found the structure broken
  *
  * Where a function answers through a pointer, that may be null for what you do not want to know, unless its text says otherwise. One that is
- * not aligned is -EINVAL for queues, heaps and dictionaries; a scheduler writes nothing there.
+ * not aligned is -EINVAL for queues, heaps and dictionaries; schedulers and threads write nothing there.
  *
  * THREADS. Queues, heaps and dictionaries lock nothing, schedulers lock themselves. "Serialised" below means: two calls about one object (a queue and its timers; a heap and its elements; a
  * dictionary and its links) do not
  * overlap in time, those that only read included; keep a lock around them. Calls about different objects may overlap. "Any" means that nothing has to be kept.
  *
- * CALLBACKS return. A C++ exception that leaves one, a comparator or a clean-up function ends the process (SIGABRT), whoever would catch it. A longjmp out
+ * CALLBACKS return. A C++ exception that leaves one, a comparator, a clean-up function or the function of a thread ends the process (SIGABRT), whoever would catch it. A longjmp out
  * of one, over the library's frames, is undefined, and so is pthread_exit.
  *
- * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler or heap among that; a timer, element or link that is freed or overwritten while it is in a queue, heap or dictionary; memory
+ * NOT DETECTED, and undefined: a pointer to memory that is gone, a destroyed scheduler, heap or runtime of threads among that; a timer, element or link that is freed or overwritten while it is in a queue, heap or dictionary; memory
  * of a queue or dictionary that is freed before its destroy. `tw_queue_check`, `tw_heap_verify` and `tw_odict_check` find much of what these do, afterwards.
  */
 #ifndef TICKWRIGHT_H
@@ -621,6 +625,102 @@ TW_API ptrdiff_t tw_sched_report(const tw_sched *sched, char *text, size_t size)
 
 /* Verifies the whole scheduler, in O(timers), as tw_queue_check. 0; -EBADMSG; -EINVAL. Threads: any. */
 TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
+
+/* ------------------------------------------------------------------------------------------------------------- threads
+ *
+ * Threads in the shape of pthreads, of a runtime in one of three models, so that a program can try which one suits it. A thread runs a function,
+ * ends when that returns, and is joined once or detached. Any thread may call any function at any time, but for tw_threads_destroy.
+ *
+ * IDS are never 0 and stale for ever when the thread is gone: joined, or detached and ended. Ids of two runtimes do not mix.
+ *
+ * M:N threads share a few of the platform's, the workers. While one waits in this section's functions, others run on its worker; while it waits in anybody else's, or
+ * computes without a tw_thread_yield, they do not. An M:N thread stays on the worker that has begun it.
+ *
+ * FORKS. A forked child has none of the runtime's threads: nothing can be created there (-ECANCELED) or joined (-ESRCH), and destroying does not wait. When
+ * a thread of a runtime forks and its function returns in the child, the child ends.
+ */
+typedef struct tw_threads tw_threads;
+typedef uint64_t tw_thread;
+
+enum tw_model {
+    TW_MODEL_ONE_TO_ONE = 1, /* each is one of the platform's */
+    TW_MODEL_MN = 2,         /* coroutines on workers */
+    TW_MODEL_MANAGER = 3     /* as the first, each started and ended by a manager thread, as Linux had it until 2003: to be measured */
+};
+
+/* For a number that the library chooses. */
+#define TW_DEFAULT SIZE_MAX
+
+/* Starts a runtime, and answers it in `*threads`, which must not be null. `workers` is for TW_MODEL_MN: 1 to 255, or TW_DEFAULT: one for each core; other models ignore it.
+ * Without memory the process ends.
+ * 0; -EINVAL: also for no workers; -EAGAIN: the system has no thread to give; -EMFILE and the like; on an error `*threads` is null. Threads: any. */
+TW_API int tw_threads_create(tw_threads **threads, int model, size_t workers);
+
+/* Waits until every thread has ended, those that nobody joined and those that they create meanwhile too, and ends the runtime. Null is fine.
+ * 0; -EINVAL; -EDEADLK: from one of its threads; -EALREADY: it is being destroyed. Threads: no other call may be under way or begin, but for those of its threads. */
+TW_API int tw_threads_destroy(tw_threads *threads);
+
+/* How many threads there are whose function has not returned; -EINVAL. Threads: any. */
+TW_API ptrdiff_t tw_threads_live(const tw_threads *threads);
+
+/* What the runtime's clock shows, in ns: the machine's monotonic clock. 0; -EINVAL. Threads: any. */
+TW_API int tw_threads_now(const tw_threads *threads, uint64_t *ns);
+
+/* What a thread is created with. */
+typedef struct tw_thread_attr {
+    size_t stack_size; /* bytes without the guard: 16 KiB to 1 GiB, or TW_DEFAULT */
+    size_t guard_size; /* bytes below the stack that nobody may touch: up to 1 MiB; 0: none; or TW_DEFAULT */
+    const char *name;  /* up to 255 bytes of UTF-8, copied; null: none */
+    int detached;      /* not 0: nobody joins it */
+} tw_thread_attr;
+
+/* Attributes that leave everything to the runtime; the same as null where attributes are asked for. 0; -EINVAL. Threads: any. */
+TW_API int tw_thread_attr_init(tw_thread_attr *attr);
+
+/* What a thread runs. What it returns is for the joiner. */
+typedef void *(*tw_thread_fn)(void *argument);
+
+/* Creates a thread, and answers its id in `*thread`. The thread may run, and even be gone, before this returns. Without memory for a few hundred bytes the process ends.
+ * 0; -EINVAL: also for a null function, and for attributes out of range; -EAGAIN: the system has no stack or no thread to give, or the runtime as many as it may have; -ENOMEM;
+ * -ECANCELED. On an error nothing was created. Threads: any. */
+TW_API int tw_thread_create(tw_threads *threads, tw_thread *thread, const tw_thread_attr *attr, tw_thread_fn start, void *argument);
+
+/* Waits for a thread to end, and answers what its function returned in `*value`. The id is stale from then on.
+ * 0; -ESRCH; -EDEADLK: it is the caller, or waits for the caller, directly or through others; -EINVAL: also for one that is detached, or that another thread
+ * joins. Threads: any. */
+TW_API int tw_thread_join(tw_threads *threads, tw_thread thread, void **value);
+
+/* The same without waiting. 0; -EBUSY: it runs, and may be joined later; errors as tw_thread_join. Threads: any. */
+TW_API int tw_thread_tryjoin(tw_threads *threads, tw_thread thread, void **value);
+
+/* The same until the runtime's clock shows `until_ns`. 0; -ETIMEDOUT: it runs still, and may be joined later; errors as tw_thread_join. Threads: any. */
+TW_API int tw_thread_timedjoin(tw_threads *threads, tw_thread thread, void **value, uint64_t until_ns);
+
+/* Nobody will join the thread: it is gone when it ends. 0; -ESRCH; -EINVAL: also for one that is detached already, or that another thread joins. Threads: any. */
+TW_API int tw_thread_detach(tw_threads *threads, tw_thread thread);
+
+/* The calling thread; 0 if no runtime has created it. Threads: any. */
+TW_API tw_thread tw_thread_self(void);
+
+/* 1 if both ids are the same, else 0. Threads: any. */
+TW_API int tw_thread_equal(tw_thread one, tw_thread other);
+
+/* The lowest address of the calling thread's stack, above its guard, and its size. 1; 0: no runtime has created it, or the system does not say; nothing was
+ * written. Threads: any. */
+TW_API int tw_thread_stack(void **lowest, size_t *size);
+
+/* Lets other threads run; the caller goes behind those that are ready. Threads: any. */
+TW_API void tw_thread_yield(void);
+
+/* Waits for so many ns at least. Threads: any. */
+TW_API void tw_thread_sleep(uint64_t ns);
+
+/* Waits until somebody unparks the calling thread; not at all if somebody has since the last time. It may return without cause: look again at what you wait for.
+ * Threads: any. */
+TW_API void tw_thread_park(void);
+
+/* Ends a thread's park, or its next one; several are one. What was written before this is seen after the park. 0; -ESRCH; -EINVAL. Threads: any. */
+TW_API int tw_thread_unpark(tw_threads *threads, tw_thread thread);
 
 #ifdef __cplusplus
 }

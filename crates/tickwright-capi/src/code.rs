@@ -20,7 +20,11 @@ pub const NO_MEMORY: c_int = -libc::ENOMEM;
 pub const BUSY: c_int = -libc::EBUSY;
 /// A callback would wait for itself.
 pub const DEADLOCK: c_int = -libc::EDEADLK;
-/// The scheduler is being destroyed.
+/// There is no such thread.
+pub const STALE: c_int = -libc::ESRCH;
+/// The time was over.
+pub const LATE: c_int = -libc::ETIMEDOUT;
+/// The scheduler is being destroyed; the runtime has no threads in this process.
 pub const ENDING: c_int = -libc::ECANCELED;
 /// The clock or the system does not offer that.
 pub const UNSUPPORTED: c_int = -libc::ENOTSUP;
@@ -34,7 +38,7 @@ pub const OUT_OF_ORDER: c_int = -libc::ERANGE;
 pub const BROKEN: c_int = -libc::EBADMSG;
 
 /// What [`tw_strerror`] says.
-const TEXTS: [(c_int, &CStr); 15] = [
+const TEXTS: [(c_int, &CStr); 17] = [
     (0, c"done"),
     (INVALID, c"a null pointer, an unknown value, or memory that is not what it is passed as"),
     (ABSENT, c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in"),
@@ -42,9 +46,11 @@ const TEXTS: [(c_int, &CStr); 15] = [
     (ELSEWHERE, c"it is in another queue, heap or dictionary: take it out there first"),
     (FULL, c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first"),
     (NO_MEMORY, c"no memory: nothing was changed"),
-    (BUSY, c"not while that callback runs: of a queue, heap or dictionary, wherever it is called; of a scheduler, on another thread"),
-    (DEADLOCK, c"a callback cannot wait for its own end: cancel without waiting, or answer that it is done"),
-    (ENDING, c"the scheduler is being destroyed: nothing can be armed any more"),
+    (BUSY, c"not while that runs: a callback of this queue, heap or dictionary, or of the scheduler on another thread; or the thread to be joined"),
+    (DEADLOCK, c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return"),
+    (STALE, c"there is no such thread (any more): it was joined, or was detached and has ended"),
+    (LATE, c"the thread ran still when the time had come: join it later"),
+    (ENDING, c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another"),
     (UNSUPPORTED, c"the clock or the system does not offer that: create the scheduler with another clock"),
     (AGAIN, c"the system has no thread to give: try again later, or run the queue yourself"),
     (EXHAUSTED, c"this process has made 2^31 queues and dictionaries: no identity is left for another"),

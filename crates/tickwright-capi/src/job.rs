@@ -74,10 +74,11 @@ macro_rules! numbers {
             #[doc = concat!("`", stringify!($name), "` of the header.")]
             pub const $name: c_int = $number;
         )+
-        /// Every number of the scheduler's, by its name in the header.
+        /// Every number of this file's, by its name in the header.
         pub const NUMBERS: &[(&str, c_int)] = &[$((stringify!($name), $number)),+];
     };
 }
+pub(crate) use numbers;
 
 numbers! {
     TW_CLOCK_MONOTONIC = 0;

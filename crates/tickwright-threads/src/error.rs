@@ -77,8 +77,10 @@ pub enum CreateError {
     OutOfMemory,
     /// The runtime is ending, or has ended.
     Closed,
-    /// The process was forked since the runtime was made; its threads stayed in the parent.
+    /// This is a forked child: the runtime's threads stayed in the parent.
     Forked,
+    /// The manager has ended: its pipe was closed or written to by others.
+    NoManager,
 }
 
 impl CreateError {
@@ -89,7 +91,7 @@ impl CreateError {
             Self::Stack { .. } | Self::Guard { .. } | Self::Name => libc::EINVAL,
             Self::OutOfStacks { .. } | Self::TooMany { .. } => libc::EAGAIN,
             Self::OutOfMemory => libc::ENOMEM,
-            Self::Closed | Self::Forked => libc::ESHUTDOWN,
+            Self::Closed | Self::Forked | Self::NoManager => libc::ESHUTDOWN,
         }
     }
 }
@@ -125,6 +127,9 @@ impl fmt::Display for CreateError {
             Self::Forked => f.write_str(
                 "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
             ),
+            Self::NoManager => f.write_str(
+                "the manager has ended, since its pipe was closed or written to by others: start another runtime",
+            ),
         }
     }
 }
@@ -134,7 +139,7 @@ impl core::error::Error for CreateError {}
 /// A thread was not joined, detached or woken.
 #[non_exhaustive]
 pub enum JoinError {
-    /// There is no such thread: it was joined, or was detached and has ended. `ESRCH`.
+    /// There is no such thread: it was joined, or was detached and has ended, or stayed in the parent of this forked process. `ESRCH`.
     NoSuchThread,
     /// A thread joins itself, or waits for one that waits for it, directly or through others. `EDEADLK`.
     Deadlock,

@@ -1,6 +1,7 @@
 //! Models in which each thread is one of the platform's: ids, joins and waits are common, how one is started and ended differs.
 
 pub(crate) mod here;
+mod manager;
 mod one_to_one;
 mod pthread;
 
@@ -16,15 +17,25 @@ use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
-use crate::many::here as forks;
 use crate::primitive::{Ordering, lock};
+use crate::process::{self, Process};
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
 use crate::waiter::{Waiter, wait_for_end};
 
+pub use manager::Manager;
 pub use one_to_one::{OneToOne, Stacks};
-pub(crate) use pthread::Started;
+
+/// A thread that was started, for who joins it. Dropped instead, it is let go.
+#[derive(Debug)]
+pub(crate) enum Started {
+    /// The creator's.
+    Own(pthread::Started),
+    /// The manager's.
+    #[expect(dead_code, reason = "its drop is its use")]
+    Managed(manager::Ticket),
+}
 
 /// What a thread of the platform runs.
 pub(crate) type Run = Box<dyn FnOnce() + Send>;
@@ -40,7 +51,12 @@ pub(crate) trait Starter: Send + Sync + fmt::Debug {
     /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which nobody reaps, nothing.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack.
+    /// Whether `reap` waits for a thread that runs.
+    fn reap_waits(&self) -> bool {
+        true
+    }
+
+    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or has another do so.
     fn reap(&self, started: Started);
 
     /// Called by each thread as the last thing that it does.
@@ -74,7 +90,8 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     timed: Timed,
     closing: AtomicBool,
-    forks: u32,
+    /// A forked child has our memory, but none of our threads, and perhaps our locks, held for ever.
+    process: Process,
     me: Weak<Self>,
 }
 
@@ -84,14 +101,13 @@ impl Kernel {
             state: Mutex::new(ShardState { free: FreeList::new(at), registry: Registry::new(dictionary) }),
             ended: Condvar::new(),
         };
-        forks::notice_forks();
         Arc::new_cyclic(|me| Self {
             table: Table::new(SHARDS),
             shards: (0..SHARDS).map(shard).collect(),
             starter,
             timed,
             closing: AtomicBool::new(false),
-            forks: forks::forks(),
+            process: Process::this(),
             me: Weak::clone(me),
         })
     }
@@ -100,8 +116,13 @@ impl Kernel {
         &self.timed.keeper
     }
 
+    /// All shards; in a forked child none.
+    fn shards(&self) -> &[Shard] {
+        if self.process.is_this() { &self.shards } else { &[] }
+    }
+
     fn shard(&self, number: u32) -> Option<&Shard> {
-        self.shards.get(Table::home(number))
+        self.shards().get(Table::home(number))
     }
 
     /// A record and an id for a thread, registered.
@@ -149,6 +170,10 @@ impl Kernel {
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         here::enter(&self, id);
         let outcome = catch_unwind(AssertUnwindSafe(body));
+        if !self.process.is_this() {
+            // The body has forked, and this is the child.
+            process::end_the_child();
+        }
         local::end(Some(id));
         here::leave();
         self.strike(id, registered);
@@ -166,6 +191,11 @@ impl Kernel {
             }
         }
         self.starter.leaving();
+    }
+
+    /// The record of a thread that this process may have.
+    fn find(&self, id: ThreadId) -> Result<&Record, JoinError> {
+        if self.process.is_this() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
     }
 
     /// Waits for a thread that the caller has claimed.
@@ -201,8 +231,7 @@ impl Threads for Kernel {
 
     fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
         attributes.check()?;
-        // Its other threads stayed in the parent, one of them perhaps under a lock.
-        if self.forks != forks::forks() {
+        if !self.process.is_this() {
             return Err(CreateError::Forked);
         }
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
@@ -217,7 +246,7 @@ impl Threads for Kernel {
         let name = attributes.name.clone();
         let run = Box::new(move || {
             if let Some(name) = name {
-                pthread::name_the_caller(&name);
+                pthread::show_name(&name);
             }
             me.run(id, registered, body);
         });
@@ -240,13 +269,10 @@ impl Threads for Kernel {
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         let me = here::current().filter(|_| here::is_of(self));
         if me == Some(id) {
             return Err(JoinError::Deadlock);
-        }
-        if self.forks != forks::forks() {
-            return Err(JoinError::NoSuchThread);
         }
         if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
             let own = me.and_then(|me| Some((me, self.table.find(me).ok()?)));
@@ -258,8 +284,10 @@ impl Threads for Kernel {
                 }
             }
             let waited = match wait {
-                // The platform's join would block the worker of a caller of the M:N model.
-                Wait::Forever if crate::many::here::with(|_| ()).is_none() => self.wait_for_end(id, record),
+                // Not for a caller of the M:N model: the platform's join would block its worker.
+                Wait::Forever if self.starter.reap_waits() && crate::many::here::with(|_| ()).is_none() => {
+                    self.wait_for_end(id, record)
+                }
                 _ => self.wait(id, record, wait),
             };
             if let Some((_, own)) = own {
@@ -271,7 +299,7 @@ impl Threads for Kernel {
     }
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         // What it was started with stays in the record, and is let go with that.
         if record.join.detach(id.generation())? == Claim::Finished {
             self.release(id, record);
@@ -280,7 +308,7 @@ impl Threads for Kernel {
     }
 
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         if !record.join.exists(id.generation()) {
             return Err(JoinError::NoSuchThread);
         }
@@ -293,7 +321,7 @@ impl Threads for Kernel {
     }
 
     fn name(&self, id: ThreadId) -> Option<String> {
-        let record = self.table.find(id).ok()?;
+        let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
         name.filter(|_| record.join.exists(id.generation()))
     }
@@ -304,14 +332,14 @@ impl Threads for Kernel {
 
     fn threads(&self) -> Vec<ThreadId> {
         let mut all = Vec::new();
-        for shard in &self.shards {
+        for shard in self.shards() {
             lock(&shard.state).registry.list(&mut all);
         }
         all
     }
 
     fn live(&self) -> usize {
-        self.shards.iter().map(|shard| lock(&shard.state).registry.len()).sum()
+        self.shards().iter().map(|shard| lock(&shard.state).registry.len()).sum()
     }
 
     fn now(&self) -> u64 {
@@ -319,8 +347,13 @@ impl Threads for Kernel {
     }
 
     fn close(&self) {
+        if !self.process.is_this() {
+            // Nothing of it is given back: its threads are the parent's.
+            core::mem::forget(self.me.upgrade());
+            return;
+        }
         self.closing.store(true, Ordering::SeqCst);
-        if here::is_of(self) || self.forks != forks::forks() {
+        if here::is_of(self) {
             return;
         }
         // A thread that runs may create others in any shard: all must be empty in one round.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | one-to-one | one of the platform's |
 //! | M:N | a stack; as many workers as there are cores run all of them |
+//! | manager | one of the platform's, started and ended by a manager thread, as `LinuxThreads` did |
 //!
 //! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle, detached, stale.
 
@@ -17,6 +18,7 @@ mod local;
 mod many;
 mod park_word;
 mod primitive;
+mod process;
 mod quiet;
 mod record;
 mod registry;
@@ -31,7 +33,7 @@ pub mod this_thread;
 pub use attributes::{Attributes, LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK, Place};
 pub use error::{CreateError, JoinError, RuntimeError};
 pub use id::ThreadId;
-pub use kernel::{OneToOne, Stacks};
+pub use kernel::{Manager, OneToOne, Stacks};
 pub use local::{DROP_ROUNDS, Local};
 pub use many::{Knobs, ManyToMany};
 pub use registry::Dictionary;

@@ -29,6 +29,7 @@ use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 use crate::primitive::{AtomicU32, Ordering, fence, lock};
+use crate::process::Process;
 use crate::record::{NONE, Record, Table};
 use crate::registry::Registered;
 use crate::runtime::{Body, Threads, Wait};
@@ -71,7 +72,7 @@ pub(crate) struct Shared {
     stopped: AtomicBool,
     closers: Waiters,
     workers: Mutex<Vec<KernelThread<()>>>,
-    forks: u32,
+    process: Process,
 }
 
 impl fmt::Debug for Shared {
@@ -93,7 +94,6 @@ fn ask_for_the_signal_mask() {
 impl Shared {
     fn start(settings: &ManyToMany, workers: usize, structure: Structure) -> Result<Arc<Self>, RuntimeError> {
         let knobs = settings.knobs;
-        here::notice_forks();
         overflow::notice();
         let post = |at| {
             let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
@@ -122,7 +122,7 @@ impl Shared {
             stopped: AtomicBool::new(false),
             closers: Waiters::new(),
             workers: Mutex::new(Vec::new()),
-            forks: here::forks(),
+            process: Process::this(),
         });
         for index in 0..workers {
             let own = Arc::clone(&shared);
@@ -144,6 +144,17 @@ impl Shared {
 
     pub(crate) fn now(&self) -> u64 {
         self.timed.keeper.now()
+    }
+
+    /// All posts; in a forked child, where somebody may hold their locks for ever, none.
+    fn posts(&self) -> &[Post] {
+        if self.process.is_this() { &self.posts } else { &[] }
+    }
+
+    /// The record of a thread that this process may have.
+    #[inline]
+    fn find(&self, id: ThreadId) -> Result<&Record, JoinError> {
+        if self.process.is_this() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
     }
 
     fn is_stopped(&self) -> bool {
@@ -370,20 +381,17 @@ impl Threads for Shared {
         let inside = here::with_of(self, |worker| body.take().map(|body| worker.create(attributes, body)));
         match (inside, body) {
             (Some(Some(created)), _) => created,
-            (_, Some(_)) if self.forks != here::forks() => Err(CreateError::Forked),
+            (_, Some(_)) if !self.process.is_this() => Err(CreateError::Forked),
             (_, Some(body)) => self.create_at(self.posts.len() - 1, None, attributes, body),
             (_, None) => Err(CreateError::Closed),
         }
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         let me = here::with_of(self, Worker::current).flatten();
         if me == Some(id) {
             return Err(JoinError::Deadlock);
-        }
-        if me.is_none() && self.forks != here::forks() {
-            return Err(JoinError::NoSuchThread);
         }
         if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
             match here::with_of(self, |worker| worker.join(id, record, wait)) {
@@ -397,7 +405,7 @@ impl Threads for Shared {
     }
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         if record.join.detach(id.generation())? == Claim::Finished {
             self.release(id, record);
         }
@@ -405,7 +413,7 @@ impl Threads for Shared {
     }
 
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
-        let record = self.table.find(id)?;
+        let record = self.find(id)?;
         if !record.join.exists(id.generation()) {
             return Err(JoinError::NoSuchThread);
         }
@@ -415,19 +423,19 @@ impl Threads for Shared {
     }
 
     fn name(&self, id: ThreadId) -> Option<String> {
-        let record = self.table.find(id).ok()?;
+        let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
         name.filter(|_| record.join.exists(id.generation()))
     }
 
     fn is_registered(&self, id: ThreadId) -> bool {
-        let home = self.posts.get(Table::home(id.record()));
+        let home = self.posts().get(Table::home(id.record()));
         home.is_some_and(|post| post.home(|home| home.registry.contains(id)))
     }
 
     fn threads(&self) -> Vec<ThreadId> {
         let mut all = Vec::new();
-        for post in &self.posts {
+        for post in self.posts() {
             post.home(|home| home.registry.list(&mut all));
         }
         all
@@ -435,7 +443,7 @@ impl Threads for Shared {
 
     fn live(&self) -> usize {
         // All at once: a thread that ends may have created one that another post has, which is counted before it or with it.
-        let homes: Vec<_> = self.posts.iter().map(Post::lock).collect();
+        let homes: Vec<_> = self.posts().iter().map(Post::lock).collect();
         homes.iter().map(|home| home.registry.len()).sum()
     }
 
@@ -446,7 +454,7 @@ impl Threads for Shared {
     fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if self.forks != here::forks() {
+        if !self.process.is_this() {
             return;
         }
         self.look_for_the_end();

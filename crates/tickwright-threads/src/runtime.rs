@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
-use crate::kernel::OneToOne;
+use crate::kernel::{Manager, OneToOne};
 use crate::many::ManyToMany;
 use crate::primitive::lock;
 
@@ -98,6 +98,12 @@ impl Handle {
     #[must_use]
     pub fn model(&self) -> &'static str {
         self.threads.model()
+    }
+
+    /// Whether the other one is of the same runtime.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        core::ptr::addr_eq(Arc::as_ptr(&self.threads), Arc::as_ptr(&other.threads))
     }
 
     /// Creates a thread.
@@ -272,6 +278,8 @@ pub enum Model {
     OneToOne(OneToOne),
     /// Stacks that workers run.
     ManyToMany(ManyToMany),
+    /// The platform's, started and ended by a manager thread.
+    Manager(Manager),
 }
 
 /// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
@@ -292,6 +300,7 @@ impl Runtime {
         let threads: Arc<dyn Threads> = match model {
             Model::OneToOne(settings) => settings.start()?,
             Model::ManyToMany(settings) => settings.start()?,
+            Model::Manager(settings) => settings.start()?,
         };
         Ok(Self { handle: Handle::new(threads) })
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tickwright::clock::{Clock, SystemClock};
 
-use super::pthread::{Pthread, Started};
-use super::{Kernel, Refused, Run, Starter};
+use super::pthread::Pthread;
+use super::{Kernel, Refused, Run, Started, Starter};
 use crate::attributes::Attributes;
 use crate::clock::Timed;
 use crate::error::RuntimeError;
@@ -110,10 +110,15 @@ impl OneToOne {
     }
 
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
+        let (pthread, dictionary, timed) = self.parts()?;
+        Ok(Kernel::new(Box::new(Direct(pthread)), dictionary, timed))
+    }
+
+    /// What a runtime of kernel threads is made of.
+    pub(super) fn parts(self) -> Result<(Pthread, Dictionary, Timed), RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;
-        let pthread = Pthread::new(self.stack, self.guard, self.stacks);
-        Ok(Kernel::new(Box::new(Direct(pthread)), self.dictionary, Timed::by(self.clock)))
+        Ok((Pthread::new(self.stack, self.guard, self.stacks), self.dictionary, Timed::by(self.clock)))
     }
 }
 
@@ -127,11 +132,13 @@ impl Starter for Direct {
     }
 
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
-        self.0.start(attributes, run)
+        Ok(self.0.start(attributes, run)?.map(Started::Own))
     }
 
     fn reap(&self, started: Started) {
-        started.join();
+        if let Started::Own(thread) = started {
+            thread.join();
+        }
     }
 
     fn closed(&self) {

@@ -141,9 +141,15 @@ impl Pthread {
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
+    /// The bytes of a stack and its guard, in whole pages.
+    pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
+        (stack, guard)
+    }
+
+    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
+        let (stack, guard) = self.sizes(attributes);
         let mapping = match self.stacks {
             Stacks::Platform => None,
             Stacks::Fresh | Stacks::Recycled => match self.mapping(stack, guard) {
@@ -174,7 +180,7 @@ impl Pthread {
             }
         }
         drop(free);
-        Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+        map(stack, guard)
     }
 
     /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
@@ -187,6 +193,87 @@ impl Pthread {
             drop(mapping);
         }
         lock(&self.pool.free).clear();
+    }
+}
+
+fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
+    Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+}
+
+/// A thread on a mapping of its own, in the hands of one keeper.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    thread: libc::pthread_t,
+    mapping: Mapping,
+}
+
+// SAFETY: as `Started`.
+unsafe impl Send for Kept {}
+
+impl Kept {
+    pub(crate) fn start(stack: usize, guard: usize, run: Run) -> Result<Self, Refused> {
+        let mapping = match map(stack, guard) {
+            Ok(mapping) => mapping,
+            Err(error) => return Err((error, run)),
+        };
+        let thread = spawn(stack, guard, Some(&mapping), false, run)?;
+        Ok(Self { thread, mapping })
+    }
+
+    /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does so.
+    pub(crate) fn end(self) {
+        if is_the_caller(self.thread) {
+            return lock(&LEFT).push(LetGo { thread: self.thread, mapping: self.mapping });
+        }
+        wait_for(self.thread);
+    }
+
+    /// What it ran on, if it is gone. Where the platform cannot say, it is waited for.
+    pub(crate) fn end_now(self) -> Result<Mapping, Self> {
+        if is_gone(self.thread) { Ok(self.mapping) } else { Err(self) }
+    }
+}
+
+/// The signals that a thread does not take.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(libc::sigset_t);
+
+impl Mask {
+    /// The caller's.
+    pub(crate) fn current() -> Self {
+        Self::replace(libc::SIG_BLOCK, None)
+    }
+
+    /// Makes it the caller's.
+    pub(crate) fn set(&self) {
+        Self::replace(libc::SIG_SETMASK, Some(&self.0));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> *const libc::sigset_t {
+        &raw const self.0
+    }
+
+    /// The caller takes no signals.
+    pub(crate) fn block_all() {
+        let mut all = MaybeUninit::uninit();
+        // SAFETY: 1. Memory for a set, which the call fills.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+        }
+        // SAFETY: 1. Filled.
+        Self(unsafe { all.assume_init() }).set();
+    }
+
+    fn replace(how: i32, with: Option<&libc::sigset_t>) -> Self {
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        let with = with.map_or(core::ptr::null(), core::ptr::from_ref);
+        // SAFETY: 1. No set or a filled one, and memory for another. The call cannot fail with these.
+        unsafe {
+            libc::pthread_sigmask(how, with, before.as_mut_ptr());
+        }
+        // SAFETY: 1. A set is plain numbers: zeros, or what the call has written.
+        Self(unsafe { before.assume_init() })
     }
 }
 
@@ -263,21 +350,23 @@ fn spawn(
     }
 }
 
-/// Tells the platform a name of the calling thread, of which Linux keeps the first 15 bytes.
+/// Shows the first 15 bytes of a name as the calling thread's, where others look at threads.
 #[cfg(target_os = "linux")]
-pub(super) fn name_the_caller(name: &str) {
-    let mut kept = [0_u8; 16];
-    for (to, &byte) in kept.iter_mut().zip(name.as_bytes().iter().take(15)) {
-        *to = byte;
+pub(super) fn show_name(name: &str) {
+    let mut text = [0; 16];
+    for (to, from) in text.iter_mut().zip(name.bytes().take(15)) {
+        *to = from;
     }
-    // SAFETY: 1. A string of at most 16 bytes, its NUL among them.
+    // SAFETY: 1. A question without arguments.
+    let me = unsafe { libc::pthread_self() };
+    // SAFETY: 1. The calling thread. 2. A text of at most 15 bytes with a zero after them.
     unsafe {
-        libc::prctl(libc::PR_SET_NAME, kept.as_ptr());
+        libc::pthread_setname_np(me, text.as_ptr().cast());
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn name_the_caller(_: &str) {}
+pub(super) fn show_name(_: &str) {}
 
 /// The addresses of the calling thread's stack.
 #[cfg(target_os = "linux")]

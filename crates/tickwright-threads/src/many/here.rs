@@ -1,19 +1,16 @@
 //! Which worker the caller runs on.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::Shared;
 use super::worker::Worker;
+use crate::process;
 
 thread_local! {
     static HERE: Cell<*const Worker> = const { Cell::new(core::ptr::null()) };
     /// This is the one thread of a process that was forked by a thread of a runtime.
     static FORKED: Cell<bool> = const { Cell::new(false) };
 }
-
-/// How often the process was forked on its way from the first one.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Works as the worker of this kernel thread.
 ///
@@ -67,41 +64,17 @@ pub(super) fn worker() -> *const Worker {
     HERE.get()
 }
 
-pub(crate) fn forks() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
 /// After a fork, in the child: only the calling thread is there, and its worker's others are the parent's. It goes on as a thread that no runtime knows.
-extern "C" fn in_the_child() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
+pub(crate) fn in_the_child() {
     if !HERE.replace(core::ptr::null()).is_null() {
         FORKED.set(true);
     }
 }
 
-/// Has forks noticed from now on.
-pub(crate) fn notice_forks() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: 1. The function is there for ever, and touches atomics and plain thread-local cells alone.
-        unsafe {
-            libc::pthread_atfork(None, None, Some(in_the_child));
-        }
-    });
-}
-
-/// The only thread of a forked child has ended: so does the child, as a process does whose last thread ends.
+/// Ends the child whose only thread has ended.
 #[inline]
 pub(super) fn end_if_forked() {
-    if HERE.get().is_null() {
-        end_the_child();
-    }
-}
-
-#[cold]
-fn end_the_child() {
-    if FORKED.get() {
-        // SAFETY: 1. Ends the process, and runs nothing of the parent's.
-        unsafe { libc::_exit(0) }
+    if HERE.get().is_null() && FORKED.get() {
+        process::end_the_child();
     }
 }

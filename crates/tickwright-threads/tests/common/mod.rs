@@ -3,7 +3,9 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use tickwright_threads::{Dictionary, Knobs, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread};
+use tickwright_threads::{
+    Dictionary, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread,
+};
 
 pub fn one_to_one() -> Model {
     Model::OneToOne(OneToOne::new())
@@ -38,6 +40,10 @@ pub fn as_ngpt() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).knobs(Knobs::ngpt()))
 }
 
+pub fn manager() -> Model {
+    Model::Manager(Manager::new())
+}
+
 pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
 }
@@ -67,7 +73,7 @@ impl Gate {
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {
         $crate::for_each_model! { @models [$($test)+]
-            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt portable }
+            one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt portable }
     };
     (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
     (@model $model:ident [$($test:ident)+]) => {

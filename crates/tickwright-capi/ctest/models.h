@@ -1,0 +1,56 @@
+/* The models of threads that can be tested where this runs. */
+#ifndef MODELS_H
+#define MODELS_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tickwright.h>
+
+#include "check.h"
+
+/* Valgrind is seen by what it loads into the process. */
+static inline int under_valgrind(void)
+{
+    char line[512];
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL)
+        found = strstr(line, "vgpreload") != NULL;
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+/* Valgrind and the compilers' sanitizers take a switch of stacks for an error of the program, unless that tells them of each. */
+static inline int stacks_may_switch(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 0;
+#else
+    return !under_valgrind();
+#endif
+}
+
+/* Runs a test in each model. */
+static inline void in_each_model(const char *name, void (*test)(tw_threads *, int model))
+{
+    static const int MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    static const size_t WORKERS[] = { TW_DEFAULT, TW_DEFAULT, 2 };
+    static int said;
+    size_t i, models = sizeof MODELS / sizeof *MODELS;
+    if (!stacks_may_switch()) {
+        models--;
+        if (!said++)
+            printf("%s: without M:N, whose stacks these tools do not know\n", name);
+    }
+    for (i = 0; i < models; i++) {
+        tw_threads *threads = NULL;
+        EQUAL(tw_threads_create(&threads, MODELS[i], WORKERS[i]), 0);
+        CHECK(threads != NULL);
+        test(threads, MODELS[i]);
+        EQUAL(tw_threads_destroy(threads), 0);
+    }
+}
+
+#endif

@@ -1,0 +1,194 @@
+/* Threads: null, nonsense, what is out of range, and what is no more: each has an answer. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "models.h"
+
+static void *nothing(void *argument)
+{
+    return argument;
+}
+
+static void no_threads(tw_threads *threads)
+{
+    tw_thread thread = 77;
+    uint64_t now = 77;
+    void *value = &now;
+    EQUAL(tw_thread_create(threads, &thread, NULL, nothing, NULL), -EINVAL);
+    EQUAL(tw_thread_join(threads, 1, &value), -EINVAL);
+    EQUAL(tw_thread_tryjoin(threads, 1, &value), -EINVAL);
+    EQUAL(tw_thread_timedjoin(threads, 1, &value, 0), -EINVAL);
+    EQUAL(tw_thread_detach(threads, 1), -EINVAL);
+    EQUAL(tw_thread_unpark(threads, 1), -EINVAL);
+    EQUAL(tw_threads_now(threads, &now), -EINVAL);
+    EQUAL(tw_threads_live(threads), -EINVAL);
+    CHECK(thread == 77 && now == 77 && value == &now);
+}
+
+static void making(void)
+{
+    static const int NONE[] = { 0, -1, 4, INT32_MAX };
+    static const size_t TOO[] = { 0, 256, 100000, TW_DEFAULT - 1 };
+    tw_threads *threads = (tw_threads *)&threads;
+    size_t i;
+    EQUAL(tw_threads_create(NULL, TW_MODEL_ONE_TO_ONE, 1), -EINVAL);
+    for (i = 0; i < sizeof NONE / sizeof *NONE; i++) {
+        EQUAL(tw_threads_create(&threads, NONE[i], 1), -EINVAL);
+        CHECK(threads == NULL);
+    }
+    for (i = 0; i < sizeof TOO / sizeof *TOO; i++) {
+        EQUAL(tw_threads_create(&threads, TW_MODEL_MN, TOO[i]), -EINVAL);
+        CHECK(threads == NULL);
+    }
+    EQUAL(tw_threads_destroy(NULL), 0);
+}
+
+static void arguments(tw_threads *threads, int model)
+{
+    static const size_t STACKS[] = { 0, 1, 16383, ((size_t)1 << 30) + 1, TW_DEFAULT - 1 };
+    static const uint64_t IDS[] = { 0, 1, UINT32_MAX, (uint64_t)1 << 32, ((uint64_t)1 << 32) + 5, UINT64_MAX };
+    static const char BAD[] = { (char)0xff, (char)0xfe, 0 };
+    char name[257];
+    tw_thread thread = 77;
+    tw_thread_attr attr;
+    size_t i;
+    (void)model;
+    EQUAL(tw_thread_attr_init(NULL), -EINVAL);
+    EQUAL(tw_thread_attr_init(&attr), 0);
+    EQUAL(tw_thread_create(threads, &thread, &attr, NULL, NULL), -EINVAL);
+    for (i = 0; i < sizeof STACKS / sizeof *STACKS; i++) {
+        attr.stack_size = STACKS[i];
+        EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
+    }
+    attr.stack_size = TW_DEFAULT;
+    attr.guard_size = TW_DEFAULT - 1;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
+    attr.guard_size = ((size_t)1 << 20) + 1;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
+    attr.guard_size = TW_DEFAULT;
+    memset(name, 'x', sizeof name);
+    name[256] = 0;
+    attr.name = name;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
+    attr.name = BAD;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), -EINVAL);
+    EQUAL(thread, 77);
+    EQUAL(tw_threads_live(threads), 0);
+    name[255] = 0;
+    attr.name = name;
+    EQUAL(tw_thread_create(threads, &thread, &attr, nothing, NULL), 0);
+    EQUAL(tw_thread_join(threads, thread, NULL), 0);
+    /* Nobody wants to know. */
+    attr.detached = -1;
+    EQUAL(tw_thread_create(threads, NULL, &attr, nothing, NULL), 0);
+    EQUAL(tw_threads_now(threads, NULL), 0);
+    for (i = 0; i < sizeof IDS / sizeof *IDS; i++) {
+        /* The record of the first thread may be in use by the detached one; no other. */
+        if (IDS[i] >> 32 == 1)
+            continue;
+        EQUAL(tw_thread_join(threads, IDS[i], NULL), -ESRCH);
+        EQUAL(tw_thread_tryjoin(threads, IDS[i], NULL), -ESRCH);
+        EQUAL(tw_thread_timedjoin(threads, IDS[i], NULL, UINT64_MAX), -ESRCH);
+        EQUAL(tw_thread_detach(threads, IDS[i]), -ESRCH);
+        EQUAL(tw_thread_unpark(threads, IDS[i]), -ESRCH);
+    }
+}
+
+static int door;
+static tw_threads *runtime;
+
+static void *waits(void *argument)
+{
+    while (!READ(door))
+        tw_thread_yield();
+    return argument;
+}
+
+static void *joins(void *argument)
+{
+    void *value = NULL;
+    tw_thread thread = *(tw_thread *)argument;
+    return tw_thread_join(READ(runtime), thread, &value) == 0 ? value : NULL;
+}
+
+/* Two cannot join one. */
+static void joined_twice(tw_threads *threads, int model)
+{
+    tw_thread thread, first;
+    void *value = NULL;
+    (void)model;
+    WRITE(runtime, threads);
+    WRITE(door, 0);
+    EQUAL(tw_thread_create(threads, &thread, NULL, waits, &door), 0);
+    EQUAL(tw_thread_create(threads, &first, NULL, joins, &thread), 0);
+    while (tw_thread_tryjoin(threads, thread, NULL) == -EBUSY)
+        tw_thread_yield();
+    EQUAL(tw_thread_join(threads, thread, NULL), -EINVAL);
+    EQUAL(tw_thread_timedjoin(threads, thread, NULL, 0), -EINVAL);
+    EQUAL(tw_thread_detach(threads, thread), -EINVAL);
+    WRITE(door, 1);
+    EQUAL(tw_thread_join(threads, first, &value), 0);
+    CHECK(value == &door);
+    EQUAL(tw_thread_join(threads, thread, NULL), -ESRCH);
+}
+
+/* What is no thread of any runtime's does the platform's. */
+static void outside(void)
+{
+    uint64_t before = 0, after = 0;
+    tw_threads *threads = NULL;
+    EQUAL(tw_thread_self(), 0);
+    EQUAL(tw_thread_stack(NULL, NULL), 0);
+    EQUAL(tw_thread_equal(1, 1), 1);
+    EQUAL(tw_thread_equal(1, 2), 0);
+    tw_thread_yield();
+    EQUAL(tw_threads_create(&threads, TW_MODEL_MANAGER, 0), 0);
+    EQUAL(tw_threads_now(threads, &before), 0);
+    tw_thread_sleep(1000);
+    EQUAL(tw_threads_now(threads, &after), 0);
+    CHECK(after - before >= 1000);
+    EQUAL(tw_threads_destroy(threads), 0);
+}
+
+static void forked(tw_threads *threads, int model)
+{
+    tw_thread thread;
+    pid_t child;
+    int status;
+    (void)model;
+    WRITE(door, 0);
+    EQUAL(tw_thread_create(threads, &thread, NULL, waits, &door), 0);
+    child = fork();
+    if (child == 0) {
+        int right = tw_thread_create(threads, NULL, NULL, nothing, NULL) == -ECANCELED
+            && tw_thread_join(threads, thread, NULL) == -ESRCH && tw_threads_live(threads) == 0;
+        _exit(right && tw_threads_destroy(threads) == 0 ? 7 : 1);
+    }
+    CHECK(child > 0);
+    EQUAL(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    EQUAL(WEXITSTATUS(status), 7);
+    WRITE(door, 1);
+    EQUAL(tw_thread_join(threads, thread, NULL), 0);
+}
+
+int main(void)
+{
+    /* Memory that is none: zeros, and what looks like something. */
+    union { uint64_t words[64]; char bytes[512]; } memory;
+    memset(&memory, 0, sizeof memory);
+    no_threads(NULL);
+    no_threads((tw_threads *)(void *)&memory);
+    no_threads((tw_threads *)(void *)(memory.bytes + 1));
+    memset(&memory, 0x5a, sizeof memory);
+    no_threads((tw_threads *)(void *)&memory);
+    EQUAL(tw_threads_destroy((tw_threads *)(void *)&memory), -EINVAL);
+    making();
+    in_each_model("thread_misuse", arguments);
+    in_each_model("thread_misuse", joined_twice);
+    outside();
+    /* Valgrind counts what a child has of its parent as lost. */
+    if (!under_valgrind())
+        in_each_model("thread_misuse", forked);
+    return 0;
+}

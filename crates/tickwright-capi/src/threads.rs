@@ -1,0 +1,409 @@
+//! Threads of one-to-one, M:N and manager runtimes, in the shape of pthreads.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+
+use tickwright_threads::{
+    Attributes, CreateError, Handle, JoinError, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError,
+    ThreadId, this_thread,
+};
+
+use crate::code;
+use crate::job::numbers;
+use crate::queue::put;
+
+numbers! {
+    TW_MODEL_ONE_TO_ONE = 1;
+    TW_MODEL_MN = 2;
+    TW_MODEL_MANAGER = 3;
+}
+
+/// What a thread runs.
+pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void) -> *mut c_void>;
+
+/// What a thread is created with.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_thread_attr {
+    /// In bytes, or `usize::MAX`.
+    pub stack_size: usize,
+    /// In bytes, or `usize::MAX`.
+    pub guard_size: usize,
+    /// Null, or a text.
+    pub name: *const c_char,
+    /// Not 0: nobody joins it.
+    pub detached: c_int,
+}
+
+/// A runtime, in the library's own memory.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_threads {
+    state: AtomicU64,
+    handle: Handle,
+    /// Until it is destroyed.
+    runtime: Mutex<Option<Runtime>>,
+}
+
+/// States, before the address is mixed in.
+const READY: u64 = 0x7469_636b_7468_7264;
+/// It is being destroyed: its threads still may use it.
+const ENDING: u64 = 0x7469_636b_7468_656e;
+
+fn state(kind: u64, threads: *const tw_threads) -> u64 {
+    kind ^ (threads.addr() as u64).rotate_left(16)
+}
+
+fn checked<'t>(threads: *const tw_threads) -> Result<&'t tw_threads, c_int> {
+    if threads.is_null() || !threads.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. a runtime that `tw_threads_create` has made and nobody has destroyed, by the header's contract; 3. nobody
+    // borrows it mutably, ever.
+    let found = unsafe { &*threads };
+    let now = found.state.load(Ordering::Relaxed);
+    if now == state(READY, threads) || now == state(ENDING, threads) { Ok(found) } else { Err(code::INVALID) }
+}
+
+/// A runtime, and a thread that may be one of its.
+fn named<'t>(threads: *const tw_threads, thread: u64) -> Result<(&'t Handle, ThreadId), c_int> {
+    let threads = checked(threads)?;
+    Ok((&threads.handle, ThreadId::from_bits(thread).ok_or(code::STALE)?))
+}
+
+fn not_started(error: &RuntimeError) -> c_int {
+    match error {
+        RuntimeError::Start { error, .. } => error.raw_os_error().map_or(code::AGAIN, |number| -number),
+        _ => code::INVALID,
+    }
+}
+
+fn not_created(error: &CreateError) -> c_int {
+    match error {
+        CreateError::Stack { .. } | CreateError::Guard { .. } | CreateError::Name => code::INVALID,
+        CreateError::OutOfMemory => code::NO_MEMORY,
+        CreateError::Closed | CreateError::Forked | CreateError::NoManager => code::ENDING,
+        _ => code::AGAIN,
+    }
+}
+
+fn not_joined(error: &JoinError) -> c_int {
+    match error {
+        JoinError::NoSuchThread => code::STALE,
+        JoinError::Deadlock => code::DEADLOCK,
+        JoinError::Busy => code::BUSY,
+        JoinError::TimedOut => code::LATE,
+        _ => code::INVALID,
+    }
+}
+
+fn model(number: c_int, workers: usize) -> Result<Model, c_int> {
+    match number {
+        TW_MODEL_ONE_TO_ONE => Ok(Model::OneToOne(OneToOne::new())),
+        TW_MODEL_MN if workers == usize::MAX => Ok(Model::ManyToMany(ManyToMany::new())),
+        TW_MODEL_MN => Ok(Model::ManyToMany(ManyToMany::new().workers(workers))),
+        TW_MODEL_MANAGER => Ok(Model::Manager(Manager::new())),
+        _ => Err(code::INVALID),
+    }
+}
+
+/// Starts a runtime.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_create(
+    threads: *mut *mut tw_threads,
+    model: c_int,
+    workers: usize,
+) -> c_int {
+    code::answer(|| {
+        if threads.is_null() || !threads.is_aligned() {
+            return Err(code::INVALID);
+        }
+        // SAFETY: not null, aligned, writable by the header's contract.
+        unsafe { threads.write(core::ptr::null_mut()) };
+        let runtime = Runtime::new(self::model(model, workers)?).map_err(|error| not_started(&error))?;
+        let (handle, runtime) = (runtime.handle(), Mutex::new(Some(runtime)));
+        let at = Box::into_raw(Box::new(tw_threads { state: AtomicU64::new(0), handle, runtime }));
+        // SAFETY: made just now.
+        unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { threads.write(at) };
+        Ok(0)
+    })
+}
+
+/// Waits for all threads, and ends the runtime.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
+    code::answer(|| {
+        if threads.is_null() {
+            return Ok(0);
+        }
+        let ending = checked(threads)?;
+        if this_thread::handle().is_some_and(|own| own.is_same(&ending.handle)) {
+            return Err(code::DEADLOCK);
+        }
+        let (ready, end) = (state(READY, threads), state(ENDING, threads));
+        ending
+            .state
+            .compare_exchange(ready, end, Ordering::Relaxed, Ordering::Relaxed)
+            .map_err(|_| code::ALREADY)?;
+        // Waits for its threads, which use the rest until they end.
+        let runtime = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(runtime);
+        ending.state.store(0, Ordering::Relaxed);
+        // SAFETY: 1. from `Box::into_raw` in `tw_threads_create`; 2. no longer used: no thread is left, and the rest is the header's contract.
+        drop(unsafe { Box::from_raw(threads) });
+        Ok(0)
+    })
+}
+
+/// How many threads there are.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_live(threads: *const tw_threads) -> isize {
+    match checked(threads) {
+        Ok(threads) => isize::try_from(threads.handle.live()).unwrap_or(isize::MAX),
+        Err(code) => code as isize,
+    }
+}
+
+/// The time by the runtime's clock.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_now(threads: *const tw_threads, ns: *mut u64) -> c_int {
+    code::answer(|| {
+        let now = checked(threads)?.handle.now();
+        // SAFETY: the header's contract.
+        unsafe { put(ns, now) };
+        Ok(0)
+    })
+}
+
+/// Attributes that leave everything to the runtime.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_attr_init(attr: *mut tw_thread_attr) -> c_int {
+    if attr.is_null() || !attr.is_aligned() {
+        return code::INVALID;
+    }
+    let fresh = tw_thread_attr {
+        stack_size: usize::MAX,
+        guard_size: usize::MAX,
+        name: core::ptr::null(),
+        detached: 0,
+    };
+    // SAFETY: not null, aligned, writable by the header's contract.
+    unsafe { attr.write(fresh) };
+    0
+}
+
+/// # Safety
+/// Null, or attributes by the header's contract.
+unsafe fn attributes(attr: *const tw_thread_attr) -> Result<Attributes, c_int> {
+    let mut attributes = Attributes::new();
+    if attr.is_null() {
+        return Ok(attributes);
+    }
+    if !attr.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: not null, aligned; the rest is the caller's word.
+    let attr = unsafe { &*attr };
+    if attr.stack_size != usize::MAX {
+        attributes = attributes.stack(attr.stack_size);
+    }
+    if attr.guard_size != usize::MAX {
+        attributes = attributes.guard(attr.guard_size);
+    }
+    if !attr.name.is_null() {
+        // SAFETY: a text, by the header's contract; it is copied.
+        let name = unsafe { CStr::from_ptr(attr.name) };
+        attributes = attributes.name(name.to_str().map_err(|_| code::INVALID)?);
+    }
+    Ok(attributes.detached(attr.detached != 0))
+}
+
+/// The caller's function and argument, on their way to a thread.
+struct Body {
+    start: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+}
+
+// SAFETY: by the header's contract the function may be called with the argument on another thread.
+unsafe impl Send for Body {}
+
+impl Body {
+    fn run(self) -> usize {
+        // SAFETY: the caller's function, called as the header says, with no lock held.
+        code::contained(|| unsafe { (self.start)(self.argument) }).expose_provenance()
+    }
+}
+
+/// Creates a thread.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_create(
+    threads: *mut tw_threads,
+    thread: *mut u64,
+    attr: *const tw_thread_attr,
+    start: tw_thread_fn,
+    argument: *mut c_void,
+) -> c_int {
+    code::answer(|| {
+        let runtime = &checked(threads)?.handle;
+        let body = Body { start: start.ok_or(code::INVALID)?, argument };
+        // SAFETY: the header's contract.
+        let attributes = unsafe { attributes(attr) }?;
+        let created = runtime.create(&attributes, move || body.run());
+        let id = created.map_err(|error| not_created(&error))?;
+        // SAFETY: the header's contract.
+        unsafe { put(thread, id.to_bits()) };
+        Ok(0)
+    })
+}
+
+/// What a join answers.
+///
+/// # Safety
+/// `value` is null or a place by the header's contract.
+unsafe fn joined(
+    threads: *const tw_threads,
+    thread: u64,
+    value: *mut *mut c_void,
+    join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
+) -> c_int {
+    code::answer(|| {
+        let (runtime, thread) = named(threads, thread)?;
+        let left = join(runtime, thread).map_err(|error| not_joined(&error))?;
+        // SAFETY: the caller's word.
+        unsafe { put(value, core::ptr::with_exposed_provenance_mut(left)) };
+        Ok(0)
+    })
+}
+
+/// Waits for a thread to end.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_join(
+    threads: *mut tw_threads,
+    thread: u64,
+    value: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the header's contract.
+    unsafe { joined(threads, thread, value, Handle::join) }
+}
+
+/// The same without waiting.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_tryjoin(
+    threads: *mut tw_threads,
+    thread: u64,
+    value: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the header's contract.
+    unsafe { joined(threads, thread, value, Handle::try_join) }
+}
+
+/// The same until a time.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_timedjoin(
+    threads: *mut tw_threads,
+    thread: u64,
+    value: *mut *mut c_void,
+    until_ns: u64,
+) -> c_int {
+    // SAFETY: the header's contract.
+    unsafe { joined(threads, thread, value, |runtime, thread| runtime.join_until(thread, until_ns)) }
+}
+
+/// Nobody will join the thread.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64) -> c_int {
+    code::answer(|| {
+        let (runtime, thread) = named(threads, thread)?;
+        runtime.detach(thread).map(|()| 0).map_err(|error| not_joined(&error))
+    })
+}
+
+/// Ends a thread's park.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_unpark(threads: *mut tw_threads, thread: u64) -> c_int {
+    code::answer(|| {
+        let (runtime, thread) = named(threads, thread)?;
+        runtime.unpark(thread).map(|()| 0).map_err(|error| not_joined(&error))
+    })
+}
+
+/// Who calls.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_self() -> u64 {
+    this_thread::current().map_or(0, ThreadId::to_bits)
+}
+
+/// Whether two ids are one.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_equal(one: u64, other: u64) -> c_int {
+    c_int::from(one == other)
+}
+
+/// Where the caller's stack is.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
+    let Some(stack) = this_thread::stack() else { return 0 };
+    // SAFETY: the header's contract.
+    unsafe { put(lowest, core::ptr::with_exposed_provenance_mut(stack.start)) };
+    // SAFETY: the header's contract.
+    unsafe { put(size, stack.len()) };
+    1
+}
+
+/// Lets others run.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_yield() {
+    this_thread::yield_now();
+}
+
+/// Waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_sleep(ns: u64) {
+    this_thread::sleep(Duration::from_nanos(ns));
+}
+
+/// Waits to be told to go on.
+#[unsafe(no_mangle)]
+pub extern "C" fn tw_thread_park() {
+    this_thread::park();
+}

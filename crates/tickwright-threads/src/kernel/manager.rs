@@ -1,0 +1,169 @@
+//! One thread manages all others: the shape of `LinuxThreads`, which Linux had until 2003.
+//!
+//! | step | who | what |
+//! |---|---|---|
+//! | create | creator | asks for its signal mask, writes a request into the manager's pipe, and is suspended |
+//! | | manager | polls, reads; maps a stack, protects its guard, starts the thread, and wakes the creator |
+//! | end | thread | wakes its joiner, writes that it ends |
+//! | | manager | polls, reads; waits for the platform's thread to be gone |
+//! | join | joiner | waits for the end, writes that the stack is free |
+//! | | manager | polls, reads; unmaps the stack |
+//!
+//! So every thread costs three writes, polls and reads, a mapping that is made, protected and given back, and four switches at least. The
+//! manager keeps no stacks.
+//!
+//! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`. What is not as there: a thread says itself that
+//! it ends, where the kernel sent the manager a signal; the manager finds threads by number, where it walked through lists; and it takes no walk every two
+//! seconds when there is nothing to do.
+
+mod desk;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use tickwright::clock::Clock;
+
+use self::desk::Desk;
+use super::pthread::{Mask, Pthread};
+use super::{Kernel, OneToOne, Refused, Run, Started, Starter};
+use crate::attributes::Attributes;
+use crate::error::RuntimeError;
+use crate::primitive::lock;
+use crate::registry::Dictionary;
+use crate::runtime::Threads;
+
+pub(crate) use desk::Ticket;
+
+/// Settings of the manager model: each thread is one of the platform's, started and buried by one manager thread that is asked through a pipe.
+///
+/// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time there are these differences. What a thread inherits
+/// from its creator is the signal mask alone; processor affinity and scheduling are the manager's, which are those of who started the runtime. A join
+/// waits for the body to end, and not for the destructors of `thread_local!` after it. A creator that is an M:N thread of another runtime keeps its
+/// worker while it is suspended.
+///
+/// When the manager cannot read its pipe any more, or reads what none of its threads has written (somebody else has taken its descriptor), it ends: creations
+/// are refused with [`CreateError::NoManager`], threads that run go on and are joined, and all stacks are freed when the runtime ends.
+///
+/// ```
+/// use tickwright_threads::{Attributes, Manager, Model, Runtime};
+///
+/// let runtime = Runtime::new(Model::Manager(Manager::new()))?;
+/// let thread = runtime.create(&Attributes::new(), || 42)?;
+/// assert_eq!(runtime.join(thread).ok(), Some(42));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Manager(OneToOne);
+
+impl Default for Manager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Manager {
+    /// Stacks of 2 MiB with a guard of a page, a red-black tree, the monotonic clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(OneToOne::new())
+    }
+
+    /// The stack of threads that do not ask for another, in bytes.
+    #[must_use]
+    pub fn stack(self, bytes: usize) -> Self {
+        Self(self.0.stack(bytes))
+    }
+
+    /// The guard of threads that do not ask for another, in bytes; 0: none.
+    #[must_use]
+    pub fn guard(self, bytes: usize) -> Self {
+        Self(self.0.guard(bytes))
+    }
+
+    /// What threads are registered in.
+    #[must_use]
+    pub fn dictionary(self, dictionary: Dictionary) -> Self {
+        Self(self.0.dictionary(dictionary))
+    }
+
+    /// The clock that its threads sleep by.
+    #[must_use]
+    pub fn clock(self, clock: impl Clock + 'static) -> Self {
+        Self(self.0.clock(clock))
+    }
+
+    pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
+        let (pthread, dictionary, timed) = self.0.parts()?;
+        let funnel = Funnel::new(pthread).map_err(|(what, error)| RuntimeError::Start { what, error })?;
+        Ok(Kernel::new(Box::new(funnel), dictionary, timed))
+    }
+}
+
+/// The manager starts the thread.
+#[derive(Debug)]
+struct Funnel {
+    pthread: Pthread,
+    desk: Arc<Desk>,
+    manager: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Funnel {
+    fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
+        let desk = Arc::new(Desk::new().map_err(|error| ("pipe", error))?);
+        let own = Arc::clone(&desk);
+        let manager = thread::Builder::new().name("tw-manager".into()).spawn(move || {
+            // Handlers of the program's signals run in its own threads.
+            Mask::block_all();
+            own.serve();
+        });
+        let manager = Mutex::new(Some(manager.map_err(|error| ("manager", error))?));
+        Ok(Self { pthread, desk, manager })
+    }
+}
+
+impl Starter for Funnel {
+    fn model(&self) -> &'static str {
+        "manager"
+    }
+
+    fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
+        let ticket = Desk::create(&self.desk, self.pthread.sizes(attributes), attributes.detached, run)?;
+        Ok(ticket.map(Started::Managed))
+    }
+
+    fn reap_waits(&self) -> bool {
+        false
+    }
+
+    fn reap(&self, started: Started) {
+        drop(started);
+    }
+
+    fn closed(&self) {
+        self.desk.close();
+        let manager = lock(&self.manager).take();
+        if let Some(manager) = manager
+            && self.desk.is_ours()
+        {
+            // It does not panic.
+            let _ = manager.join();
+        }
+        self.desk.clear();
+    }
+}
+
+impl Drop for Funnel {
+    fn drop(&mut self) {
+        // Perhaps by a thread that the manager will wait for: it ends by itself after that.
+        if let Some(manager) = lock(&self.manager).take() {
+            self.desk.close();
+            if !self.desk.is_ours() {
+                // There is no such thread here that could be let go.
+                core::mem::forget(manager);
+            }
+        }
+    }
+}

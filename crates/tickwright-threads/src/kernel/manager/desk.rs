@@ -1,0 +1,422 @@
+//! The manager's desk: a pipe that requests come through, and a table of the threads that it has started.
+//!
+//! # Invariants
+//! 1. A request is 8 bytes, which a pipe takes and gives as a whole: what is asked, and the place in the table that it is about.
+//! 2. A place is taken by a creator and freed by the manager. Between, only the manager changes it.
+//! 3. Every errand is answered once: by the manager, or by whoever finds that there is none.
+//! 4. The manager never waits for a thread: one that has said that it ends may still run destructors, and create threads in them. It looks
+//!    after such threads again with each request, and 100 times a second.
+//! 5. The user's code is run and dropped by the thread and the creator, never by the manager.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
+
+use std::sync::{Arc, Mutex};
+use std::thread::{self, Thread};
+
+use super::super::pthread::{Kept, Mask};
+use super::super::{Refused, Run};
+use crate::error::CreateError;
+use crate::primitive::lock;
+use crate::process::Process;
+use crate::stack::Mapping;
+
+/// What is asked of the manager.
+mod ask {
+    /// To start the thread that the place describes.
+    pub(super) const CREATE: u32 = 1;
+    /// The thread ends.
+    pub(super) const ENDS: u32 = 2;
+    /// The thread is joined, or nobody will join it: its stack may go.
+    pub(super) const FREE: u32 = 3;
+    /// To end, as soon as there are no threads.
+    pub(super) const CLOSE: u32 = 4;
+}
+
+/// The end of the list of free places.
+const NONE: u32 = u32::MAX;
+/// How often it looks after threads that end, in ms.
+const LINGERING_MS: i32 = 10;
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    process: Process,
+    reader: PipeReader,
+    writer: PipeWriter,
+    table: Mutex<Table>,
+    /// The manager has ended before it was told to. Written under the table's lock.
+    dead: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Table {
+    places: Vec<Place>,
+    free: u32,
+    used: usize,
+}
+
+#[derive(Debug)]
+struct Place {
+    state: State,
+    /// Its stack may go when the thread is gone.
+    let_go: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nobody's, and the next such place.
+    Free(u32),
+    /// A thread to be.
+    Asked(Arc<Errand>),
+    /// The manager has it in hand.
+    Busy,
+    /// A thread.
+    Lives(Kept),
+    /// The stack of one that is gone, for the joiner to let go: the original kept in it what the thread left.
+    #[expect(dead_code, reason = "its drop is its use")]
+    Gone(Mapping),
+}
+
+/// What a creator asks for, and where it is answered.
+struct Errand {
+    stack: usize,
+    guard: usize,
+    detached: bool,
+    mask: Mask,
+    creator: Thread,
+    run: Mutex<Option<Run>>,
+    answer: Mutex<Option<Result<(), CreateError>>>,
+}
+
+impl core::fmt::Debug for Errand {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Errand").field("stack", &self.stack).finish_non_exhaustive()
+    }
+}
+
+impl Errand {
+    fn answer(&self, answer: Result<(), CreateError>) {
+        *lock(&self.answer) = Some(answer);
+        self.creator.unpark();
+    }
+
+    /// Gives back what was not run.
+    fn refused(&self, error: CreateError) -> Refused {
+        let run = lock(&self.run).take();
+        (error, run.unwrap_or_else(|| Box::new(|| ())))
+    }
+}
+
+/// The right to a thread's stack. Dropped, the manager frees that, as soon as the thread is gone.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    desk: Arc<Desk>,
+    place: u32,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.desk.tell(ask::FREE, self.place);
+    }
+}
+
+impl Table {
+    fn take(&mut self, state: State) -> Result<u32, CreateError> {
+        let place = Place { state, let_go: false };
+        let number = self.free;
+        match self.places.get_mut(number as usize) {
+            Some(free) => {
+                if let State::Free(next) = free.state {
+                    self.free = next;
+                }
+                *free = place;
+                self.used += 1;
+                Ok(number)
+            }
+            None => {
+                self.places.try_reserve(1).map_err(|_| CreateError::OutOfMemory)?;
+                let number = u32::try_from(self.places.len()).unwrap_or(NONE);
+                if number == NONE {
+                    return Err(CreateError::TooMany { error: None });
+                }
+                self.places.push(place);
+                self.used += 1;
+                Ok(number)
+            }
+        }
+    }
+
+    /// Frees a place, and gives what was there to be dropped without the lock.
+    fn give(&mut self, number: u32) -> Option<State> {
+        let place = self.places.get_mut(number as usize)?;
+        let state = core::mem::replace(&mut place.state, State::Free(self.free));
+        self.free = number;
+        self.used -= 1;
+        Some(state)
+    }
+
+    /// Changes a place for as long as the manager works on it.
+    fn hand(&mut self, number: u32) -> Option<State> {
+        let place = self.places.get_mut(number as usize)?;
+        match place.state {
+            State::Free(_) => None,
+            _ => Some(core::mem::replace(&mut place.state, State::Busy)),
+        }
+    }
+
+    fn set(&mut self, number: u32, state: State) {
+        if let Some(place) = self.places.get_mut(number as usize) {
+            place.state = state;
+        }
+    }
+}
+
+impl Desk {
+    pub(super) fn new() -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let table = Mutex::new(Table { places: Vec::new(), free: NONE, used: 0 });
+        Ok(Self { process: Process::this(), reader, writer, table, dead: AtomicBool::new(false) })
+    }
+
+    /// Whether this process has the manager, and is not a child of the one that has.
+    pub(super) fn is_ours(&self) -> bool {
+        self.process.is_this()
+    }
+
+    fn send(&self, what: u32, place: u32) -> io::Result<()> {
+        let message = u64::from(what) << 32 | u64::from(place);
+        (&self.writer).write_all(&message.to_ne_bytes())
+    }
+
+    /// Says something to the manager, if there is one. Nobody waits for an answer.
+    fn tell(&self, what: u32, place: u32) {
+        if self.is_ours() && !self.dead.load(Ordering::SeqCst) {
+            // It can fail only where the descriptor is not ours any more. Then the manager has ended, or will.
+            let _ = self.send(what, place);
+        }
+    }
+
+    /// Has the manager start a thread, and waits until it has. No ticket: the thread is detached.
+    pub(super) fn create(
+        desk: &Arc<Self>,
+        (stack, guard): (usize, usize),
+        detached: bool,
+        run: Run,
+    ) -> Result<Option<Ticket>, Refused> {
+        let errand = Arc::new(Errand {
+            stack,
+            guard,
+            detached,
+            mask: Mask::current(),
+            creator: thread::current(),
+            run: Mutex::new(Some(run)),
+            answer: Mutex::new(None),
+        });
+        let place = {
+            let mut table = lock(&desk.table);
+            if desk.dead.load(Ordering::SeqCst) {
+                drop(table);
+                return Err(errand.refused(CreateError::NoManager));
+            }
+            let place = table.take(State::Asked(Arc::clone(&errand)));
+            drop(table);
+            place.map_err(|error| errand.refused(error))?
+        };
+        if desk.send(ask::CREATE, place).is_err() {
+            // Nobody has read of it, unless the manager has given up, and has answered.
+            desk.refuse(place, &errand);
+        }
+        let answer = loop {
+            // Under no lock but for the look.
+            let answer = lock(&errand.answer).take();
+            match answer {
+                Some(answer) => break answer,
+                None => thread::park(),
+            }
+        };
+        match answer {
+            Ok(()) => Ok((!detached).then(|| Ticket { desk: Arc::clone(desk), place })),
+            Err(error) => Err(errand.refused(error)),
+        }
+    }
+
+    fn refuse(&self, place: u32, errand: &Arc<Errand>) {
+        let mut table = lock(&self.table);
+        let asked = table.places.get(place as usize);
+        if asked
+            .is_some_and(|place| matches!(&place.state, State::Asked(asked) if Arc::ptr_eq(asked, errand)))
+        {
+            let left = table.give(place);
+            drop(table);
+            drop(left);
+            errand.answer(Err(CreateError::NoManager));
+        }
+    }
+
+    /// No more threads will be asked for.
+    pub(super) fn close(&self) {
+        self.tell(ask::CLOSE, NONE);
+    }
+
+    /// Frees what a manager that ended early has left. All bodies have ended.
+    pub(super) fn clear(&self) {
+        if !self.is_ours() {
+            return;
+        }
+        let left = core::mem::take(&mut lock(&self.table).places);
+        for place in left {
+            if let State::Lives(kept) = place.state {
+                kept.end();
+            }
+        }
+    }
+
+    /// What the manager does.
+    pub(super) fn serve(self: &Arc<Self>) {
+        let mut lingering = Vec::new();
+        let mut closing = false;
+        loop {
+            let asked = match self.await_request(!lingering.is_empty()) {
+                Ok(true) => self.read(),
+                Ok(false) => Ok((0, NONE)),
+                Err(error) => Err(error),
+            };
+            match asked {
+                Ok((ask::CREATE, place)) => self.start(place),
+                Ok((ask::ENDS, place)) => lingering.push(place),
+                Ok((ask::FREE, place)) => self.free(place),
+                Ok((ask::CLOSE, _)) => closing = true,
+                // The time has come to look after those that end.
+                Ok((0, NONE)) => {}
+                Ok(_) | Err(_) => return self.die(),
+            }
+            lingering.retain(|&place| !self.bury(place));
+            if closing && lock(&self.table).used == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a request; with `short`, not for long. False: none has come.
+    fn await_request(&self, short: bool) -> io::Result<bool> {
+        let mut poll = libc::pollfd { fd: self.reader.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        loop {
+            // SAFETY: 1. One entry, which is ours alone.
+            match unsafe { libc::poll(&raw mut poll, 1, if short { LINGERING_MS } else { -1 }) } {
+                0 => return Ok(false),
+                1.. => return Ok(true),
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+    }
+
+    fn read(&self) -> io::Result<(u32, u32)> {
+        let mut message = [0; 8];
+        (&self.reader).read_exact(&mut message)?;
+        let message = u64::from_ne_bytes(message);
+        Ok(((message >> 32) as u32, (message & u64::from(u32::MAX)) as u32))
+    }
+
+    fn start(self: &Arc<Self>, place: u32) {
+        let state = lock(&self.table).hand(place);
+        let Some(State::Asked(errand)) = state else { return };
+        let (own, told) = (Arc::clone(self), Arc::clone(&errand));
+        let run = Box::new(move || {
+            told.mask.set();
+            let run = lock(&told.run).take();
+            drop(told);
+            if let Some(run) = run {
+                run();
+            }
+            own.tell(ask::ENDS, place);
+        });
+        let answer = match Kept::start(errand.stack, errand.guard, run) {
+            Ok(kept) => {
+                let mut table = lock(&self.table);
+                if let Some(place) = table.places.get_mut(place as usize) {
+                    *place = Place { state: State::Lives(kept), let_go: errand.detached };
+                }
+                Ok(())
+            }
+            // What it was given back is the wrapper; the creator's is where the creator finds it.
+            Err((error, _wrapper)) => {
+                lock(&self.table).give(place);
+                Err(error)
+            }
+        };
+        errand.answer(answer);
+    }
+
+    /// A thread has said that it ends. True: it is gone.
+    fn bury(&self, place: u32) -> bool {
+        let state = lock(&self.table).hand(place);
+        let kept = match state {
+            Some(State::Lives(kept)) => kept,
+            Some(other) => {
+                lock(&self.table).set(place, other);
+                return true;
+            }
+            None => return true,
+        };
+        match kept.end_now() {
+            Ok(mapping) => {
+                let mut table = lock(&self.table);
+                table.set(place, State::Gone(mapping));
+                let let_go = table.places.get(place as usize).is_some_and(|place| place.let_go);
+                let left = if let_go { table.give(place) } else { None };
+                drop(table);
+                // Unmaps it.
+                drop(left);
+                true
+            }
+            Err(kept) => {
+                lock(&self.table).set(place, State::Lives(kept));
+                false
+            }
+        }
+    }
+
+    /// The stack may go.
+    fn free(&self, place: u32) {
+        let mut table = lock(&self.table);
+        let Some(found) = table.places.get_mut(place as usize) else { return };
+        found.let_go = true;
+        let left = if matches!(found.state, State::Gone(_)) { table.give(place) } else { None };
+        drop(table);
+        drop(left);
+    }
+
+    /// The pipe is not what it was.
+    fn die(&self) {
+        let mut left = Vec::new();
+        let mut table = lock(&self.table);
+        self.dead.store(true, Ordering::SeqCst);
+        for place in 0..table.places.len() as u32 {
+            if table.places.get(place as usize).is_some_and(|place| matches!(place.state, State::Asked(_))) {
+                left.extend(table.give(place));
+            }
+        }
+        drop(table);
+        for state in left {
+            if let State::Asked(errand) = state {
+                errand.answer(Err(CreateError::NoManager));
+            }
+        }
+    }
+
+    /// Writes what no thread of ours would.
+    #[cfg(test)]
+    pub(super) fn disturb(&self) {
+        self.send(u32::MAX, 0).expect("written");
+    }
+
+    /// Places in use.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        lock(&self.table).used
+    }
+}

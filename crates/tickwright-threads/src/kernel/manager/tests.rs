@@ -1,0 +1,155 @@
+use core::cell::RefCell;
+use std::sync::mpsc;
+
+use super::*;
+use crate::CreateError;
+use crate::clock::Timed;
+use crate::error::JoinError;
+use crate::runtime::{Handle, Wait};
+use crate::this_thread;
+use tickwright::clock::SystemClock;
+
+const PLAIN: Attributes = Attributes::new();
+
+fn start() -> (Arc<Kernel>, Arc<Desk>) {
+    let (pthread, dictionary, timed): (_, _, Timed) =
+        OneToOne::new().clock(SystemClock::Monotonic).parts().unwrap();
+    let funnel = Funnel::new(pthread).unwrap();
+    let desk = Arc::clone(&funnel.desk);
+    (Kernel::new(Box::new(funnel), dictionary, timed), desk)
+}
+
+fn create(kernel: &Kernel, body: impl FnOnce() -> usize + Send + 'static) -> crate::ThreadId {
+    kernel.create(&PLAIN, Box::new(body)).unwrap()
+}
+
+#[test]
+fn places_are_used_again_and_the_manager_ends_when_all_are_free() {
+    let (kernel, desk) = start();
+    for i in 0..50 {
+        let id = create(&kernel, move || i);
+        assert_eq!(kernel.join(id, Wait::Forever).unwrap(), i);
+        kernel.create(&PLAIN.detached(true), Box::new(|| 0)).unwrap();
+    }
+    // Those that nobody joins.
+    for _ in 0..5 {
+        create(&kernel, || 0);
+    }
+    kernel.close();
+    assert_eq!(desk.used(), 0);
+    assert!(matches!(kernel.create(&PLAIN, Box::new(|| 0)), Err(CreateError::Closed)));
+    drop(kernel);
+    assert_eq!(Arc::strong_count(&desk), 1, "the manager and all threads have let go of it");
+}
+
+#[test]
+fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
+    let (kernel, desk) = start();
+    let (go, wait) = mpsc::channel::<()>();
+    let id = create(&kernel, move || usize::from(wait.recv().is_ok()));
+    let left = create(&kernel, || 2);
+    desk.disturb();
+    // What was asked for before it read that is answered all the same.
+    let refused = loop {
+        match kernel.create(&PLAIN, Box::new(|| 0)) {
+            Ok(id) => assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 0),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, CreateError::NoManager), "{refused}");
+    assert!(matches!(kernel.join(id, Wait::No), Err(JoinError::Busy)));
+    go.send(()).unwrap();
+    assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 1);
+    kernel.close();
+    assert_eq!(kernel.join(left, Wait::No).unwrap(), 2);
+}
+
+/// The manager's death answers those who wait, whenever it comes.
+#[test]
+fn a_manager_that_ends_answers_all_who_wait() {
+    let (kernel, desk) = start();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let kernel = &kernel;
+            scope.spawn(move || {
+                loop {
+                    match kernel.create(&PLAIN.detached(true), Box::new(|| 0)) {
+                        Ok(_) => {}
+                        Err(error) => break assert!(matches!(error, CreateError::NoManager), "{error}"),
+                    }
+                }
+            });
+        }
+        desk.disturb();
+    });
+    kernel.close();
+}
+
+struct CreatesInTheEnd(Handle, mpsc::Sender<bool>);
+
+impl Drop for CreatesInTheEnd {
+    fn drop(&mut self) {
+        let created = self.0.create(&PLAIN.detached(true), || 0);
+        let _ = self.1.send(created.is_ok());
+    }
+}
+
+thread_local! {
+    static LATE: RefCell<Option<CreatesInTheEnd>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn destructors_that_create_threads_do_not_wait_for_themselves() {
+    let (kernel, _desk) = start();
+    let (tell, told) = mpsc::channel();
+    let handle = Handle::new(Arc::clone(&kernel) as Arc<dyn Threads>);
+    let id = create(&kernel, move || {
+        LATE.set(Some(CreatesInTheEnd(handle, tell)));
+        1
+    });
+    assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 1);
+    assert_eq!(told.recv(), Ok(true));
+    kernel.close();
+}
+
+fn blocked(signal: i32) -> bool {
+    let mask = Mask::current();
+    // SAFETY: 1. A set that was filled, and a signal that there is.
+    unsafe { libc::sigismember(mask.raw(), signal) == 1 }
+}
+
+#[test]
+fn signals_that_the_creator_does_not_take_its_threads_do_not_take() {
+    let (kernel, _desk) = start();
+    let look = || usize::from(blocked(libc::SIGUSR1)) * 2 + usize::from(blocked(libc::SIGUSR2));
+    let id = create(&kernel, look);
+    assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 0);
+    let id = create(&kernel, move || {
+        let mine = Mask::current();
+        Mask::block_all();
+        let inner = this_thread::handle().unwrap();
+        let id = inner.create(&PLAIN, look).unwrap();
+        mine.set();
+        inner.join(id).unwrap() * 4 + look()
+    });
+    assert_eq!(kernel.join(id, Wait::Forever).unwrap(), 3 * 4);
+    kernel.close();
+}
+
+#[test]
+fn whoever_ends_last_cleans_up() {
+    let (kernel, desk) = start();
+    let inner = Arc::clone(&kernel);
+    let (tell, told) = mpsc::channel();
+    create(&kernel, move || {
+        inner.close();
+        let _ = tell.send(());
+        0
+    });
+    drop(kernel);
+    told.recv().unwrap();
+    while Arc::strong_count(&desk) > 1 {
+        std::thread::yield_now();
+    }
+    assert_eq!(desk.used(), 0);
+}

@@ -1,0 +1,269 @@
+//! What a runtime takes of the host, and what it gives back. One test a process: others would change what it looks at.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use core::ffi::CStr;
+use std::fs;
+use std::process::Command;
+
+use tickwright_threads::{Attributes, Model, Runtime, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+
+type Made = fn() -> Model;
+
+const MODELS: [(&str, Made); 6] = [
+    ("one-to-one", common::one_to_one),
+    ("own stacks", common::own_stacks),
+    ("fresh stacks", common::fresh_stacks),
+    ("manager", common::manager),
+    ("m:n", common::two_workers),
+    ("as ngpt", common::as_ngpt),
+];
+
+/// Runs a test of this file alone, in a process of its own.
+fn alone(test: &str) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        // glibc's allocator maps memory for each thread that meets another one there.
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let passed = output.status.success() && said.contains("1 passed");
+    assert!(passed, "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Mappings and descriptors.
+fn taken() -> (usize, usize) {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    (maps.lines().count(), fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+fn come_and_go(model: Model, threads: usize) {
+    let runtime = common::start(model);
+    for i in 0..threads {
+        let detached = i % 10 == 0;
+        let id = runtime.create(&PLAIN.detached(detached), move || i).unwrap();
+        if i % 10 == 1 {
+            runtime.detach(id).unwrap();
+        } else if !detached {
+            assert_eq!(runtime.join(id).unwrap(), i);
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_threads_leave_nothing() {
+    alone("alone::ten_thousand_threads_leave_nothing");
+}
+
+#[test]
+fn what_the_host_does_not_give_is_refused_and_all_else_goes_on() {
+    alone("alone::what_the_host_does_not_give_is_refused_and_all_else_goes_on");
+}
+
+#[test]
+fn a_forked_child_has_no_threads() {
+    alone("alone::a_forked_child_has_no_threads");
+}
+
+#[test]
+fn a_thread_that_forks() {
+    alone("alone::a_thread_that_forks");
+}
+
+#[test]
+fn the_manager_takes_no_signals() {
+    alone("alone::the_manager_takes_no_signals");
+}
+
+mod alone {
+    use super::*;
+
+    /// Handlers of the program's run in its own threads.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn the_manager_takes_no_signals() {
+        let runtime = common::start(common::manager());
+        let id = runtime.create(&PLAIN, || 0).unwrap();
+        runtime.join(id).unwrap();
+        let statuses = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
+            let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+            status.lines().next()?.ends_with("tw-manager").then_some(status)
+        });
+        let masks = statuses.filter_map(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?.trim().to_owned();
+            u64::from_str_radix(&mask, 16).ok()
+        });
+        // A thread that ends just now has its name too.
+        let all: Vec<_> = masks.collect();
+        let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM, libc::SIGCHLD];
+        let blocks = |mask: &u64| signals.iter().all(|signal| mask & 1 << (signal - 1) != 0);
+        assert!(all.iter().any(blocks), "{all:x?}");
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn ten_thousand_threads_leave_nothing() {
+        for (name, model) in MODELS {
+            // The platform keeps some stacks of its own.
+            come_and_go(model(), 200);
+            let before = taken();
+            come_and_go(model(), 10_000);
+            let after = taken();
+            assert_eq!(before.1, after.1, "{name}: descriptors");
+            assert!(after.0 <= before.0 + 8, "{name}: {} mappings were {}", after.0, before.0);
+        }
+    }
+
+    fn limit(bytes: libc::rlim_t) {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: 1. A place for the answer.
+        unsafe {
+            libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
+        }
+        limit.rlim_cur = bytes;
+        // SAFETY: 1. Filled.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+    }
+
+    /// Bytes of address space in use.
+    fn in_use() -> libc::rlim_t {
+        let pages = fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').next().unwrap().parse::<libc::rlim_t>().unwrap() * 4096
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn what_the_host_does_not_give_is_refused_and_all_else_goes_on() {
+        for (name, model) in MODELS {
+            come_and_go(model(), 200);
+            let before = taken();
+            let runtime = common::start(model());
+            limit(in_use() + (600 << 20));
+            let door = std::sync::Arc::new(common::Gate::default());
+            let mut ids = Vec::new();
+            let error = loop {
+                let behind = std::sync::Arc::clone(&door);
+                let body = move || {
+                    behind.wait();
+                    1
+                };
+                match runtime.create(&PLAIN.stack(64 << 20), body) {
+                    Ok(id) => ids.push(id),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.errno(), libc::EAGAIN, "{name}: {error}");
+            assert_eq!(std::sync::Arc::strong_count(&door), ids.len() + 1, "{name}: the body was dropped");
+            assert!((4..10).contains(&ids.len()), "{name}: {}", ids.len());
+            assert_eq!(runtime.live(), ids.len(), "{name}");
+            // A smaller one fits still.
+            let small = runtime.create(&PLAIN.stack(64 << 10), || 2).unwrap();
+            assert_eq!(runtime.join(small).unwrap(), 2, "{name}");
+            door.open();
+            for id in ids {
+                assert_eq!(runtime.join(id).unwrap(), 1, "{name}");
+            }
+            limit(libc::RLIM_INFINITY);
+            drop(runtime);
+            assert!(taken().0 <= before.0 + 8, "{name}: {} mappings were {}", taken().0, before.0);
+        }
+    }
+
+    /// Runs `inside` in a child, and answers how that ended.
+    fn in_a_child(inside: impl FnOnce() -> Result<(), &'static CStr>) -> i32 {
+        // SAFETY: 1. The child does what this library promises of forked children, and no more than the C library allows them.
+        match unsafe { libc::fork() } {
+            0 => {
+                let code = match inside() {
+                    Ok(()) => 7,
+                    Err(what) => {
+                        // SAFETY: 1. A text with an end.
+                        unsafe {
+                            libc::puts(what.as_ptr());
+                        }
+                        1
+                    }
+                };
+                // SAFETY: 1. Ends the child, without the parent's clean-up.
+                unsafe { libc::_exit(code) }
+            }
+            child => wait_for(child),
+        }
+    }
+
+    fn wait_for(child: libc::pid_t) -> i32 {
+        let mut status = 0;
+        // SAFETY: 1. A child of ours, and a place for the answer.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status), "{status}");
+        libc::WEXITSTATUS(status)
+    }
+
+    fn yes(condition: bool, what: &'static CStr) -> Result<(), &'static CStr> {
+        if condition { Ok(()) } else { Err(what) }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_forked_child_has_no_threads() {
+        for (name, model) in MODELS {
+            let mut runtime = Some(common::start(model()));
+            let (tell, told) = std::sync::mpsc::channel::<()>();
+            let own = runtime.as_ref().unwrap();
+            let waits = own.create(&PLAIN, move || usize::from(told.recv().is_ok())).unwrap();
+            let ended = own.create(&PLAIN, || 2).unwrap();
+            let code = in_a_child(|| {
+                let theirs = runtime.take().ok_or(c"no runtime")?;
+                let created = theirs.create(&PLAIN, || 0);
+                yes(created.is_err_and(|error| error.errno() == libc::ESHUTDOWN), c"it created")?;
+                for id in [waits, ended] {
+                    let joined = theirs.join(id);
+                    yes(joined.is_err_and(|error| error.errno() == libc::ESRCH), c"it joined")?;
+                }
+                yes(theirs.detach(waits).is_err(), c"it detached")?;
+                yes(theirs.live() == 0 && theirs.threads().is_empty(), c"there are some")?;
+                yes(!theirs.is_registered(waits), c"it is there")?;
+                drop(theirs);
+                // Its own.
+                let new = Runtime::new(model()).map_err(|_| c"no new one")?;
+                let id = new.create(&PLAIN, || 3).map_err(|_| c"not created")?;
+                yes(new.join(id).is_ok_and(|value| value == 3), c"not joined")
+            });
+            assert_eq!(code, 7, "{name}");
+            // The parent's are all there.
+            let runtime = runtime.unwrap();
+            tell.send(()).unwrap();
+            assert_eq!(runtime.join(waits).unwrap(), 1, "{name}");
+            assert_eq!(runtime.join(ended).unwrap(), 2, "{name}");
+            let id = runtime.create(&PLAIN, || 4).unwrap();
+            assert_eq!(runtime.join(id).unwrap(), 4, "{name}");
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_thread_that_forks() {
+        for (name, model) in MODELS {
+            let runtime = common::start(model());
+            let forks = runtime
+                .create(&PLAIN, || {
+                    // SAFETY: 1. The child creates nothing, and ends.
+                    let child = unsafe { libc::fork() };
+                    if child == 0 {
+                        let created = this_thread::handle().unwrap().create(&PLAIN, || 0);
+                        return usize::from(created.is_ok());
+                    }
+                    child as usize
+                })
+                .unwrap();
+            let child = runtime.join(forks).unwrap();
+            assert_eq!(wait_for(child as libc::pid_t), 0, "{name}: with the end of its only thread");
+            let id = runtime.create(&PLAIN, || 1).unwrap();
+            assert_eq!(runtime.join(id).unwrap(), 1, "{name}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Threads and the locks of their creators, which are the standard library's: no model may hold one of its own while it waits for the user's.
+
+mod common;
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tickwright_threads::{Attributes, Runtime};
+
+for_each_model!(creating_under_a_lock, hand_over_hand, a_body_that_is_not_run_is_dropped_without_a_lock);
+
+const PLAIN: Attributes = Attributes::new();
+
+/// The new thread wants the lock at once; creating it does not wait for that.
+fn creating_under_a_lock(runtime: &Runtime) {
+    let door = Arc::new(Mutex::new(0));
+    for round in 0..20 {
+        let mut inside = door.lock().unwrap();
+        let behind = Arc::clone(&door);
+        let id = runtime.create(&PLAIN, move || *behind.lock().unwrap()).unwrap();
+        *inside = round;
+        drop(inside);
+        assert_eq!(runtime.join(id).unwrap(), round);
+    }
+}
+
+/// Each of twenty threads waits for its own lock, which its predecessor's end opens.
+fn hand_over_hand(runtime: &Runtime) {
+    let order = Arc::new(AtomicUsize::new(0));
+    let doors: Vec<_> = (0..20).map(|_| Arc::new(Mutex::new(()))).collect();
+    let held: Vec<_> = doors.iter().map(|door| door.lock().unwrap()).collect();
+    // As many workers as there are may be kept by a lock that is not the runtime's: so one thread at a time waits.
+    for (i, guard) in held.into_iter().enumerate() {
+        let (door, order) = (Arc::clone(&doors[i]), Arc::clone(&order));
+        let id = runtime
+            .create(&PLAIN, move || {
+                let _inside = door.lock().unwrap();
+                order.fetch_add(1, Ordering::SeqCst)
+            })
+            .unwrap();
+        drop(guard);
+        assert_eq!(runtime.join(id).unwrap(), i);
+    }
+}
+
+struct Notes(Runtime, Arc<AtomicUsize>);
+
+impl Drop for Notes {
+    fn drop(&mut self) {
+        // Whatever it asks of a runtime is answered.
+        let id = self.0.create(&PLAIN, || 1).unwrap();
+        self.1.fetch_add(self.0.join(id).unwrap(), Ordering::SeqCst);
+    }
+}
+
+fn a_body_that_is_not_run_is_dropped_without_a_lock(runtime: &Runtime) {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let notes = Notes(common::start(common::manager()), Arc::clone(&dropped));
+    let refused = runtime.create(&PLAIN.stack(0), move || {
+        drop(notes);
+        0
+    });
+    assert!(refused.is_err());
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+    // And one that is run, by the thread.
+    let notes = Notes(common::start(common::one_to_one()), Arc::clone(&dropped));
+    let id = runtime
+        .create(&PLAIN, move || {
+            drop(notes);
+            0
+        })
+        .unwrap();
+    runtime.join(id).unwrap();
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+}

@@ -1,0 +1,97 @@
+//! Where threads run, as the platform sees it: size, guard, and whether a stack is used again.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use core::ops::Range;
+use std::fs;
+
+use tickwright_threads::{Attributes, Runtime, this_thread};
+
+// Not the portable back end, whose stacks are as large as the platform makes them.
+for_each_model! { @models [a_guard_is_there_when_it_is_asked_for sizes_are_those_asked_for]
+one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt }
+
+const PLAIN: Attributes = Attributes::new();
+
+/// What the platform lets programs do at an address: `rw-p`, `---p`; nothing where nothing is.
+fn rights(at: usize) -> Option<String> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        (number(from)?..number(to)?).contains(&at).then(|| rest.split(' ').next().map(str::to_owned))?
+    })
+}
+
+fn in_a_thread<T: Send + 'static>(
+    runtime: &Runtime,
+    attributes: &Attributes,
+    look: impl FnOnce(Range<usize>) -> T + Send + 'static,
+) -> T {
+    let body = move || look(this_thread::stack().expect("known"));
+    runtime.spawn(attributes, body).unwrap().join().unwrap()
+}
+
+fn a_guard_is_there_when_it_is_asked_for(runtime: &Runtime) {
+    for guard in [4096, 3 * 4096] {
+        let attributes = PLAIN.stack(128 * 1024).guard(guard);
+        let (lowest, above) = in_a_thread(runtime, &attributes, move |stack| {
+            assert_eq!(rights(stack.start).as_deref(), Some("rw-p"));
+            (rights(stack.start - guard), rights(stack.start - 1))
+        });
+        assert_eq!((lowest.as_deref(), above.as_deref()), (Some("---p"), Some("---p")), "{guard}");
+    }
+    // Without one, what is below is another's, or nobody's; and this thread runs as well.
+    let attributes = PLAIN.stack(128 * 1024).guard(0);
+    assert!(in_a_thread(runtime, &attributes, |stack| rights(stack.start).is_some()));
+}
+
+fn sizes_are_those_asked_for(runtime: &Runtime) {
+    for pages in [5, 16, 100, 1000] {
+        let bytes = pages * 4096;
+        let least = in_a_thread(runtime, &PLAIN.stack(bytes - 1).guard(0), |stack| stack.len());
+        // The platform's own bookkeeping may lie in it; and glibc's cache gives a stack that is up to four times as large.
+        assert!((bytes - 4096..=4 * bytes).contains(&least), "{pages} pages: {least}");
+    }
+}
+
+fn addresses(runtime: &Runtime, count: usize) -> Vec<usize> {
+    (0..count).map(|_| in_a_thread(runtime, &PLAIN, |stack| stack.end)).collect()
+}
+
+#[test]
+fn a_recycled_stack_is_the_same_sixteen_times() {
+    let all = addresses(&common::start(common::own_stacks()), 16);
+    assert!(all.iter().all(|&at| at == all[0]), "{all:x?}");
+}
+
+/// Another size takes another stack, and two threads at a time have two.
+#[test]
+fn a_recycled_stack_is_nobody_elses() {
+    let runtime = common::start(common::own_stacks());
+    let (handle, own) = (runtime.handle(), in_a_thread(&runtime, &PLAIN, |stack| stack.end));
+    let (outer, inner) = runtime
+        .run(move || {
+            let inner = handle.spawn(&PLAIN, || this_thread::stack().unwrap().end).unwrap();
+            (this_thread::stack().unwrap().end, inner.join().unwrap())
+        })
+        .unwrap();
+    assert_eq!(outer, own);
+    assert_ne!(outer, inner);
+    let larger = in_a_thread(&runtime, &PLAIN.stack(256 * 1024), |stack| stack.len());
+    assert!(larger >= 256 * 1024);
+}
+
+/// In `ps`, debuggers and `/proc`.
+#[test]
+fn kernel_threads_show_the_beginning_of_their_name() {
+    for model in [common::one_to_one(), common::fresh_stacks(), common::manager()] {
+        let runtime = common::start(model);
+        let look = |_| fs::read_to_string("/proc/thread-self/comm").unwrap();
+        let shown = in_a_thread(&runtime, &PLAIN.name("a name that is longer"), look);
+        assert_eq!(shown, "a name that is \n");
+        assert_eq!(in_a_thread(&runtime, &PLAIN.name(""), look), "\n");
+    }
+}
