@@ -5,6 +5,7 @@
 
 mod baton;
 
+use corosensei::stack::valgrind::ValgrindStackRegistration;
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, Yielder};
 
@@ -23,7 +24,20 @@ pub(super) enum Pause {
 }
 
 /// A mapping as the switch wants it.
-pub(super) struct On(Mapping);
+pub(super) struct On {
+    mapping: Mapping,
+    /// So that valgrind knows a change of stacks when it sees one.
+    _known: ValgrindStackRegistration,
+}
+
+impl On {
+    fn new(mapping: Mapping) -> Self {
+        let stack = mapping.stack();
+        let known =
+            ValgrindStackRegistration::new(core::ptr::without_provenance_mut(stack.start), stack.len());
+        Self { mapping, _known: known }
+    }
+}
 
 /// The ends of the mapping, guard included.
 fn pointer(address: usize) -> StackPointer {
@@ -36,11 +50,11 @@ fn pointer(address: usize) -> StackPointer {
 // platform's threads.
 unsafe impl Stack for On {
     fn base(&self) -> StackPointer {
-        pointer(self.0.stack().end)
+        pointer(self.mapping.stack().end)
     }
 
     fn limit(&self) -> StackPointer {
-        pointer(self.0.guard().start)
+        pointer(self.mapping.guard().start)
     }
 }
 
@@ -59,7 +73,7 @@ impl Context {
             return Self::Threaded(Threaded::new(mapping, main));
         }
         let main = |way: &Yielder<(), Pause>, ()| main(core::ptr::from_ref(way).cast());
-        Self::Switched(Coroutine::with_stack(On(mapping), main))
+        Self::Switched(Coroutine::with_stack(On::new(mapping), main))
     }
 
     /// Goes on there until it pauses. `None`: it has returned. Not to be called again then.
@@ -74,7 +88,7 @@ impl Context {
     /// The memory of one that is done.
     pub(super) fn into_mapping(self) -> Mapping {
         match self {
-            Self::Switched(stack) => stack.into_stack().0,
+            Self::Switched(stack) => stack.into_stack().mapping,
             Self::Threaded(thread) => thread.into_mapping(),
         }
     }
