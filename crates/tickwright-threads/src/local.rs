@@ -116,22 +116,24 @@ pub(crate) fn end(id: Option<ThreadId>) {
         return;
     }
     for _ in 0..DROP_ROUNDS {
-        let Some(values) = change(|all| {
-            let values = all.remove(&id);
-            OWNERS.set(all.len());
-            values
-        }) else {
-            return;
-        };
+        let Some(values) = take(id) else { return };
         for (_, value) in values {
             drop_quietly(value);
         }
     }
     // The drops of what is left would make more of it.
-    let left = change(|all| {
-        let left = all.remove(&id);
+    core::mem::forget(take(id));
+}
+
+/// The values of a thread, which has none from then on.
+fn take(id: Option<ThreadId>) -> Option<Values> {
+    change(|all| {
+        let values = all.remove(&id);
         OWNERS.set(all.len());
-        left
-    });
-    core::mem::forget(left);
+        if all.is_empty() {
+            // Nobody drops the map itself, and an empty one may own memory still.
+            *all = BTreeMap::new();
+        }
+        values
+    })
 }
