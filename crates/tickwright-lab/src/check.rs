@@ -19,7 +19,7 @@ use crate::latency;
 use crate::output;
 use crate::progress::Progress;
 use crate::registry::STRUCTURES;
-use crate::reproduce::{asterisk, linux, xenomai};
+use crate::reproduce::{asterisk, linux, nptl, xenomai};
 use crate::scenario::Scenario;
 use crate::scheduler;
 use crate::tour;
@@ -81,6 +81,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     interrupted()?;
     #[cfg(target_os = "linux")]
     findings.note("experiment helenos", crate::reproduce::helenos::check())?;
+    interrupted()?;
+    findings.note("experiment nptl", nptl::check())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;

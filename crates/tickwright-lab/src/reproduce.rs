@@ -4,6 +4,7 @@ pub(crate) mod asterisk;
 #[cfg(target_os = "linux")]
 pub(crate) mod helenos;
 pub(crate) mod linux;
+pub(crate) mod nptl;
 pub(crate) mod xenomai;
 
 use clap::Subcommand;
@@ -22,6 +23,8 @@ pub(crate) enum Reproduce {
     /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
     #[cfg(target_os = "linux")]
     Helenos(helenos::HelenosArgs),
+    /// NPTL 2002: a kernel thread for each thread, M:N, or a manager?
+    Nptl(nptl::NptlArgs),
 }
 
 impl Reproduce {
@@ -36,6 +39,7 @@ impl Reproduce {
             Self::Asterisk(args) => args.execute(),
             #[cfg(target_os = "linux")]
             Self::Helenos(args) => args.execute(),
+            Self::Nptl(args) => args.execute(),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::LabError;
 #[cfg(target_os = "linux")]
 use crate::latency;
 use crate::output::{self, Files};
-use crate::reproduce::{asterisk, linux, xenomai};
+use crate::reproduce::{asterisk, linux, nptl, xenomai};
 use crate::scenario::Scenario;
 
 /// A part of the tour.
@@ -37,6 +37,7 @@ pub(crate) const PLAN: &[Part] = &[
     Part { name: "latency", seconds: 3, command: "latency", run: latency::tour },
     #[cfg(target_os = "linux")]
     Part { name: "helenos", seconds: 2, command: "reproduce helenos", run: crate::reproduce::helenos::tour },
+    Part { name: "nptl", seconds: 3, command: "reproduce nptl", run: nptl::tour },
 ];
 
 /// The tour answers within this.

@@ -1,0 +1,141 @@
+//! What is compared: the models of this project and other people's threads.
+
+use serde::{Serialize, Serializer};
+use tickwright_threads::{Attributes, Handle, ThreadId};
+
+use super::model::{self, Knobs, Model};
+use super::peers::{May, Std, Tokio};
+use super::rules::{Bodies, Maker, shares, whole};
+use crate::clock::{Meter, OsClock};
+
+/// Who creates threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Column {
+    Ours(Model),
+    Std,
+    May,
+    Tokio,
+}
+
+impl Column {
+    /// All of them, the models first.
+    pub(crate) fn all() -> Vec<Self> {
+        let ours = Model::ALL.into_iter().map(Self::Ours);
+        ours.chain([Self::Std, Self::May, Self::Tokio]).collect()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ours(model) => model.name(),
+            Self::Std => "std",
+            Self::May => "may",
+            Self::Tokio => "tokio",
+        }
+    }
+
+    /// What its threads are.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Ours(model) => model.label(),
+            Self::Std => "std::thread: a thread of the platform each, stack of 2 MiB",
+            Self::May => "crate may: stackful coroutines on M workers, stack of 32 KiB, they may move",
+            Self::Tokio => "tokio tasks, multi-thread runtime: not stackful, no stack of their own",
+        }
+    }
+
+    /// A value parser for the command line.
+    ///
+    /// # Errors
+    /// The names that there are.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let all = Self::all();
+        all.iter().copied().find(|column| column.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
+            format!("'{text}' is none of {}", names.join(", "))
+        })
+    }
+
+    /// Creates and joins by the original's rules, in a runtime of its own, and says how many ns passed between the start of its main thread's
+    /// work and its end. What threads returned is summed up.
+    ///
+    /// # Errors
+    /// What failed.
+    pub(crate) fn run(
+        self,
+        knobs: &Knobs,
+        cell: Cell,
+        bodies: &impl Bodies,
+        clock: OsClock,
+    ) -> Result<(usize, u64), String> {
+        let shares = shares(cell.starts, cell.toplevel * cell.children, cell.toplevel);
+        match self {
+            Self::Ours(model) => {
+                let runtime = model::start(model, knobs)?;
+                let maker = Ours { handle: runtime.handle(), attributes: Attributes::new() };
+                let bodies = bodies.clone();
+                let outcome = runtime.run(move || timed(&maker, &shares, &bodies, clock));
+                outcome.map_err(|error| error.to_string())?
+            }
+            Self::Std => timed(&Std, &shares, bodies, clock),
+            Self::May => {
+                let (maker, bodies) = (May::with_workers(knobs.workers()), bodies.clone());
+                let (left, taken) = std::sync::mpsc::channel();
+                let main = maker.create(move || {
+                    // Fails only when nobody waits for it.
+                    let _ = left.send(timed(&maker, &shares, &bodies, clock));
+                    0
+                })?;
+                maker.join(main)?;
+                taken.recv().map_err(|error| error.to_string())?
+            }
+            Self::Tokio => Tokio::with_workers(knobs.workers())?.whole(&shares, bodies, clock),
+        }
+    }
+}
+
+impl Serialize for Column {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A cell of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// P: threads that create.
+    pub(crate) toplevel: usize,
+    /// C: threads that each of them keeps.
+    pub(crate) children: usize,
+    /// Threads created in all.
+    pub(crate) starts: u64,
+}
+
+fn timed<M: Maker>(
+    maker: &M,
+    shares: &[super::rules::Share],
+    bodies: &impl Bodies,
+    clock: OsClock,
+) -> Result<(usize, u64), String> {
+    let begun = clock.now();
+    let sum = whole(maker, shares, bodies)?;
+    Ok((sum, clock.now() - begun))
+}
+
+/// A runtime of this project.
+#[derive(Debug, Clone)]
+pub(crate) struct Ours {
+    pub(crate) handle: Handle,
+    pub(crate) attributes: Attributes,
+}
+
+impl Maker for Ours {
+    type Thread = ThreadId;
+
+    fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<ThreadId, String> {
+        self.handle.create(&self.attributes, body).map_err(|error| error.to_string())
+    }
+
+    fn join(&self, thread: ThreadId) -> Result<usize, String> {
+        self.handle.join(thread).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,111 @@
+//! Other people's threads under the same rules.
+
+use std::sync::OnceLock;
+
+use super::rules::{Bodies, Maker, Ring, Share};
+use crate::clock::{Meter, OsClock};
+
+/// `std::thread`, with what the standard library gives each of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Std;
+
+impl Maker for Std {
+    type Thread = std::thread::JoinHandle<usize>;
+
+    fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String> {
+        std::thread::Builder::new().spawn(body).map_err(|error| error.to_string())
+    }
+
+    fn join(&self, thread: Self::Thread) -> Result<usize, String> {
+        thread.join().map_err(|_| "a std thread panicked".into())
+    }
+}
+
+/// Coroutines of the crate `may`: stackful, they may move between workers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct May;
+
+impl May {
+    /// Its workers are one set for the process: the first number counts.
+    pub(crate) fn with_workers(workers: usize) -> Self {
+        static WORKERS: OnceLock<()> = OnceLock::new();
+        WORKERS.get_or_init(|| {
+            may::config().set_workers(workers);
+        });
+        Self
+    }
+}
+
+impl Maker for May {
+    type Thread = may::coroutine::JoinHandle<usize>;
+
+    fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String> {
+        let builder = may::coroutine::Builder::new();
+        // SAFETY: 1. A coroutine must not keep a reference to a thread-local across a switch: these bodies keep none. 2. It must not overflow its
+        // stack (32 KiB): they call a few functions.
+        #[allow(unsafe_code, reason = "a rival's unsafe function")]
+        let spawned = unsafe { builder.spawn(body) };
+        spawned.map_err(|error| error.to_string())
+    }
+
+    fn join(&self, thread: Self::Thread) -> Result<usize, String> {
+        thread.join().map_err(|_| "a coroutine of may panicked".into())
+    }
+}
+
+/// Tasks of tokio's multi-thread runtime: no stack of their own, so they wait only where they say `await`.
+#[derive(Debug)]
+pub(crate) struct Tokio(tokio::runtime::Runtime);
+
+impl Tokio {
+    /// # Errors
+    /// When its workers cannot be started.
+    pub(crate) fn with_workers(workers: usize) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).build();
+        runtime.map(Self).map_err(|error| format!("tokio does not start: {error}"))
+    }
+
+    /// As [`whole`](super::rules::whole), with awaits for joins; on a task of the runtime, and with the ns that it took there.
+    ///
+    /// # Errors
+    /// A task that panicked.
+    pub(crate) fn whole(
+        &self,
+        shares: &[Share],
+        bodies: &impl Bodies,
+        clock: OsClock,
+    ) -> Result<(usize, u64), String> {
+        let (shares, bodies) = (shares.to_vec(), bodies.clone());
+        let main = self.0.spawn(async move {
+            let begun = clock.now();
+            let toplevel: Vec<_> = shares
+                .into_iter()
+                .enumerate()
+                .map(|(at, share)| tokio::spawn(starter(at, share, bodies.clone())))
+                .collect();
+            let mut sum = 0usize;
+            for task in toplevel {
+                sum = sum.wrapping_add(task.await??);
+            }
+            Ok::<_, tokio::task::JoinError>((sum, clock.now() - begun))
+        });
+        let joined = self.0.block_on(main).and_then(|inner| inner);
+        joined.map_err(|error| format!("a task of tokio failed: {error}"))
+    }
+}
+
+async fn starter(at: usize, share: Share, bodies: impl Bodies) -> Result<usize, tokio::task::JoinError> {
+    let mut ring: Ring<tokio::task::JoinHandle<usize>> = Ring::new(share.slots);
+    let mut sum = 0usize;
+    for start in 0..share.starts {
+        if let Some(task) = ring.leave() {
+            sum = sum.wrapping_add(task.await?);
+        }
+        let body = bodies.body(at, start);
+        ring.enter(tokio::spawn(async move { body() }));
+    }
+    for task in ring.rest() {
+        sum = sum.wrapping_add(task.await?);
+    }
+    Ok(sum)
+}

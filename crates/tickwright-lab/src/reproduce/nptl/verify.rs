@@ -1,0 +1,84 @@
+//! That the benchmark times what it says: a pass apart from the timed ones, in which every thread looks at itself.
+
+use core::ops::Range;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tickwright_threads::this_thread;
+
+use super::column::{Cell, Column};
+use super::model::{Knobs, Model};
+use crate::clock::OsClock;
+
+/// What the threads of a pass have seen.
+#[derive(Debug, Default)]
+struct Seen {
+    ids: BTreeSet<u64>,
+    wrong: Option<String>,
+}
+
+/// Runs a cell in which each thread has an id of its own, is registered while it lives, and stands on its own stack, which is not that of the thread that
+/// created it and will join it. Returns how many threads said so.
+///
+/// # Errors
+/// What one of them has seen.
+pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let notes = Arc::clone(&seen);
+    // Called by the creator, which is the joiner too.
+    let bodies = move |_: usize, _: u64| {
+        let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
+        move || {
+            let looked = look(creators.as_ref());
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            match looked {
+                Ok(id) if notes.ids.insert(id) => 1,
+                Ok(id) => {
+                    notes.wrong.get_or_insert(format!("two threads have the id {id:#x}"));
+                    0
+                }
+                Err(why) => {
+                    notes.wrong.get_or_insert(why);
+                    0
+                }
+            }
+        }
+    };
+    let (sum, _) = Column::Ours(model).run(knobs, cell, &bodies, clock)?;
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    match &seen.wrong {
+        Some(why) => Err(format!("{}: {why}", model.name())),
+        None if sum as u64 == cell.starts && seen.ids.len() as u64 == cell.starts => Ok(cell.starts),
+        None => Err(format!("{}: {} threads were asked for, {sum} were joined", model.name(), cell.starts)),
+    }
+}
+
+/// The caller's id, if all is right with it.
+fn look(creators: Option<&Range<usize>>) -> Result<u64, String> {
+    let here = 0u8;
+    let address = (&raw const here).addr();
+    let id = this_thread::current().ok_or("a thread does not know its id")?;
+    let handle = this_thread::handle().ok_or("a thread does not know its runtime")?;
+    if !handle.is_registered(id) {
+        return Err(format!("{id} runs and is not registered"));
+    }
+    let own = this_thread::stack().ok_or("a thread does not know its stack")?;
+    let creators = creators.ok_or("a creator does not know its stack")?;
+    stands(address, &own, creators).map_err(|why| format!("{id} {why}"))?;
+    Ok(id.to_bits())
+}
+
+/// On its own stack, and not on its creator's.
+pub(super) fn stands(
+    address: usize,
+    own: &Range<usize>,
+    creators: &Range<usize>,
+) -> Result<(), &'static str> {
+    if !own.contains(&address) {
+        Err("does not stand on its own stack")
+    } else if own.start < creators.end && creators.start < own.end {
+        Err("shares its creator's stack")
+    } else {
+        Ok(())
+    }
+}
