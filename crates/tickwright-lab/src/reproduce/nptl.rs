@@ -9,16 +9,25 @@
 //! Whether M:N lost by something else than being M:N: guard pages, no recycling of stacks. [`knobs`] prices each knob in each model; [`ladder`] turns M:N from
 //! NGPT's way to this project's, one knob at a time, until the published order is the other way round.
 
+mod alive;
+mod child;
 mod cli;
 mod column;
+mod knobs;
+mod ladder;
+mod limits;
 mod model;
 mod peers;
 mod plot;
 mod published;
 mod report;
 mod rules;
+mod syscalls;
 mod table;
+mod targets;
+mod turns;
 mod verify;
+mod work;
 
 pub(crate) use cli::{NptlArgs, check, tour};
 

@@ -24,6 +24,14 @@ impl Column {
         ours.chain([Self::Std, Self::May, Self::Tokio]).collect()
     }
 
+    /// The model, if it is one of ours.
+    pub(crate) fn model(self) -> Option<Model> {
+        match self {
+            Self::Ours(model) => Some(model),
+            _ => None,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ours(model) => model.name(),
@@ -49,7 +57,10 @@ impl Column {
     /// The names that there are.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let all = Self::all();
-        all.iter().copied().find(|column| column.name() == text).ok_or_else(|| {
+        let is = |column: &Self| {
+            column.name() == text || matches!(column, Self::Ours(model) if model.id() == text)
+        };
+        all.iter().copied().find(is).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
             format!("'{text}' is none of {}", names.join(", "))
         })

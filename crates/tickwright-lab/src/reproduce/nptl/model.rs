@@ -1,53 +1,120 @@
 //! The models of this project, with the knobs that the experiment turns.
 
-use serde::Serialize;
-use tickwright_threads::{self as threads, OneToOne, Runtime, Stacks};
+use serde::{Serialize, Serializer};
+use tickwright_threads::{self as threads, ManyToMany, OneToOne, Runtime, Stacks};
 
 /// A model of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Model {
     OneToOne,
+    ManyToMany,
+    /// The same with the knobs as NGPT had them.
+    Ngpt,
 }
 
 impl Model {
-    pub(crate) const ALL: [Self; 1] = [Self::OneToOne];
+    pub(crate) const ALL: [Self; 3] = [Self::OneToOne, Self::ManyToMany, Self::Ngpt];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OneToOne => "one-to-one",
+            Self::ManyToMany => "m:n",
+            Self::Ngpt => "ngpt",
+        }
+    }
+
+    /// The name without a colon, for the command line too.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::ManyToMany => "mn",
+            other => other.name(),
         }
     }
 
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Self::OneToOne => "a thread of the platform each, as NPTL; registered",
+            Self::OneToOne => "one-to-one: a thread of the platform each",
+            Self::ManyToMany => {
+                "M:N: stackful, on M workers, stack of 64 KiB with a guard; begun threads stay"
+            }
+            Self::Ngpt => {
+                "M:N as NGPT did it: one locked queue, system calls at switches, pipes, names, no guard, no recycling"
+            }
         }
     }
 
     /// The design of then that it stands for.
-    pub(crate) fn then(self) -> &'static str {
+    pub(crate) fn then(self) -> Option<&'static str> {
         match self {
-            Self::OneToOne => "NPTL",
+            Self::OneToOne => Some("NPTL"),
+            Self::ManyToMany => None,
+            Self::Ngpt => Some("NGPT"),
+        }
+    }
+
+    /// Whether it may keep stacks for later threads.
+    pub(crate) fn has_cache(self) -> bool {
+        match self {
+            Self::OneToOne | Self::ManyToMany | Self::Ngpt => true,
         }
     }
 }
 
+impl Serialize for Model {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
 /// What can be set; none leaves a model its own default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
-    /// Bytes of a guard; 0 is none.
-    pub(crate) guard: Option<usize>,
+    /// Whether stacks have a guard, of a page.
+    pub(crate) guard: Option<bool>,
     /// Bytes of a stack.
     pub(crate) stack: Option<usize>,
     /// Whether stacks of ended threads are used again.
     pub(crate) cache: Option<bool>,
     /// Kernel threads under M:N ones; none is one for each core.
     pub(crate) workers: Option<usize>,
+    /// How far M:N is as NGPT did it; none is the model's own.
+    pub(crate) many: Option<threads::Knobs>,
 }
+
+/// A guard that is on.
+const GUARD: usize = 4096;
 
 impl Knobs {
     pub(crate) fn workers(&self) -> usize {
         self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    fn one_to_one(&self) -> OneToOne {
+        let mut settings = OneToOne::new();
+        if let Some(on) = self.guard {
+            settings = settings.guard(if on { GUARD } else { 0 });
+        }
+        if let Some(bytes) = self.stack {
+            settings = settings.stack(bytes);
+        }
+        match self.cache {
+            Some(false) => settings.stacks(Stacks::Fresh),
+            Some(true) | None => settings,
+        }
+    }
+
+    fn many_to_many(&self, own: threads::Knobs) -> ManyToMany {
+        let mut knobs = self.many.unwrap_or(own);
+        knobs.guard = self.guard.unwrap_or(knobs.guard);
+        knobs.recycle_stacks = self.cache.unwrap_or(knobs.recycle_stacks);
+        let mut settings = ManyToMany::new().knobs(knobs);
+        if let Some(workers) = self.workers {
+            settings = settings.workers(workers);
+        }
+        if let Some(bytes) = self.stack {
+            settings = settings.stack(bytes);
+        }
+        settings
     }
 }
 
@@ -57,21 +124,9 @@ impl Knobs {
 /// What the runtime says.
 pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
     let settings = match model {
-        Model::OneToOne => threads::Model::OneToOne(one_to_one(knobs)),
+        Model::OneToOne => threads::Model::OneToOne(knobs.one_to_one()),
+        Model::ManyToMany => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ours())),
+        Model::Ngpt => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ngpt())),
     };
     Runtime::new(settings).map_err(|error| error.to_string())
-}
-
-fn one_to_one(knobs: &Knobs) -> OneToOne {
-    let mut settings = OneToOne::new();
-    if let Some(bytes) = knobs.guard {
-        settings = settings.guard(bytes);
-    }
-    if let Some(bytes) = knobs.stack {
-        settings = settings.stack(bytes);
-    }
-    match knobs.cache {
-        Some(false) => settings.stacks(Stacks::Fresh),
-        Some(true) | None => settings,
-    }
 }

@@ -28,5 +28,5 @@ pub(crate) const RATIOS: [Ratio; 3] = [
 
 /// The model that stands for a system of then.
 pub(crate) fn model_of(system: &str) -> Option<Model> {
-    Model::ALL.into_iter().find(|model| model.then() == system)
+    Model::ALL.into_iter().find(|model| model.then() == Some(system))
 }

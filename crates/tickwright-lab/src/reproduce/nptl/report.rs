@@ -3,9 +3,13 @@
 use serde::Serialize;
 
 use super::column::Column;
+use super::ladder::Ladder;
 use super::plot::{self, Panel, Series};
 use super::published::{self, RATIOS};
+use super::syscalls::Counted;
 use super::table::{By, Sample, Table};
+use super::targets::Target;
+use super::{alive, knobs, syscalls, targets, work};
 use crate::clock::Calibration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
@@ -24,6 +28,12 @@ pub(crate) struct Report {
     /// Threads that looked at themselves before anything was timed.
     pub(crate) verified: u64,
     pub(crate) table: Option<Table>,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) ladder: Option<Ladder>,
+    pub(crate) syscalls: Option<Counted>,
+    pub(crate) knobs: Vec<knobs::Row>,
+    pub(crate) work: Option<work::Outcome>,
+    pub(crate) alive: Vec<alive::Row>,
     pub(crate) notes: Vec<String>,
     pub(crate) interrupted: bool,
     /// Shown without the large tables.
@@ -77,6 +87,12 @@ impl Report {
             seed,
             verified: 0,
             table: None,
+            targets: Vec::new(),
+            ladder: None,
+            syscalls: None,
+            knobs: Vec::new(),
+            work: None,
+            alive: Vec::new(),
             interrupted: false,
             brief: false,
         }
@@ -117,6 +133,14 @@ impl Report {
         if let Some(table) = &self.table {
             out += &self.table_text(table);
         }
+        let mut section =
+            |text: Option<String>| out += &text.map_or(String::new(), |text| format!("\n{text}"));
+        section((!self.targets.is_empty() && !self.brief).then(|| targets::text(&self.targets)));
+        section(self.ladder.as_ref().map(Ladder::text));
+        section(self.syscalls.as_ref().map(syscalls::text));
+        section((!self.knobs.is_empty()).then(|| knobs::text(&self.knobs)));
+        section(self.work.as_ref().map(work::text));
+        section((!self.alive.is_empty()).then(|| alive::text(&self.alive)));
         if self.interrupted {
             out += "\nPARTIAL: interrupted; figures are missing.\n";
         }

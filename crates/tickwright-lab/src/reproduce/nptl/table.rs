@@ -148,6 +148,26 @@ impl Table {
         stats::ratios(&pairs.0, &pairs.1)
     }
 
+    /// The same in one cell.
+    pub(crate) fn cell_ratio(
+        &self,
+        slow: Column,
+        fast: Column,
+        toplevel: usize,
+        children: usize,
+    ) -> Option<Summary> {
+        let of = |column: Column, round: usize| {
+            let is = |sample: &&Sample| {
+                (sample.column, sample.round, sample.toplevel, sample.children)
+                    == (column, round, toplevel, children)
+            };
+            self.samples.iter().find(is).map(|sample| sample.ns as f64)
+        };
+        let pairs: (Vec<f64>, Vec<f64>) =
+            (1..=self.rounds).filter_map(|round| of(slow, round).zip(of(fast, round))).unzip();
+        stats::ratios(&pairs.0, &pairs.1)
+    }
+
     /// Of one round; none if a cell is missing.
     fn sum(&self, column: Column, round: usize) -> Option<f64> {
         let ours: Vec<&Sample> =

@@ -1,3 +1,5 @@
+mod parts;
+
 use std::sync::{Arc, Mutex};
 
 use super::cli::Threads;
@@ -107,6 +109,7 @@ fn what_was_published_agrees_with_itself() {
     assert!((first.times * second.times - both.times).abs() < 1e-9);
     assert_eq!((first.slow, first.fast, second.fast), (both.slow, second.slow, both.fast));
     assert_eq!(published::model_of("NPTL"), Some(Model::OneToOne));
+    assert_eq!(published::model_of("NGPT"), Some(Model::Ngpt));
     assert_eq!(published::model_of("GNU Pth"), None);
 }
 
@@ -217,6 +220,10 @@ fn ranges_of_threads_are_read_and_refused() {
     assert_eq!(Threads(vec![4]).to_string(), "4");
     assert!(Column::parse("pth").unwrap_err().contains("one-to-one"));
     assert_eq!(Column::parse("tokio"), Ok(Column::Tokio));
+    assert_eq!(
+        (Column::parse("mn"), Column::parse("m:n")),
+        (Ok(Column::Ours(Model::ManyToMany)), Ok(Column::Ours(Model::ManyToMany)))
+    );
 }
 
 fn report(table: Table) -> Report {

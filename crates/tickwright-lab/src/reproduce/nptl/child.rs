@@ -1,0 +1,81 @@
+//! Errands for a process of its own: what limits stop, or a tracer slows, is not this process.
+
+use std::path::PathBuf;
+
+use super::alive;
+use super::column::{Cell, Column};
+use super::model::Knobs;
+use super::table;
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::output;
+
+/// What a child does. The words of the hidden option `--child`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// Creates and joins at P = 1, C = 10.
+    Create { column: Column, starts: u64 },
+    /// Has that many threads alive at once.
+    Alive(alive::Order),
+}
+
+/// This program.
+///
+/// # Errors
+/// When the system does not know where it is.
+pub(super) fn program() -> Result<PathBuf, LabError> {
+    std::env::current_exe()
+        .map_err(|source| LabError::io("finding this program, to run it as a child", source))
+}
+
+pub(super) fn arguments(errand: &Errand) -> Vec<String> {
+    ["reproduce", "nptl", "--child", &errand.words()].map(str::to_owned).to_vec()
+}
+
+impl Errand {
+    fn words(&self) -> String {
+        match self {
+            Self::Create { column, starts } => format!("create:{}:{starts}", column.name()),
+            Self::Alive(order) => format!("alive:{}", order.words()),
+        }
+    }
+
+    /// A value parser for the command line.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is no errand");
+        let (kind, rest) = text.split_once(':').ok_or_else(wrong)?;
+        match kind {
+            "create" => {
+                let (column, starts) = rest.rsplit_once(':').ok_or_else(wrong)?;
+                Ok(Self::Create {
+                    column: Column::parse(column)?,
+                    starts: starts.parse().map_err(|_| wrong())?,
+                })
+            }
+            "alive" => alive::Order::parse(rest).map(Self::Alive),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// Does it, and prints what came of it as a line of JSON.
+    ///
+    /// # Errors
+    /// What failed, but for the limits that the errand is meant to meet.
+    pub(super) fn run(&self) -> Result<(), LabError> {
+        match self {
+            Self::Create { column, starts } => {
+                let cell = Cell { toplevel: 1, children: 10, starts: *starts };
+                table::create(*column, &Knobs::default(), cell, OsClock::start()).map(|_| ())
+            }
+            Self::Alive(order) => {
+                let outcome = alive::here(order);
+                let line = serde_json::to_string(&outcome)
+                    .map_err(|error| LabError::failed(format!("no JSON of the outcome: {error}")))?;
+                output::print(&(line + "\n"))
+            }
+        }
+    }
+}

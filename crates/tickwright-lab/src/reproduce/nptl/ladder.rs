@@ -1,0 +1,146 @@
+//! From NGPT's way of M:N to this project's, one knob at a time, until the published order is the other way round.
+
+use serde::Serialize;
+use tickwright_threads as threads;
+
+use super::column::{Cell, Column};
+use super::model::{Knobs, Model};
+use super::report::{micros, times};
+use super::table as cells;
+use super::turns::Turns;
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::output::table;
+use crate::stats::{self, Summary};
+
+/// A step: what is turned, on top of the steps before it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Step {
+    pub(crate) turned: &'static str,
+    #[serde(skip)]
+    pub(crate) knobs: threads::Knobs,
+    /// ns to create and join one, round by round.
+    pub(crate) ns: Vec<f64>,
+}
+
+/// The ladder, with the figures of one-to-one from the same rounds.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Ladder {
+    pub(crate) toplevel: usize,
+    pub(crate) children: usize,
+    pub(crate) starts: u64,
+    pub(crate) one_to_one: Vec<f64>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// The published order: M:N took so many times as long as one-to-one.
+pub(crate) const PUBLISHED: f64 = 4.0;
+
+type Turn = (&'static str, fn(&mut threads::Knobs));
+
+/// What is turned, in this order.
+const TURNS: [Turn; 6] = [
+    ("stacks of ended threads used again", |knobs| knobs.recycle_stacks = true),
+    ("idle workers woken by a futex, not by a pipe", |knobs| knobs.pipe_wake = false),
+    ("no name formatted", |knobs| knobs.format_names = false),
+    ("no system call at a switch", |knobs| knobs.sigmask_per_switch = false),
+    ("a queue for each worker, no global lock", |knobs| knobs.global_queue = false),
+    ("guard pages (this project's way)", |knobs| knobs.guard = true),
+];
+
+/// NGPT's way, and each step to ours.
+pub(crate) fn steps() -> Vec<Step> {
+    let mut knobs = threads::Knobs::ngpt();
+    let mut steps = vec![Step { turned: "NGPT's way", knobs, ns: Vec::new() }];
+    for (turned, turn) in TURNS {
+        turn(&mut knobs);
+        steps.push(Step { turned, knobs, ns: Vec::new() });
+    }
+    steps
+}
+
+/// Times one-to-one and every step by turns.
+///
+/// # Errors
+/// A thread that was not created or not joined.
+pub(crate) fn run(base: Knobs, cell: Cell, turns: &Turns, clock: OsClock) -> Result<Ladder, LabError> {
+    let mut steps = steps();
+    let mut names = vec!["one-to-one".to_owned()];
+    names.extend(steps.iter().map(|step| step.turned.to_owned()));
+    let mut samples = turns.run(&names, |lane| {
+        let (model, many) = match lane.checked_sub(1).and_then(|at| steps.get(at)) {
+            Some(step) => (Model::ManyToMany, Some(step.knobs)),
+            None => (Model::OneToOne, None),
+        };
+        let ns = cells::create(Column::Ours(model), &Knobs { many, ..base }, cell, clock)?;
+        Ok(ns as f64 / cell.starts as f64)
+    })?;
+    let rest = samples.split_off(1);
+    for (step, ns) in steps.iter_mut().zip(rest) {
+        step.ns = ns;
+    }
+    let Cell { toplevel, children, starts } = cell;
+    Ok(Ladder { toplevel, children, starts, one_to_one: samples.pop().unwrap_or_default(), steps })
+}
+
+impl Ladder {
+    /// A step to one-to-one: above 1 the published order holds.
+    fn ratio(&self, step: &Step) -> Option<Summary> {
+        stats::ratios(&step.ns, &self.one_to_one)
+    }
+
+    /// The first step from which on M:N takes less than one-to-one, by medians.
+    pub(crate) fn flips(&self) -> Option<usize> {
+        let wins = |step| self.ratio(step).is_some_and(|ratio| ratio.median < 1.0);
+        let after = self.steps.iter().rposition(|step| !wins(step)).map_or(0, |last| last + 1);
+        (after < self.steps.len()).then_some(after)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { toplevel, children, starts, .. } = self;
+        let starts = table::count(usize::try_from(*starts).unwrap_or(usize::MAX));
+        let mut rows = table::text(["step", "M:N with", "us", "to one-to-one"]);
+        for column in rows.column_iter_mut().skip(2) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+        let us = |ns: &[f64]| {
+            stats::summarise(ns.iter().copied()).map_or("-".into(), |summary| micros(summary.median))
+        };
+        for (at, step) in self.steps.iter().enumerate() {
+            let ratio = self.ratio(step).map_or("-".into(), |ratio| times(&ratio));
+            rows.add_row([at.to_string(), step.turned.to_owned(), us(&step.ns), ratio]);
+        }
+        rows.add_row([String::new(), "one-to-one".into(), us(&self.one_to_one), "1".into()]);
+        format!(
+            "From NGPT's way to ours, one knob after another (P = {toplevel}, C = {children}, {starts} creations)\n{}\n{}\n",
+            table::show(&rows),
+            self.said()
+        )
+    }
+
+    fn said(&self) -> String {
+        let Some(first) = self.steps.first().and_then(|step| self.ratio(step)) else {
+            return "Interrupted before the first round.".into();
+        };
+        let began = format!(
+            "Published: M:N takes {PUBLISHED:.0}x as long as one-to-one; NGPT's way here: {}.",
+            times(&first)
+        );
+        match self.flips() {
+            Some(0) => format!(
+                "{began} Here the order is the other way round from the start: none of these knobs alone made M:N lose, on this machine."
+            ),
+            Some(at) => {
+                let turned = self.steps.get(at).map_or("", |step| step.turned);
+                let least = self.steps[at..].iter().filter_map(|step| self.ratio(step));
+                let shown = least
+                    .into_iter()
+                    .all(|ratio| ratio.interval.coverage >= stats::CONFIDENCE && ratio.interval.high < 1.0);
+                let sure =
+                    if shown { "" } else { " (by medians; the intervals do not show it at every step)" };
+                format!("{began} The order flips at step {at}: {turned}{sure}.")
+            }
+            None => format!("{began} The order does not flip: M:N stays behind one-to-one."),
+        }
+    }
+}

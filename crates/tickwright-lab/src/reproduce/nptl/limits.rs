@@ -1,0 +1,140 @@
+//! Which of the host's limits stops threads.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// A limit, what is in use of it, and how it is raised.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Limit {
+    pub(crate) name: String,
+    pub(crate) used: u64,
+    pub(crate) most: u64,
+    pub(crate) raise: String,
+}
+
+/// A limit counts as met from this share on, in percent: counts are read a moment after it was.
+const MET: u64 = 97;
+
+impl Limit {
+    fn is_met(&self) -> bool {
+        u128::from(self.used) * 100 >= u128::from(self.most) * u128::from(MET)
+    }
+}
+
+/// Reads all that is known, under `root` (`/` but for tests). What cannot be read is left out.
+pub(crate) fn read(root: &Path) -> Vec<Limit> {
+    let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let number = |path: &str| text(path).trim().parse::<u64>().ok();
+    let tasks = tasks(&text("proc/loadavg"));
+    let mine = field(&text("proc/self/status"), "Threads:");
+    let maps = text("proc/self/maps").lines().count() as u64;
+    let cgroups = text("proc/self/cgroup");
+    let mut limits = Vec::new();
+    let mut add = |name: &str, used: Option<u64>, most: Option<u64>, raise: String| {
+        if let (Some(used), Some(most)) = (used, most) {
+            limits.push(Limit { name: name.into(), used, most, raise });
+        }
+    };
+    add(
+        "threads-max",
+        tasks,
+        number("proc/sys/kernel/threads-max"),
+        "sysctl kernel.threads-max=N (memory bounds it too)".into(),
+    );
+    add("pid_max", tasks, number("proc/sys/kernel/pid_max"), "sysctl kernel.pid_max=N, up to 4194304".into());
+    add(
+        "max_map_count",
+        Some(maps),
+        number("proc/sys/vm/max_map_count"),
+        "sysctl vm.max_map_count=N (a stack with a guard takes two mappings), or --guard off".into(),
+    );
+    add("ulimit -u", mine, processes(&text("proc/self/limits")), "ulimit -u N, or limits.conf nproc".into());
+    for folder in places(&cgroups, "pids") {
+        let raise = format!("write N into /{folder}/pids.max (systemd: TasksMax=N)");
+        add(
+            "cgroup pids.max",
+            number(&format!("{folder}/pids.current")),
+            number(&format!("{folder}/pids.max")),
+            raise,
+        );
+    }
+    for folder in places(&cgroups, "memory") {
+        let raise = format!(
+            "write bytes into /{folder}/memory.max (version 1: memory.limit_in_bytes; systemd: MemoryMax=), or smaller stacks"
+        );
+        let current = ["memory.current", "memory.usage_in_bytes"];
+        let most = ["memory.max", "memory.limit_in_bytes"];
+        let either = |names: [&str; 2]| names.iter().find_map(|name| number(&format!("{folder}/{name}")));
+        add("cgroup memory", either(current), either(most), raise);
+    }
+    let meminfo = text("proc/meminfo");
+    let total = field(&meminfo, "MemTotal:");
+    let available = field(&meminfo, "MemAvailable:");
+    let used = total.zip(available).map(|(total, available)| (total.saturating_sub(available)) << 10);
+    add("memory", used, total.map(|kib| kib << 10), "more memory, or smaller stacks".into());
+    limits
+}
+
+/// Those that are met, the fullest first; in words.
+pub(crate) fn met(limits: &[Limit]) -> String {
+    let mut met: Vec<&Limit> = limits.iter().filter(|limit| limit.is_met()).collect();
+    met.sort_by(|a, b| {
+        (u128::from(b.used) * u128::from(a.most)).cmp(&(u128::from(a.used) * u128::from(b.most)))
+    });
+    if met.is_empty() {
+        let all: Vec<String> =
+            limits.iter().map(|limit| format!("{} {} of {}", limit.name, limit.used, limit.most)).collect();
+        return format!("no limit that can be read is met ({})", all.join(", "));
+    }
+    let words: Vec<String> = met
+        .iter()
+        .map(|limit| {
+            format!("{} is met ({} of {}); to raise it: {}", limit.name, limit.used, limit.most, limit.raise)
+        })
+        .collect();
+    words.join("; ")
+}
+
+/// The number behind a word at the start of a line.
+pub(super) fn field(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// All tasks of the machine: the number behind the slash.
+fn tasks(loadavg: &str) -> Option<u64> {
+    loadavg.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+/// The soft limit of processes; none when it is unlimited.
+fn processes(limits: &str) -> Option<u64> {
+    let rest = limits.lines().find_map(|line| line.strip_prefix("Max processes"))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// Folders of a controller for this process and what is above it, of both versions, from the innermost; without the leading slash.
+fn places(cgroups: &str, controller: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in cgroups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, Some(names), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let top = match names {
+            "" => "sys/fs/cgroup".to_owned(),
+            names if names.split(',').any(|name| name == controller) => format!("sys/fs/cgroup/{controller}"),
+            _ => continue,
+        };
+        let mut path = path.trim_matches('/');
+        loop {
+            let folder = if path.is_empty() { top.clone() } else { format!("{top}/{path}") };
+            found.push(folder);
+            match path.rsplit_once('/') {
+                Some((above, _)) => path = above,
+                None if path.is_empty() => break,
+                None => path = "",
+            }
+        }
+    }
+    found
+}

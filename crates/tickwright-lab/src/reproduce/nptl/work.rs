@@ -1,0 +1,194 @@
+//! The original's work option: a thread does not return at once, but computes or sleeps, by a draw.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tickwright_threads::this_thread;
+
+use super::column::{Cell, Column};
+use super::model::Knobs;
+use super::report::{micros, times};
+use super::turns::Turns;
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::output::table;
+use crate::stats;
+
+/// The options of the original, with its defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Work {
+    /// How many of a hundred draws compute; the others sleep.
+    pub(crate) workload: u32,
+    /// Mixes of one computation.
+    pub(crate) workcost: u32,
+    /// Draws of a thread.
+    pub(crate) draws: u32,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { workload: 75, workcost: 20, draws: 10 }
+    }
+}
+
+/// A sleep of the original.
+const SLEEP: Duration = Duration::from_millis(10);
+
+/// One column.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    pub(crate) column: Column,
+    /// ns for each thread, round by round.
+    pub(crate) ns: Vec<f64>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Outcome {
+    pub(crate) work: Work,
+    pub(crate) toplevel: usize,
+    pub(crate) children: usize,
+    pub(crate) starts: u64,
+    /// The sum of all computations: the same for all that answer rightly.
+    pub(crate) result: u32,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A generator of one's own for each thread (Marsaglia's xorshift): its numbers depend on nothing but its seed.
+struct Draws(u32);
+
+impl Draws {
+    fn of(toplevel: usize, start: u64) -> Self {
+        let seed = (toplevel as u64) << 40 ^ start.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self(((seed >> 32) ^ seed) as u32 | 1)
+    }
+
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0
+    }
+
+    /// From 0 to 99, all alike: numbers beyond the last whole hundred are drawn anew.
+    fn percent(&mut self) -> u32 {
+        const WHOLE: u32 = u32::MAX / 100 * 100;
+        loop {
+            let number = self.next();
+            if number < WHOLE {
+                return number % 100;
+            }
+        }
+    }
+}
+
+/// Four numbers mixed so many times.
+fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
+    for _ in 0..times {
+        let [a, b, c, d] = numbers;
+        numbers = [
+            a.wrapping_add(b).rotate_left(7),
+            b ^ c.wrapping_mul(0x9e37_79b1),
+            c.wrapping_add(d ^ a).rotate_left(13),
+            d.wrapping_sub(b) ^ a >> 3,
+        ];
+    }
+    numbers.iter().fold(0, |sum, number| sum.wrapping_add(*number))
+}
+
+impl Work {
+    /// What one thread adds to the sum; `sleep` is called for each draw that sleeps.
+    pub(super) fn thread(&self, toplevel: usize, start: u64, mut sleep: impl FnMut()) -> u32 {
+        let mut draws = Draws::of(toplevel, start);
+        let mut sum = 0u32;
+        for _ in 0..self.draws {
+            if draws.percent() < self.workload {
+                let numbers = core::array::from_fn(|_| draws.next());
+                sum = sum.wrapping_add(mix(numbers, self.workcost));
+            } else {
+                sleep();
+            }
+        }
+        sum
+    }
+
+    /// Who can sleep without a worker under it being blocked.
+    pub(super) fn fits(column: Column) -> bool {
+        column != Column::Tokio
+    }
+
+    fn run(&self, column: Column, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<(u32, u64), String> {
+        let (work, sum) = (*self, Arc::new(AtomicU32::new(0)));
+        let total = Arc::clone(&sum);
+        let sleep: fn() = match column {
+            Column::Ours(_) => || this_thread::sleep(SLEEP),
+            Column::May => || may::coroutine::sleep(SLEEP),
+            Column::Std | Column::Tokio => || std::thread::sleep(SLEEP),
+        };
+        let bodies = move |toplevel: usize, start: u64| {
+            let total = Arc::clone(&total);
+            move || {
+                total.fetch_add(work.thread(toplevel, start, sleep), Ordering::Relaxed);
+                1
+            }
+        };
+        let (joined, ns) = column.run(knobs, cell, &bodies, clock)?;
+        if joined as u64 != cell.starts {
+            return Err(format!("{} threads were asked for and {joined} have run", cell.starts));
+        }
+        Ok((sum.load(Ordering::Relaxed), ns))
+    }
+}
+
+/// Times all columns by turns; all must come to one result.
+///
+/// # Errors
+/// A thread that was not created or not joined, or another result.
+pub(crate) fn run(
+    work: Work,
+    columns: &[Column],
+    knobs: &Knobs,
+    cell: Cell,
+    turns: &Turns,
+    clock: OsClock,
+) -> Result<Outcome, LabError> {
+    let columns: Vec<Column> = columns.iter().copied().filter(|&column| Work::fits(column)).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.name().to_owned()).collect();
+    let mut result = None;
+    let samples = turns.run(&names, |at| {
+        let wrong = |why| LabError::failed(format!("{}, with work: {why}", columns[at].name()));
+        let (sum, ns) = work.run(columns[at], knobs, cell, clock).map_err(wrong)?;
+        let first = *result.get_or_insert(sum);
+        if sum != first {
+            return Err(wrong(format!("the result is {sum:08x}, another's is {first:08x}")));
+        }
+        Ok(ns as f64 / cell.starts as f64)
+    })?;
+    let rows = columns.into_iter().zip(samples).map(|(column, ns)| Row { column, ns }).collect();
+    let Cell { toplevel, children, starts } = cell;
+    Ok(Outcome { work, toplevel, children, starts, result: result.unwrap_or(0), rows })
+}
+
+pub(super) fn text(outcome: &Outcome) -> String {
+    let Outcome { work, toplevel, children, starts, result, rows } = outcome;
+    let mut shown = table::new(["with work", "us for one", "runtime, s", "to the first"]);
+    for row in rows {
+        let Some(summary) = stats::summarise(row.ns.iter().copied()) else { continue };
+        let first = rows.first().and_then(|first| stats::ratios(&row.ns, &first.ns));
+        shown.add_row([
+            row.column.name().to_owned(),
+            micros(summary.median),
+            format!("{:.6}", summary.median * *starts as f64 / 1e9),
+            first.map_or("-".into(), |ratio| times(&ratio)),
+        ]);
+    }
+    format!(
+        "{}\n{starts} threads at P = {toplevel}, C = {children}; each draws {} times: {} of 100 compute ({} mixes), the others sleep 10 ms.\nResult: {result:08x}\n",
+        table::show(&shown),
+        work.draws,
+        work.workload,
+        work.workcost
+    )
+}
