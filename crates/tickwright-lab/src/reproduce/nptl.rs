@@ -13,6 +13,7 @@ mod alive;
 mod child;
 mod cli;
 mod column;
+mod echo;
 mod knobs;
 mod ladder;
 mod limits;

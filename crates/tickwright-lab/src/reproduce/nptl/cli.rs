@@ -9,6 +9,7 @@ use tickwright_threads::{LEAST_STACK, MOST_STACK};
 use super::alive::{self, Order};
 use super::child::Errand;
 use super::column::{Cell, Column};
+use super::echo::{self, Load, Wire};
 use super::model::{Knobs, Model};
 use super::published::{CHILDREN, STARTS, TOPLEVEL};
 use super::report::Report;
@@ -33,6 +34,10 @@ type AtOnce = Within<1, 16_777_216>;
 type Percent = Within<0, 100>;
 type Cost = Within<1, 1_000_000>;
 type Draws = Within<1, 1000>;
+/// Of `--io`; what is in flight must fit into a pipe.
+type Connections = Within<1, 10_000>;
+type InFlight = Within<1, 1000>;
+type Messages = Within<1, 100_000_000>;
 /// The original's bound on threads at once.
 const MOST_AT_ONCE: usize = 100_000;
 
@@ -119,6 +124,10 @@ pub(crate) struct NptlArgs {
     #[arg(long)]
     work: bool,
 
+    /// Pairs of threads that echo over pipes and sockets
+    #[arg(long)]
+    io: bool,
+
     /// So many threads alive together, of each model, in a child process
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = AtOnce::parse)]
     all_at_once: Option<AtOnce>,
@@ -171,6 +180,22 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Draws::parse)]
     draws: Option<Draws>,
 
+    /// With --io: what pairs talk over [default: both]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    wire: Vec<Wire>,
+
+    /// With --io: pairs at once [default: 1,32]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Connections::parse)]
+    connections: Vec<Connections>,
+
+    /// With --io: messages that each pair has under way [default: 1,16]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = InFlight::parse)]
+    in_flight: Vec<InFlight>,
+
+    /// With --io: messages in all [default: 10k]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Messages::parse)]
+    messages: Option<Messages>,
+
     /// What the order of runs follows from [default: 1]
     #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     seed: Option<Seed>,
@@ -210,6 +235,7 @@ enum Part {
     Ladder,
     Syscalls,
     Work,
+    Io,
     AllAtOnce,
     Knobs,
 }
@@ -242,6 +268,7 @@ impl NptlArgs {
             (Part::Ladder, self.ladder),
             (Part::Syscalls, self.syscalls),
             (Part::Work, self.work),
+            (Part::Io, self.io),
             (Part::AllAtOnce, self.all_at_once.is_some()),
             (Part::Knobs, knobs && self.all_at_once.is_none()),
         ];
@@ -297,6 +324,32 @@ impl NptlArgs {
         }
     }
 
+    /// Each wire with each number of connections and of messages under way.
+    fn loads(&self) -> Vec<Load> {
+        let numbers =
+            |asked: Vec<u64>, usual: [u64; 2]| if asked.is_empty() { usual.to_vec() } else { asked };
+        let connections = numbers(self.connections.iter().map(|n| n.get()).collect(), [1, 32]);
+        let in_flight = numbers(self.in_flight.iter().map(|n| n.get()).collect(), [1, 16]);
+        let wires = if self.wire.is_empty() { vec![Wire::Pipe, Wire::Socket] } else { self.wire.clone() };
+        let messages = number(self.messages, 10_000);
+        let mut loads = Vec::new();
+        for wire in wires {
+            for &connections in &connections {
+                for &in_flight in &in_flight {
+                    let narrow = |number| narrow(number).unwrap_or(1);
+                    let messages = messages.div_ceil(connections);
+                    loads.push(Load {
+                        wire,
+                        connections: narrow(connections),
+                        in_flight: narrow(in_flight),
+                        messages,
+                    });
+                }
+            }
+        }
+        loads
+    }
+
     fn report(&self) -> Result<(), LabError> {
         let plan = self.plan()?;
         let files = self.output.open()?;
@@ -344,6 +397,10 @@ impl NptlArgs {
                 };
                 let (cell, turns) = (self.cell(plan, WORK), self.turns("work", 3));
                 report.work = Some(work::run(work, &plan.columns, &plan.knobs, cell, &turns, clock)?);
+            }
+            Part::Io => {
+                let turns = self.turns("echo", 3);
+                report.io = echo::run(&plan.columns, &plan.knobs, &self.loads(), &turns, clock)?;
             }
             Part::AllAtOnce => {
                 for model in models {
@@ -456,6 +513,9 @@ pub(crate) fn check() -> Result<String, String> {
     let steps = ladder::run(plan.knobs, cell, &turns, clock).map_err(words)?.steps.len();
     let computing = Work { workload: 100, draws: 3, ..Work::default() };
     work::run(computing, &plan.columns, &plan.knobs, cell, &turns, clock).map_err(words)?;
+    let load = |wire| Load { wire, connections: 3, in_flight: 2, messages: 5 };
+    let loads = [load(Wire::Pipe), load(Wire::Socket)];
+    echo::run(&plan.columns, &plan.knobs, &loads, &turns, clock).map_err(words)?;
     for model in Model::ALL {
         let outcome = alive::here(&Order { model, threads: 20, stack: LEAST_STACK, guard: true });
         if let Some(why) = outcome.stopped {

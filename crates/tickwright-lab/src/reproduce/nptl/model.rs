@@ -52,6 +52,14 @@ impl Model {
         }
     }
 
+    /// Whether a thread that waits in the kernel holds up no other.
+    pub(crate) fn may_block(self) -> bool {
+        match self {
+            Self::OneToOne => true,
+            Self::ManyToMany | Self::Ngpt => false,
+        }
+    }
+
     /// Whether it may keep stacks for later threads.
     pub(crate) fn has_cache(self) -> bool {
         match self {

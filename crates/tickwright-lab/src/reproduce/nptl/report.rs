@@ -9,7 +9,7 @@ use super::published::{self, RATIOS};
 use super::syscalls::Counted;
 use super::table::{By, Sample, Table};
 use super::targets::Target;
-use super::{alive, knobs, syscalls, targets, work};
+use super::{alive, echo, knobs, syscalls, targets, work};
 use crate::clock::Calibration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
@@ -33,6 +33,7 @@ pub(crate) struct Report {
     pub(crate) syscalls: Option<Counted>,
     pub(crate) knobs: Vec<knobs::Row>,
     pub(crate) work: Option<work::Outcome>,
+    pub(crate) io: Vec<echo::Row>,
     pub(crate) alive: Vec<alive::Row>,
     pub(crate) notes: Vec<String>,
     pub(crate) interrupted: bool,
@@ -92,6 +93,7 @@ impl Report {
             syscalls: None,
             knobs: Vec::new(),
             work: None,
+            io: Vec::new(),
             alive: Vec::new(),
             interrupted: false,
             brief: false,
@@ -140,6 +142,7 @@ impl Report {
         section(self.syscalls.as_ref().map(syscalls::text));
         section((!self.knobs.is_empty()).then(|| knobs::text(&self.knobs)));
         section(self.work.as_ref().map(work::text));
+        section((!self.io.is_empty()).then(|| echo::text(&self.io)));
         section((!self.alive.is_empty()).then(|| alive::text(&self.alive)));
         if self.interrupted {
             out += "\nPARTIAL: interrupted; figures are missing.\n";

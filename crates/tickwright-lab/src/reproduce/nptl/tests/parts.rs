@@ -10,6 +10,7 @@ use crate::reproduce::nptl::alive::{self, Order, Outcome};
 use crate::reproduce::nptl::child::Errand;
 use crate::reproduce::nptl::cli::{on_or_off, stack};
 use crate::reproduce::nptl::column::{Cell, Column};
+use crate::reproduce::nptl::echo::{self, Load, Wire};
 use crate::reproduce::nptl::ladder::{self, Ladder};
 use crate::reproduce::nptl::limits::{self, Limit};
 use crate::reproduce::nptl::model::{Knobs, Model};
@@ -284,6 +285,22 @@ fn threads_of_every_model_are_alive_together() {
             assert_eq!((outcome.alive, outcome.stopped), (40, None), "{model:?}");
         }
     }
+}
+
+#[test]
+fn every_message_comes_back_in_every_model() {
+    let load = |wire, connections, in_flight| Load { wire, connections, in_flight, messages: 30 };
+    let loads =
+        [load(Wire::Pipe, 1, 1), load(Wire::Pipe, 5, 40), load(Wire::Socket, 1, 7), load(Wire::Socket, 6, 3)];
+    let rows = echo::run(&Column::all(), &Knobs::default(), &loads, &TURNS, OsClock::start()).unwrap();
+    assert_eq!(rows.len(), 4 * (Model::ALL.len() + 1), "std, and each model");
+    for row in &rows {
+        assert!(
+            row.samples.len() == 2 && row.samples.iter().all(|sample| sample.p50 <= sample.p99),
+            "{row:?}"
+        );
+    }
+    assert!(echo::text(&rows).contains("socket"));
 }
 
 #[test]
