@@ -10,7 +10,7 @@ use crate::adversary;
 use crate::adversary::pattern::Pattern;
 use crate::allocator;
 use crate::bench::run::{self, Options};
-use crate::clock::FakeMeter;
+use crate::clock::{FakeMeter, OsClock};
 use crate::error::LabError;
 use crate::heap;
 use crate::interrupt;
@@ -22,6 +22,7 @@ use crate::registry::STRUCTURES;
 use crate::reproduce::{asterisk, linux, nptl, xenomai};
 use crate::scenario::Scenario;
 use crate::scheduler;
+use crate::threads::micro::Lane;
 use crate::tour;
 
 /// Populations that every scenario is run with; edge cases and a few levels of every structure.
@@ -83,6 +84,8 @@ pub(crate) fn run() -> Result<(), LabError> {
     findings.note("experiment helenos", crate::reproduce::helenos::check())?;
     interrupted()?;
     findings.note("experiment nptl", nptl::check())?;
+    interrupted()?;
+    findings.note("threads", woken())?;
     for structure in STRUCTURES {
         interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
@@ -160,6 +163,15 @@ fn scheduled() -> Result<String, String> {
         return Err("interrupted".into());
     }
     Ok(format!("{} times every timer was added and deleted", report.rows.len()))
+}
+
+/// What `bench threads` times, once each.
+fn woken() -> Result<String, String> {
+    let lanes = Lane::ALL;
+    lanes.iter().try_for_each(|lane| {
+        lane.verify(OsClock::start()).map_err(|why| format!("{}: {why}", lane.what()))
+    })?;
+    Ok(format!("{} ways of creating, switching and waking do what they say", lanes.len()))
 }
 
 fn tools() -> Tools {

@@ -16,6 +16,7 @@ use crate::output::OutputArgs;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
 use crate::sched::Sched;
+use crate::threads::ThreadsArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -99,6 +100,8 @@ pub(crate) enum Bench {
     Scheduler(SchedulerArgs),
     /// Registries over each dictionary: create, destroy, look up; and the share of a thread's life that the tree takes
     Registry(RegistryArgs),
+    /// Creating, switching and waking threads, beside std, may, tokio and a futex
+    Threads(ThreadsArgs),
 }
 
 /// Arguments of the comparisons whose samples can be of any length.

@@ -35,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::CPeers(args))) => args.execute(),
         Some(Command::Bench(Bench::Scheduler(args))) => scheduler(&args),
         Some(Command::Bench(Bench::Registry(args))) => args.execute(),
+        Some(Command::Bench(Bench::Threads(args))) => args.execute(),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),

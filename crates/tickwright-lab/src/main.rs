@@ -36,6 +36,7 @@ mod scenario;
 mod sched;
 mod scheduler;
 mod stats;
+mod threads;
 mod tour;
 mod virtualisation;
 

@@ -66,6 +66,53 @@ fn counts_out_of_range_are_refused_with_the_range() {
 }
 
 #[test]
+fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
+    let cases: [(&[&str], &[&str]); 16] = [
+        (&["--toplevel", "0"], &["'0'", "from 1 to 1000"]),
+        (&["--toplevel", "5..2"], &["'5..2'", "from 1 to 1000"]),
+        (&["--children", "-1"], &["'-1'", "from 1 to 1000"]),
+        (&["--toplevel", "1000", "--children", "101"], &["101000", "100000"]),
+        (&["--starts", "0"], &["'0'", "from 1 to 100000000"]),
+        (&["--rounds", "1001"], &["'1001'", "from 1 to 1000"]),
+        (&["--workers", "0"], &["'0'", "from 1 to 255"]),
+        (&["--all-at-once", "-1"], &["'-1'", "from 1 to 16777216"]),
+        (&["--models", "pth"], &["'pth'", "one-to-one", "tokio"]),
+        (&["--stack", "1k"], &["'1k'", "16k to 1G"]),
+        (&["--guard", "yes"], &["'yes'", "neither on nor off"]),
+        (&["--work", "--workload", "101"], &["'101'", "from 0 to 100"]),
+        (&["--workcost", "5"], &["--work"]),
+        (&["--io", "--in-flight", "1001"], &["'1001'", "from 1 to 1000"]),
+        (&["--connections", "5"], &["--io"]),
+        (&["--svg", "-"], &["--svg needs a file"]),
+    ];
+    for (args, words) in cases {
+        refused(&[&["reproduce", "nptl"], args].concat(), 2, words);
+    }
+    refused(&["bench", "threads", "--operations", "99"], 2, &["'99'", "from 100 to 10000000"]);
+}
+
+#[test]
+fn threads_alive_together_are_a_childs() {
+    let args = ["reproduce", "nptl", "--all-at-once", "50", "--json"];
+    let output = tickwright(&args);
+    let report = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{report}");
+    assert!(report.matches("\"alive\": 50").count() >= 2, "{report}");
+}
+
+#[test]
+fn the_table_of_threads_is_printed_and_drawn() {
+    let picture = temporary("threads.svg");
+    let small = ["reproduce", "nptl", "--toplevel", "1,2", "--children", "1", "--starts", "5", "--table"];
+    let output = tickwright(&[&small[..], &["--svg", picture.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("Least time over C") && stdout(&output).contains("published"));
+    let svg = fs::read_to_string(&picture).unwrap();
+    fs::remove_file(&picture).unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+}
+
+#[test]
 fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
     let path = temporary("wrong.toml");
     fs::write(&path, "name = \"x\"\nmodle = \"hold\"\n").unwrap();

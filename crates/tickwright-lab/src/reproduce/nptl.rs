@@ -31,6 +31,14 @@ mod verify;
 mod work;
 
 pub(crate) use cli::{NptlArgs, check, tour};
+pub(crate) use column::{Cell, Column};
+pub(crate) use model::{Knobs, Model, start};
+pub(crate) use table::create;
+#[cfg(test)]
+pub(crate) use targets::Reached;
+pub(crate) use targets::{Target, text as targets_text};
+pub(crate) use turns::Turns;
+pub(crate) use verify::run as verify;
 
 #[cfg(test)]
 mod tests;

@@ -169,31 +169,31 @@ pub(crate) struct NptlArgs {
     workers: Option<Workers>,
 
     /// With --work: how many of a hundred draws compute [default: 75]
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = Percent::parse)]
+    #[arg(long, requires = "work", value_name = "PERCENT", allow_hyphen_values = true, value_parser = Percent::parse)]
     workload: Option<Percent>,
 
     /// With --work: how much one computes [default: 20]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Cost::parse)]
+    #[arg(long, requires = "work", value_name = "N", allow_hyphen_values = true, value_parser = Cost::parse)]
     workcost: Option<Cost>,
 
     /// With --work: draws of a thread [default: 10]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Draws::parse)]
+    #[arg(long, requires = "work", value_name = "N", allow_hyphen_values = true, value_parser = Draws::parse)]
     draws: Option<Draws>,
 
     /// With --io: what pairs talk over [default: both]
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, requires = "io", value_enum, value_delimiter = ',')]
     wire: Vec<Wire>,
 
     /// With --io: pairs at once [default: 1,32]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Connections::parse)]
+    #[arg(long, requires = "io", value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Connections::parse)]
     connections: Vec<Connections>,
 
     /// With --io: messages that each pair has under way [default: 1,16]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = InFlight::parse)]
+    #[arg(long, requires = "io", value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = InFlight::parse)]
     in_flight: Vec<InFlight>,
 
     /// With --io: messages in all [default: 10k]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Messages::parse)]
+    #[arg(long, requires = "io", value_name = "N", allow_hyphen_values = true, value_parser = Messages::parse)]
     messages: Option<Messages>,
 
     /// What the order of runs follows from [default: 1]

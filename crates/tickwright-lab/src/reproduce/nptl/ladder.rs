@@ -96,6 +96,13 @@ impl Ladder {
         (after < self.steps.len()).then_some(after)
     }
 
+    /// The step that makes M:N faster by the greatest factor, with it.
+    fn most(&self) -> Option<(usize, f64)> {
+        let gain = |at: usize| Some((at, stats::ratios(&self.steps[at - 1].ns, &self.steps[at].ns)?.median));
+        let gains = (1..self.steps.len()).filter_map(gain);
+        gains.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, times)| *times > 1.0)
+    }
+
     pub(super) fn text(&self) -> String {
         let Self { toplevel, children, starts, .. } = self;
         let starts = table::count(usize::try_from(*starts).unwrap_or(usize::MAX));
@@ -126,6 +133,10 @@ impl Ladder {
             "Published: M:N takes {PUBLISHED:.0}x as long as one-to-one; NGPT's way here: {}.",
             times(&first)
         );
+        let began = began
+            + &self.most().map_or(String::new(), |(at, times)| {
+                format!(" The step that saves most is {at}: {} ({times:.1}x).", self.steps[at].turned)
+            });
         match self.flips() {
             Some(0) => format!(
                 "{began} Here the order is the other way round from the start: none of these knobs alone made M:N lose, on this machine."

@@ -50,7 +50,15 @@ pub(crate) fn read(root: &Path) -> Vec<Limit> {
         number("proc/sys/vm/max_map_count"),
         "sysctl vm.max_map_count=N (a stack with a guard takes two mappings), or --guard off".into(),
     );
-    add("ulimit -u", mine, processes(&text("proc/self/limits")), "ulimit -u N, or limits.conf nproc".into());
+    add(
+        "ulimit -u",
+        mine,
+        soft(&text("proc/self/limits"), "Max processes"),
+        "ulimit -u N, or limits.conf nproc".into(),
+    );
+    let mapped = field(&text("proc/self/status"), "VmSize:").map(|kib| kib << 10);
+    let space = soft(&text("proc/self/limits"), "Max address space");
+    add("ulimit -v", mapped, space, "ulimit -v N (KiB), or smaller stacks".into());
     for folder in places(&cgroups, "pids") {
         let raise = format!("write N into /{folder}/pids.max (systemd: TasksMax=N)");
         add(
@@ -108,9 +116,9 @@ fn tasks(loadavg: &str) -> Option<u64> {
     loadavg.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// The soft limit of processes; none when it is unlimited.
-fn processes(limits: &str) -> Option<u64> {
-    let rest = limits.lines().find_map(|line| line.strip_prefix("Max processes"))?;
+/// A soft limit by its name; none when it is unlimited.
+fn soft(limits: &str, name: &str) -> Option<u64> {
+    let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 

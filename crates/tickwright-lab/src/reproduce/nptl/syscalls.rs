@@ -115,7 +115,8 @@ pub(super) fn text(counted: &Counted) -> String {
         let mut calls: Vec<(&String, &f64)> = row.calls.iter().collect();
         calls.sort_by(|a, b| b.1.total_cmp(a.1));
         let which: Vec<String> = calls.iter().map(|(name, count)| format!("{name} {count:.1}")).collect();
-        let sum: f64 = row.calls.values().sum();
+        // An empty sum of floats is -0.
+        let sum = row.calls.values().sum::<f64>() + 0.0;
         shown.add_row([row.column.name().to_owned(), format!("{sum:.1}"), which.join(", ")]);
     }
     format!(

@@ -255,6 +255,11 @@ fn the_limit_that_is_met_is_named() {
     );
     let user = with("user", &[("proc/self/limits", "Max processes   32000   unlimited   processes\n")]);
     assert!(user.starts_with("ulimit -u is met (32000 of 32000)"), "{user}");
+    let space = [
+        ("proc/self/status", "VmSize:\t1000 kB\nThreads:\t5\n"),
+        ("proc/self/limits", "Max address space         1024000              unlimited            bytes\n"),
+    ];
+    assert!(with("space", &space).starts_with("ulimit -v is met (1024000 of 1024000)"));
     let group = [("sys/fs/cgroup/pids/a/pids.max", "32000"), ("sys/fs/cgroup/pids/a/pids.current", "32000")];
     let above = with("cgroup", &group);
     assert!(above.contains("write N into /sys/fs/cgroup/pids/a/pids.max"), "one level above: {above}");
