@@ -24,7 +24,7 @@ pub(crate) enum Reproduce {
     #[cfg(target_os = "linux")]
     Helenos(helenos::HelenosArgs),
     /// NPTL 2002: a kernel thread for each thread, M:N, or a manager?
-    Nptl(nptl::NptlArgs),
+    Nptl(Box<nptl::NptlArgs>),
 }
 
 impl Reproduce {

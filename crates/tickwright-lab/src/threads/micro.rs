@@ -113,7 +113,7 @@ impl Lane {
                 verify(model, &knobs, cell, clock).map(|_| ())
             }
             Some(_) => self.sample(1000, clock).map(|_| ()),
-            None if self == Self::Switch => on_workers(1, |handle| alternates(handle)),
+            None if self == Self::Switch => on_workers(1, alternates),
             None => self.sample(100, clock).map(|_| ()),
         }
     }

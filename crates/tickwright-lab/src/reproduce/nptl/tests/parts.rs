@@ -35,7 +35,7 @@ fn turns_take_each_lane_once_a_round_and_drop_the_first() {
         })
         .unwrap();
     assert_eq!(samples, [[(0, 2), (0, 3)], [(1, 2), (1, 3)], [(2, 2), (2, 3)]]);
-    let once = Turns { rounds: 1, ..TURNS }.run(&names, |lane| Ok(lane)).unwrap();
+    let once = Turns { rounds: 1, ..TURNS }.run(&names, Ok).unwrap();
     assert_eq!(once, [[0], [1], [2]], "one round is kept");
 }
 
