@@ -185,7 +185,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         ]);
     }
     format!(
-        "{}\n{starts} threads at P = {toplevel}, C = {children}; each draws {} times: {} of 100 compute ({} mixes), the others sleep 10 ms.\nResult: {result:08x}\n",
+        "{}\n{starts} threads at P = {toplevel}, C = {children}; each draws {} times: {} of 100 compute ({} mixes), the others sleep 10 ms. tokio takes no part: its tasks would hold up a worker.\nResult: {result:08x}\n",
         table::show(&shown),
         work.draws,
         work.workload,
