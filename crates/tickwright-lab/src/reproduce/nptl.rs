@@ -10,6 +10,7 @@
 //! NGPT's way to this project's, one knob at a time, until the published order is the other way round.
 
 mod alive;
+mod brief;
 mod child;
 mod cli;
 mod column;
@@ -23,6 +24,7 @@ mod plot;
 mod published;
 mod report;
 mod rules;
+mod run;
 mod syscalls;
 mod table;
 mod targets;
@@ -30,7 +32,8 @@ mod turns;
 mod verify;
 mod work;
 
-pub(crate) use cli::{NptlArgs, check, tour};
+pub(crate) use brief::{check, tour};
+pub(crate) use cli::NptlArgs;
 pub(crate) use column::{Cell, Column};
 pub(crate) use model::{Knobs, Model, start};
 pub(crate) use table::create;

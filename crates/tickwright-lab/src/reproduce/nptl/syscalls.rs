@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::child::{self, Errand};
 use super::column::Column;
+use super::published;
 use crate::error::LabError;
 use crate::interrupt;
 use crate::output::table;
@@ -20,6 +21,13 @@ type Calls = BTreeMap<String, u64>;
 pub(crate) struct Row {
     pub(crate) column: Column,
     pub(crate) calls: BTreeMap<String, f64>,
+}
+
+impl Row {
+    fn sum(&self) -> f64 {
+        // An empty sum of floats is -0.
+        self.calls.values().sum::<f64>() + 0.0
+    }
 }
 
 /// What was counted, or why nothing was.
@@ -115,12 +123,33 @@ pub(super) fn text(counted: &Counted) -> String {
         let mut calls: Vec<(&String, &f64)> = row.calls.iter().collect();
         calls.sort_by(|a, b| b.1.total_cmp(a.1));
         let which: Vec<String> = calls.iter().map(|(name, count)| format!("{name} {count:.1}")).collect();
-        // An empty sum of floats is -0.
-        let sum = row.calls.values().sum::<f64>() + 0.0;
-        shown.add_row([row.column.name().to_owned(), format!("{sum:.1}"), which.join(", ")]);
+        shown.add_row([row.column.name().to_owned(), format!("{:.1}", row.sum()), which.join(", ")]);
     }
     format!(
-        "{}\nAt P = 1, C = 10, by strace -c -f, the difference of {MORE} and {FEW} creations.\n",
-        table::show(&shown)
+        "{}\nAt P = 1, C = 10, by strace -c -f, the difference of {MORE} and {FEW} creations.\n{}",
+        table::show(&shown),
+        slowest(rows)
+    )
+}
+
+/// What stands for LinuxThreads beside what stands for NPTL: which calls are more.
+fn slowest(rows: &[Row]) -> String {
+    let row = |system: &str| {
+        let model = published::model_of(system)?;
+        rows.iter().find(|row| row.column == Column::Ours(model))
+    };
+    let Some((slow, fast)) = row("LinuxThreads").zip(row("NPTL")) else { return String::new() };
+    let more = |(name, calls): (&String, &f64)| {
+        let more = calls - fast.calls.get(name).copied().unwrap_or(0.0);
+        (more >= 0.5).then(|| format!("{name} {more:+.1}"))
+    };
+    let more: Vec<String> = slow.calls.iter().filter_map(more).collect();
+    format!(
+        "{} makes {:.1} calls where {} makes {:.1}: {}.\n",
+        slow.column.name(),
+        slow.sum(),
+        fast.column.name(),
+        fast.sum(),
+        more.join(", ")
     )
 }
