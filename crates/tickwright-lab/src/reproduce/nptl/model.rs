@@ -1,7 +1,7 @@
 //! The models of this project, with the knobs that the experiment turns.
 
 use serde::{Serialize, Serializer};
-use tickwright_threads::{self as threads, ManyToMany, OneToOne, Runtime, Stacks};
+use tickwright_threads::{self as threads, Manager, ManyToMany, OneToOne, Runtime, Stacks};
 
 /// A model of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,16 +10,19 @@ pub(crate) enum Model {
     ManyToMany,
     /// The same with the knobs as NGPT had them.
     Ngpt,
+    /// As LinuxThreads did it.
+    Manager,
 }
 
 impl Model {
-    pub(crate) const ALL: [Self; 3] = [Self::OneToOne, Self::ManyToMany, Self::Ngpt];
+    pub(crate) const ALL: [Self; 4] = [Self::OneToOne, Self::ManyToMany, Self::Ngpt, Self::Manager];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OneToOne => "one-to-one",
             Self::ManyToMany => "m:n",
             Self::Ngpt => "ngpt",
+            Self::Manager => "manager",
         }
     }
 
@@ -40,6 +43,9 @@ impl Model {
             Self::Ngpt => {
                 "M:N as NGPT did it: one locked queue, system calls at switches, pipes, names, no guard, no recycling"
             }
+            Self::Manager => {
+                "manager: as LinuxThreads, one thread creates and buries all others, asked by a pipe"
+            }
         }
     }
 
@@ -49,13 +55,14 @@ impl Model {
             Self::OneToOne => Some("NPTL"),
             Self::ManyToMany => None,
             Self::Ngpt => Some("NGPT"),
+            Self::Manager => Some("LinuxThreads"),
         }
     }
 
     /// Whether a thread that waits in the kernel holds up no other.
     pub(crate) fn may_block(self) -> bool {
         match self {
-            Self::OneToOne => true,
+            Self::OneToOne | Self::Manager => true,
             Self::ManyToMany | Self::Ngpt => false,
         }
     }
@@ -64,6 +71,7 @@ impl Model {
     pub(crate) fn has_cache(self) -> bool {
         match self {
             Self::OneToOne | Self::ManyToMany | Self::Ngpt => true,
+            Self::Manager => false,
         }
     }
 }
@@ -111,6 +119,17 @@ impl Knobs {
         }
     }
 
+    fn manager(&self) -> Manager {
+        let mut settings = Manager::new();
+        if let Some(on) = self.guard {
+            settings = settings.guard(if on { GUARD } else { 0 });
+        }
+        if let Some(bytes) = self.stack {
+            settings = settings.stack(bytes);
+        }
+        settings
+    }
+
     fn many_to_many(&self, own: threads::Knobs) -> ManyToMany {
         let mut knobs = self.many.unwrap_or(own);
         knobs.guard = self.guard.unwrap_or(knobs.guard);
@@ -135,6 +154,7 @@ pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
         Model::OneToOne => threads::Model::OneToOne(knobs.one_to_one()),
         Model::ManyToMany => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ours())),
         Model::Ngpt => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ngpt())),
+        Model::Manager => threads::Model::Manager(knobs.manager()),
     };
     Runtime::new(settings).map_err(|error| error.to_string())
 }
