@@ -7,6 +7,18 @@
 //! | manager | one of the platform's, started and ended by a manager thread, as `LinuxThreads` did |
 //!
 //! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle, detached, stale.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright_threads::{Attributes, ManyToMany, Model, Runtime, this_thread};
+//!
+//! let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new().sleepers("wheel")))?;
+//! let napper = runtime.spawn(&Attributes::new().name("napper"), || this_thread::sleep(Duration::from_millis(1)))?;
+//! let answer = runtime.create(&Attributes::new(), || 42)?;
+//! assert_eq!(runtime.join(answer)?, 42);
+//! napper.join()?;
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod attributes;
 mod clock;
