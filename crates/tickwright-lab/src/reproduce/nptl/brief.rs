@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tickwright_threads::LEAST_STACK;
+use tickwright_threads::{Dictionary, LEAST_STACK};
 
 use super::alive::{self, Order};
 use super::cli::{NptlArgs, Starts, Threads};
@@ -65,6 +65,7 @@ pub(crate) fn check() -> Result<String, String> {
         guard: both(),
         stack: vec![LEAST_STACK, 1 << 20],
         cache: both(),
+        registry: Dictionary::ALL.map(|(_, dictionary)| dictionary).to_vec(),
         base: plan.knobs,
     };
     let settings = knobs::run(&asked, cell, &turns, clock).map_err(words)?.len();

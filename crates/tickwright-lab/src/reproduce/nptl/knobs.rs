@@ -1,6 +1,7 @@
 //! What each knob costs in each model: the question of the replies.
 
 use serde::Serialize;
+use tickwright_threads::Dictionary;
 
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
@@ -19,6 +20,7 @@ pub(crate) struct Plan {
     pub(crate) guard: Vec<bool>,
     pub(crate) stack: Vec<usize>,
     pub(crate) cache: Vec<bool>,
+    pub(crate) registry: Vec<Dictionary>,
     pub(crate) base: Knobs,
 }
 
@@ -52,6 +54,9 @@ impl Plan {
                 .iter()
                 .map(|&on| (format!("stack cache {}", word(on)), Knobs { cache: Some(on), ..base })),
         );
+        settings.extend(self.registry.iter().map(|&dictionary| {
+            (format!("registry {dictionary}"), Knobs { registry: Some(dictionary), ..base })
+        }));
         let rows = self.models.iter().flat_map(|&model| {
             let row = |(setting, knobs): &(String, Knobs)| {
                 let has = knobs.cache.is_none() || model.has_cache();

@@ -1,7 +1,7 @@
 //! The models of this project, with the knobs that the experiment turns.
 
 use serde::{Serialize, Serializer};
-use tickwright_threads::{self as threads, Manager, ManyToMany, OneToOne, Runtime, Stacks};
+use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneToOne, Runtime, Stacks};
 
 /// A model of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +93,8 @@ pub(crate) struct Knobs {
     pub(crate) cache: Option<bool>,
     /// Kernel threads under M:N ones; none is one for each core.
     pub(crate) workers: Option<usize>,
+    /// What threads are registered in; none is the model's own, a red-black tree.
+    pub(crate) registry: Option<Dictionary>,
     /// How far M:N is as NGPT did it; none is the model's own.
     pub(crate) many: Option<threads::Knobs>,
 }
@@ -106,7 +108,7 @@ impl Knobs {
     }
 
     fn one_to_one(&self) -> OneToOne {
-        let mut settings = OneToOne::new();
+        let mut settings = OneToOne::new().dictionary(self.registry.unwrap_or_default());
         if let Some(on) = self.guard {
             settings = settings.guard(if on { GUARD } else { 0 });
         }
@@ -120,7 +122,7 @@ impl Knobs {
     }
 
     fn manager(&self) -> Manager {
-        let mut settings = Manager::new();
+        let mut settings = Manager::new().dictionary(self.registry.unwrap_or_default());
         if let Some(on) = self.guard {
             settings = settings.guard(if on { GUARD } else { 0 });
         }
@@ -134,7 +136,7 @@ impl Knobs {
         let mut knobs = self.many.unwrap_or(own);
         knobs.guard = self.guard.unwrap_or(knobs.guard);
         knobs.recycle_stacks = self.cache.unwrap_or(knobs.recycle_stacks);
-        let mut settings = ManyToMany::new().knobs(knobs);
+        let mut settings = ManyToMany::new().knobs(knobs).dictionary(self.registry.unwrap_or_default());
         if let Some(workers) = self.workers {
             settings = settings.workers(workers);
         }

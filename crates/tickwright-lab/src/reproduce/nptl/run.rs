@@ -57,7 +57,10 @@ impl NptlArgs {
 
     /// What was asked for.
     fn parts(&self) -> Vec<Part> {
-        let knobs = !(self.guard.is_empty() && self.stack.is_empty() && self.stack_cache.is_empty());
+        let knobs = !(self.guard.is_empty()
+            && self.stack.is_empty()
+            && self.stack_cache.is_empty()
+            && self.registry.is_empty());
         let all = [
             (Part::Table, self.table),
             (Part::Ladder, self.ladder),
@@ -216,6 +219,7 @@ impl NptlArgs {
                     guard: self.guard.clone(),
                     stack: self.stack.clone(),
                     cache: self.stack_cache.clone(),
+                    registry: self.registry.clone(),
                     base: plan.knobs,
                 };
                 let (cell, turns) = (self.cell(plan, KNOBS), self.turns("knobs", 9));

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tickwright_threads::this_thread;
+use tickwright_threads::{Dictionary, this_thread};
 
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
@@ -18,7 +18,7 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread has an id of its own, is registered while it lives, and stands on its own stack, which is not that of the thread that
+/// Runs a cell in which each thread has an id of its own, is registered while it lives (but without a dictionary), and stands on its own stack, which is not that of the thread that
 /// created it and will join it. Returns how many threads said so.
 ///
 /// # Errors
@@ -26,11 +26,12 @@ struct Seen {
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
+    let registers = knobs.registry != Some(Dictionary::None);
     // Called by the creator, which is the joiner too.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {
-            let looked = look(creators.as_ref());
+            let looked = look(creators.as_ref(), registers);
             let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
             match looked {
                 Ok(id) if notes.ids.insert(id) => 1,
@@ -81,13 +82,14 @@ pub(super) fn corners(plan: &Plan, clock: OsClock) -> Result<u64, String> {
 }
 
 /// The caller's id, if all is right with it.
-fn look(creators: Option<&Range<usize>>) -> Result<u64, String> {
+fn look(creators: Option<&Range<usize>>, registers: bool) -> Result<u64, String> {
     let here = 0u8;
     let address = (&raw const here).addr();
     let id = this_thread::current().ok_or("a thread does not know its id")?;
     let handle = this_thread::handle().ok_or("a thread does not know its runtime")?;
-    if !handle.is_registered(id) {
-        return Err(format!("{id} runs and is not registered"));
+    if handle.is_registered(id) != registers {
+        let is = if registers { "not registered" } else { "registered without a dictionary" };
+        return Err(format!("{id} runs and is {is}"));
     }
     let own = this_thread::stack().ok_or("a thread does not know its stack")?;
     let creators = creators.ok_or("a creator does not know its stack")?;

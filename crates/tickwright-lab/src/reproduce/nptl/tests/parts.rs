@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tickwright_threads::LEAST_STACK;
+use tickwright_threads::{Dictionary, LEAST_STACK};
 
 use crate::clock::OsClock;
 use crate::reproduce::nptl::alive::{self, Order, Outcome};
@@ -88,6 +88,7 @@ fn the_ladder_and_the_knobs_run_in_every_model() {
         guard: vec![true, false],
         stack: vec![LEAST_STACK],
         cache: vec![false],
+        registry: vec![Dictionary::Avl, Dictionary::None],
         base: Knobs::default(),
     };
     let rows = knobs::run(&plan, CELL, &TURNS, clock).unwrap();
@@ -97,6 +98,7 @@ fn the_ladder_and_the_knobs_run_in_every_model() {
             rows.iter().filter(|row| row.model == model).map(|row| row.setting.as_str()).collect();
         assert_eq!(settings[..4], ["as it is", "guard on", "guard off", "stack 16k"]);
         assert_eq!(settings.contains(&"stack cache off"), model.has_cache());
+        assert!(settings.ends_with(&["registry avl", "registry none"]), "{settings:?}");
     }
 }
 
