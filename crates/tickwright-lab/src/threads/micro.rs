@@ -29,7 +29,7 @@ pub(crate) enum Lane {
 /// Creations of a sample for each switch.
 const SHARE: u64 = 10;
 
-/// A mean creation shows this much for a cell's worth of its own.
+/// Threads kept at once by each that creates, as the goals have it.
 const CHILDREN: usize = 10;
 
 impl Lane {
@@ -93,13 +93,15 @@ impl Lane {
             return Ok(ns as f64 / cell.starts as f64);
         }
         let rounds = u32::try_from(operations).unwrap_or(u32::MAX);
-        let ns = match self {
-            Self::Switch => on_workers(1, move |handle| switches(handle, rounds, clock))? / 2.0,
-            Self::Wake => wakes(1, rounds, clock)?,
-            Self::WakeAcross => wakes(2, rounds.div_ceil(FEWER), clock)? * f64::from(FEWER),
-            _ => futexes(rounds.div_ceil(FEWER), clock)? * f64::from(FEWER),
+        let fewer = rounds.div_ceil(FEWER);
+        let (ns, timed) = match self {
+            // Each of the two yields so many times.
+            Self::Switch => (on_workers(1, move |handle| switches(handle, rounds, clock))? / 2.0, rounds),
+            Self::Wake => (wakes(1, rounds, clock)?, rounds),
+            Self::WakeAcross => (wakes(2, fewer, clock)?, fewer),
+            _ => (futexes(fewer, clock)?, fewer),
         };
-        Ok(ns / f64::from(rounds))
+        Ok(ns / f64::from(timed))
     }
 
     /// A short pass in which everything is looked at.
