@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-/// Figures of one name, one for each key of the plot; a missing one is a gap.
+/// Figures of one name, one for each key of the plot; a missing one has no point.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
@@ -133,13 +133,13 @@ fn draw_panel(out: &mut String, panel: &Panel, unit: &str) -> core::fmt::Result 
         escape(&panel.across)
     )?;
     for (at, (one, colour)) in panel.series.iter().zip(COLOURS.iter().cycle()).enumerate() {
-        let points: Vec<String> = one
-            .figures
-            .iter()
-            .enumerate()
-            .filter_map(|(at, figure)| Some((at, figure.filter(|figure| *figure > 0.0)?)))
-            .map(|(at, figure)| format!("{:.1},{:.1}", x(at), y(figure)))
-            .collect();
+        let mut points = Vec::new();
+        for (at, figure) in one.figures.iter().enumerate() {
+            let Some(figure) = figure.filter(|figure| *figure > 0.0) else { continue };
+            // A line of one point is not seen.
+            writeln!(out, r#"<circle cx="{:.1}" cy="{:.1}" r="2.5" fill="{colour}"/>"#, x(at), y(figure))?;
+            points.push(format!("{:.1},{:.1}", x(at), y(figure)));
+        }
         writeln!(
             out,
             r#"<polyline fill="none" stroke="{colour}" stroke-width="2" points="{}"/>"#,

@@ -256,7 +256,7 @@ fn plots_have_a_point_for_each_figure() {
     assert!(text.starts_with("  100 us |        b"), "{text}");
     let panel = Panel { title: "t".into(), across: "k".into(), keys: vec![1, 2, 3], series: all.to_vec() };
     let svg = plot::svg(&[panel], "us");
-    assert_eq!(svg.matches("<polyline").count(), 2);
+    assert_eq!((svg.matches("<polyline").count(), svg.matches("<circle").count()), (2, 5));
     assert!(svg.contains("&lt;y&gt;") && !svg.contains("NaN"));
     assert_eq!(plot::text(&[], &[], "us"), "");
     assert!(
