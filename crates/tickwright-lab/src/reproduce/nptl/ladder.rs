@@ -6,12 +6,12 @@ use tickwright_threads as threads;
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
 use super::report::{micros, times};
-use super::table as cells;
 use super::turns::Turns;
+use super::{table as cells, verify};
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::output::table;
-use crate::stats::{self, Summary};
+use crate::stats::{self, CONFIDENCE, Summary};
 
 /// A step: what is turned, on top of the steps before it.
 #[derive(Debug, Clone, Serialize)]
@@ -59,19 +59,26 @@ pub(crate) fn steps() -> Vec<Step> {
     steps
 }
 
-/// Times one-to-one and every step by turns.
+/// Times one-to-one and every step by turns, after the threads of each have looked at themselves.
 ///
 /// # Errors
-/// A thread that was not created or not joined.
+/// A thread that was not created, not joined, or found something wrong.
 pub(crate) fn run(base: Knobs, cell: Cell, turns: &Turns, clock: OsClock) -> Result<Ladder, LabError> {
     let mut steps = steps();
     let mut names = vec!["one-to-one".to_owned()];
     names.extend(steps.iter().map(|step| step.turned.to_owned()));
+    let lane_of = |lane: usize| match lane.checked_sub(1).and_then(|at| steps.get(at)) {
+        Some(step) => (Model::ManyToMany, Some(step.knobs)),
+        None => (Model::OneToOne, None),
+    };
+    for (lane, name) in names.iter().enumerate() {
+        let (model, many) = lane_of(lane);
+        let few = Cell { starts: cell.starts.min(50), ..cell };
+        verify::run(model, &Knobs { many, ..base }, few, clock)
+            .map_err(|why| LabError::failed(format!("{name}: {why}")))?;
+    }
     let mut samples = turns.run(&names, |lane| {
-        let (model, many) = match lane.checked_sub(1).and_then(|at| steps.get(at)) {
-            Some(step) => (Model::ManyToMany, Some(step.knobs)),
-            None => (Model::OneToOne, None),
-        };
+        let (model, many) = lane_of(lane);
         let ns = cells::create(Column::Ours(model), &Knobs { many, ..base }, cell, clock)?;
         Ok(ns as f64 / cell.starts as f64)
     })?;
@@ -97,10 +104,10 @@ impl Ladder {
     }
 
     /// The step that makes M:N faster by the greatest factor, with it.
-    fn most(&self) -> Option<(usize, f64)> {
-        let gain = |at: usize| Some((at, stats::ratios(&self.steps[at - 1].ns, &self.steps[at].ns)?.median));
+    fn most(&self) -> Option<(usize, Summary)> {
+        let gain = |at: usize| Some((at, stats::ratios(&self.steps[at - 1].ns, &self.steps[at].ns)?));
         let gains = (1..self.steps.len()).filter_map(gain);
-        gains.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, times)| *times > 1.0)
+        gains.max_by(|a, b| a.1.median.total_cmp(&b.1.median)).filter(|(_, gain)| gain.median > 1.0)
     }
 
     pub(super) fn text(&self) -> String {
@@ -133,25 +140,53 @@ impl Ladder {
             "Published: M:N takes {PUBLISHED:.0}x as long as one-to-one; NGPT's way here: {}.",
             times(&first)
         );
-        let began = began
-            + &self.most().map_or(String::new(), |(at, times)| {
-                format!(" The step that saves most is {at}: {} ({times:.1}x).", self.steps[at].turned)
-            });
-        match self.flips() {
+        let most = self.most().map_or(String::new(), |(at, gain)| {
+            let sure = by_medians(gain.interval.coverage >= CONFIDENCE && gain.interval.low > 1.0);
+            format!(
+                " The step that saves most is {at}: {} ({:.1}x{sure}).",
+                self.steps[at].turned, gain.median
+            )
+        });
+        let is = |at: usize, holds: fn(f64) -> bool| {
+            self.ratio(&self.steps[at]).is_some_and(|ratio| {
+                ratio.interval.coverage >= CONFIDENCE
+                    && holds(ratio.interval.low)
+                    && holds(ratio.interval.high)
+            })
+        };
+        let (below, above): (fn(f64) -> bool, fn(f64) -> bool) = (|times| times < 1.0, |times| times > 1.0);
+        let last = self.steps.len() - 1;
+        let end = match self.flips() {
             Some(0) => format!(
-                "{began} Here the order is the other way round from the start: none of these knobs alone made M:N lose, on this machine."
+                "Here the order is the other way round from the start{}: all of NGPT's ways together do not make M:N lose on this machine.",
+                by_medians((0..=last).all(|at| is(at, below)))
             ),
             Some(at) => {
-                let turned = self.steps.get(at).map_or("", |step| step.turned);
-                let least = self.steps[at..].iter().filter_map(|step| self.ratio(step));
-                let shown = least
-                    .into_iter()
-                    .all(|ratio| ratio.interval.coverage >= stats::CONFIDENCE && ratio.interval.high < 1.0);
-                let sure =
-                    if shown { "" } else { " (by medians; the intervals do not show it at every step)" };
-                format!("{began} The order flips at step {at}: {turned}{sure}.")
+                let held =
+                    if first.median < 1.0 { " for good, after M:N was ahead with NGPT's way" } else { "" };
+                let sure = by_medians(is(at - 1, above) && (at..=last).all(|at| is(at, below)));
+                format!("The order flips{held} at step {at}: {}{sure}.", self.steps[at].turned)
             }
-            None => format!("{began} The order does not flip: M:N stays behind one-to-one."),
-        }
+            None if self
+                .steps
+                .iter()
+                .any(|step| self.ratio(step).is_some_and(|ratio| ratio.median < 1.0)) =>
+            {
+                format!(
+                    "The order does not flip for good: M:N was ahead on the way, and at the last step it is not{}.",
+                    by_medians(is(last, above))
+                )
+            }
+            None => format!(
+                "The order does not flip: at no step M:N is ahead of one-to-one{}.",
+                by_medians((0..=last).all(|at| is(at, above)))
+            ),
+        };
+        format!("{began}{most} {end}")
     }
+}
+
+/// What is said behind a statement that intervals do not show.
+fn by_medians(shown: bool) -> &'static str {
+    if shown { "" } else { " (by medians; the intervals do not show it)" }
 }
