@@ -28,7 +28,7 @@ pub(crate) fn read(root: &Path) -> Vec<Limit> {
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let number = |path: &str| text(path).trim().parse::<u64>().ok();
     let tasks = tasks(&text("proc/loadavg"));
-    let mine = field(&text("proc/self/status"), "Threads:");
+    let users = users_threads(root, &text("proc/self/status"));
     let maps = text("proc/self/maps").lines().count() as u64;
     let cgroups = text("proc/self/cgroup");
     let mut limits = Vec::new();
@@ -52,8 +52,10 @@ pub(crate) fn read(root: &Path) -> Vec<Limit> {
     );
     add(
         "ulimit -u",
-        mine,
-        soft(&text("proc/self/limits"), "Max processes"),
+        users,
+        // Root goes beyond it.
+        soft(&text("proc/self/limits"), "Max processes")
+            .filter(|&most| users.is_some_and(|used| used <= most)),
         "ulimit -u N, or limits.conf nproc".into(),
     );
     let mapped = field(&text("proc/self/status"), "VmSize:").map(|kib| kib << 10);
@@ -75,14 +77,32 @@ pub(crate) fn read(root: &Path) -> Vec<Limit> {
         let current = ["memory.current", "memory.usage_in_bytes"];
         let most = ["memory.max", "memory.limit_in_bytes"];
         let either = |names: [&str; 2]| names.iter().find_map(|name| number(&format!("{folder}/{name}")));
-        add("cgroup memory", either(current), either(most), raise);
+        // What the kernel takes back before it refuses.
+        let cache = field(&text(&format!("{folder}/memory.stat")), "inactive_file").unwrap_or(0);
+        add("cgroup memory", either(current).map(|used| used.saturating_sub(cache)), either(most), raise);
     }
     let meminfo = text("proc/meminfo");
     let total = field(&meminfo, "MemTotal:");
     let available = field(&meminfo, "MemAvailable:");
     let used = total.zip(available).map(|(total, available)| (total.saturating_sub(available)) << 10);
     add("memory", used, total.map(|kib| kib << 10), "more memory, or smaller stacks".into());
+    if number("proc/sys/vm/overcommit_memory") == Some(2) {
+        let bytes = |name| field(&meminfo, name).map(|kib: u64| kib << 10);
+        let raise = "sysctl vm.overcommit_ratio=N, or vm.overcommit_memory=0".into();
+        add("CommitLimit", bytes("Committed_AS:"), bytes("CommitLimit:"), raise);
+    }
     limits
+}
+
+/// Threads of all processes of this process's user: what `ulimit -u` counts.
+fn users_threads(root: &Path, mine: &str) -> Option<u64> {
+    let user = field(mine, "Uid:");
+    let others = fs::read_dir(root.join("proc")).into_iter().flatten().flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<u32>().ok()?;
+        let status = fs::read_to_string(entry.path().join("status")).ok()?;
+        field(&status, "Threads:").filter(|_| user.is_some() && field(&status, "Uid:") == user)
+    });
+    field(mine, "Threads:").map(|mine| others.sum::<u64>().max(mine))
 }
 
 /// Those that are met, the fullest first; in words.
