@@ -67,7 +67,7 @@ fn counts_out_of_range_are_refused_with_the_range() {
 
 #[test]
 fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
-    let cases: [(&[&str], &[&str]); 16] = [
+    let cases: [(&[&str], &[&str]); 23] = [
         (&["--toplevel", "0"], &["'0'", "from 1 to 1000"]),
         (&["--toplevel", "5..2"], &["'5..2'", "from 1 to 1000"]),
         (&["--children", "-1"], &["'-1'", "from 1 to 1000"]),
@@ -81,7 +81,14 @@ fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
         (&["--guard", "yes"], &["'yes'", "neither on nor off"]),
         (&["--work", "--workload", "101"], &["'101'", "from 0 to 100"]),
         (&["--workcost", "5"], &["--work"]),
-        (&["--io", "--in-flight", "1001"], &["'1001'", "from 1 to 1000"]),
+        (&["--io", "--in-flight", "501"], &["'501'", "from 1 to 500"]),
+        (&["--registry", "btree"], &["\"btree\"", "rb, avl or none"]),
+        (&["--stack-cache", "on", "--all-at-once", "5"], &["--stack-cache", "--all-at-once"]),
+        (&["--work", "--models", "tokio"], &["--work needs one of --models", "std", "may"]),
+        (&["--io", "--models", "may,tokio"], &["--io needs one of --models", "std"]),
+        (&["--guard", "on", "--models", "std"], &["a list of knobs needs", "one-to-one"]),
+        (&["--all-at-once", "5", "--models", "may"], &["--all-at-once needs", "one-to-one"]),
+        (&["--ladder", "--csv"], &["--csv holds the table alone", "--table"]),
         (&["--connections", "5"], &["--io"]),
         (&["--svg", "-"], &["--svg needs a file"]),
     ];

@@ -76,7 +76,10 @@ pub(crate) fn check() -> Result<String, String> {
     let loads = [load(Wire::Pipe), load(Wire::Socket)];
     echo::run(&plan.columns, &plan.knobs, &loads, &turns, clock).map_err(words)?;
     for model in Model::ALL {
-        let outcome = alive::here(&Order { model, threads: 20, stack: LEAST_STACK, guard: true });
+        let outcome = alive::here(
+            &Order { model, threads: 20, stack: LEAST_STACK, guard: true, workers: None },
+            |_| (),
+        );
         if let Some(why) = outcome.stopped {
             return Err(format!("{}, 20 threads at once: {why}", model.name()));
         }

@@ -13,8 +13,8 @@ use crate::output;
 /// What a child does. The words of the hidden option `--child`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Errand {
-    /// Creates and joins at P = 1, C = 10.
-    Create { column: Column, starts: u64 },
+    /// Creates and joins at P = 1, C = 10; on so many kernel threads, none is one for each core.
+    Create { column: Column, starts: u64, workers: Option<usize> },
     /// Has that many threads alive at once.
     Alive(alive::Order),
 }
@@ -35,7 +35,9 @@ pub(super) fn arguments(errand: &Errand) -> Vec<String> {
 impl Errand {
     fn words(&self) -> String {
         match self {
-            Self::Create { column, starts } => format!("create:{}:{starts}", column.name()),
+            Self::Create { column, starts, workers } => {
+                format!("create:{}:{starts}:{}", column.name(), workers.unwrap_or(0))
+            }
             Self::Alive(order) => format!("alive:{}", order.words()),
         }
     }
@@ -49,10 +51,14 @@ impl Errand {
         let (kind, rest) = text.split_once(':').ok_or_else(wrong)?;
         match kind {
             "create" => {
+                // From the end: a name may hold a colon.
+                let (rest, workers) = rest.rsplit_once(':').ok_or_else(wrong)?;
                 let (column, starts) = rest.rsplit_once(':').ok_or_else(wrong)?;
+                let workers: usize = workers.parse().map_err(|_| wrong())?;
                 Ok(Self::Create {
                     column: Column::parse(column)?,
                     starts: starts.parse().map_err(|_| wrong())?,
+                    workers: (workers > 0).then_some(workers),
                 })
             }
             "alive" => alive::Order::parse(rest).map(Self::Alive),
@@ -60,22 +66,33 @@ impl Errand {
         }
     }
 
-    /// Does it, and prints what came of it as a line of JSON.
+    /// Does it, and prints what came of it as a line of JSON; before that, how far it is.
     ///
     /// # Errors
     /// What failed, but for the limits that the errand is meant to meet.
     pub(super) fn run(&self) -> Result<(), LabError> {
         match self {
-            Self::Create { column, starts } => {
+            Self::Create { column, starts, workers } => {
                 let cell = Cell { toplevel: 1, children: 10, starts: *starts };
-                table::create(*column, &Knobs::default(), cell, OsClock::start()).map(|_| ())
+                table::create(
+                    *column,
+                    &Knobs { workers: *workers, ..Knobs::default() },
+                    cell,
+                    OsClock::start(),
+                )
+                .map(|_| ())
             }
             Self::Alive(order) => {
-                let outcome = alive::here(order);
-                let line = serde_json::to_string(&outcome)
-                    .map_err(|error| LabError::failed(format!("no JSON of the outcome: {error}")))?;
-                output::print(&(line + "\n"))
+                // What is told on the way is lost when nobody reads it; so is the end, and that is an error.
+                tell(&alive::here(order, |outcome| drop(tell(outcome))))
             }
         }
     }
+}
+
+/// A line of JSON.
+fn tell(outcome: &alive::Outcome) -> Result<(), LabError> {
+    let line = serde_json::to_string(outcome)
+        .map_err(|error| LabError::failed(format!("no JSON of the outcome: {error}")))?;
+    output::print(&(line + "\n"))
 }

@@ -148,14 +148,46 @@ impl NptlArgs {
         loads
     }
 
+    /// What would end without a figure.
+    fn refuse(&self, parts: &[Part], columns: &[Column]) -> Result<(), LabError> {
+        for part in parts {
+            let fits: fn(Column) -> bool = match part {
+                Part::Table | Part::Ladder | Part::Syscalls => continue,
+                Part::Work => Work::fits,
+                Part::Io => echo::fits,
+                Part::AllAtOnce | Part::Knobs => |column| column.model().is_some(),
+            };
+            if !columns.iter().any(|&column| fits(column)) {
+                let fit: Vec<&str> =
+                    Column::all().into_iter().filter(|&column| fits(column)).map(Column::name).collect();
+                let asked = match part {
+                    Part::Work => "--work",
+                    Part::Io => "--io",
+                    Part::AllAtOnce => "--all-at-once",
+                    _ => "a list of knobs",
+                };
+                return Err(LabError::usage(format!("{asked} needs one of --models {}", fit.join(","))));
+            }
+        }
+        let wanted = [(self.svg.is_some(), "--svg"), (self.output.csv.is_some(), "--csv")];
+        match wanted.iter().find(|(asked, _)| *asked && !parts.contains(&Part::Table)) {
+            Some((_, option)) => Err(LabError::usage(format!(
+                "{option} holds the table alone: add --table (--json holds all that was run)"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn report(&self) -> Result<(), LabError> {
         let plan = self.plan()?;
+        let parts = self.parts();
+        self.refuse(&parts, &plan.columns)?;
         let files = self.output.open()?;
         let svg = self.svg.as_deref().map(|path| RowsFile::open("--svg", path, &self.output)).transpose()?;
         let clock = OsClock::start();
         let mut report = Report::new(output::command_line(), Host::read(), calibrate(&clock), plan.seed);
         report.brief = self.brief;
-        for part in self.parts() {
+        for part in parts {
             if !interrupt::requested() {
                 self.run(part, &plan, clock, &mut report)?;
             }
@@ -185,7 +217,7 @@ impl NptlArgs {
                 let (cell, turns) = (self.cell(plan, KNOBS), self.turns("ladder", 9));
                 report.ladder = Some(ladder::run(plan.knobs, cell, &turns, clock)?);
             }
-            Part::Syscalls => report.syscalls = Some(syscalls::run(&plan.columns)?),
+            Part::Syscalls => report.syscalls = Some(syscalls::run(&plan.columns, plan.knobs.workers)?),
             Part::Work => {
                 let usual = Work::default();
                 let work = Work {
@@ -201,16 +233,20 @@ impl NptlArgs {
                 report.io = echo::run(&plan.columns, &plan.knobs, &self.loads(), &turns, clock)?;
             }
             Part::AllAtOnce => {
+                let guards = if self.guard.is_empty() { vec![false] } else { self.guard.clone() };
+                let stacks = if self.stack.is_empty() { vec![LEAST_STACK] } else { self.stack.clone() };
+                let threads = number(self.all_at_once, 1);
+                let workers = plan.knobs.workers;
                 for model in models {
-                    if interrupt::requested() {
-                        break;
+                    for &stack in &stacks {
+                        for &guard in &guards {
+                            if interrupt::requested() {
+                                return Ok(());
+                            }
+                            let order = Order { model, threads, stack, guard, workers };
+                            report.alive.push(alive::run(order)?);
+                        }
                     }
-                    report.alive.push(alive::run(Order {
-                        model,
-                        threads: number(self.all_at_once, 1),
-                        stack: self.stack.first().copied().unwrap_or(LEAST_STACK),
-                        guard: self.guard.first().copied().unwrap_or(false),
-                    })?);
                 }
             }
             Part::Knobs => {

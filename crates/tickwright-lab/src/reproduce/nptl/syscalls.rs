@@ -46,7 +46,7 @@ const MORE: u64 = 600;
 ///
 /// # Errors
 /// When this program cannot be started again.
-pub(crate) fn run(columns: &[Column]) -> Result<Counted, LabError> {
+pub(crate) fn run(columns: &[Column], workers: Option<usize>) -> Result<Counted, LabError> {
     let progress = Progress::steps(2 * columns.len() as u64, "system calls");
     let mut rows = Vec::new();
     for &column in columns {
@@ -56,8 +56,10 @@ pub(crate) fn run(columns: &[Column]) -> Result<Counted, LabError> {
                 return Ok(Counted::Rows(rows));
             }
             progress.doing(column.name());
-            match count(column, starts)? {
+            match count(&Errand::Create { column, starts, workers })? {
                 Ok(calls) => counts.push(calls),
+                // Ctrl-C ends strace too.
+                Err(_) if interrupt::requested() => return Ok(Counted::Rows(rows)),
                 Err(why) => return Ok(Counted::Skipped(why)),
             }
             progress.step();
@@ -69,10 +71,9 @@ pub(crate) fn run(columns: &[Column]) -> Result<Counted, LabError> {
     Ok(Counted::Rows(rows))
 }
 
-fn count(column: Column, starts: u64) -> Result<Result<Calls, String>, LabError> {
-    let errand = Errand::Create { column, starts };
+fn count(errand: &Errand) -> Result<Result<Calls, String>, LabError> {
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "--"]).arg(child::program()?).args(child::arguments(&errand));
+    strace.args(["-f", "-c", "--"]).arg(child::program()?).args(child::arguments(errand));
     let ran = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
     let output = match ran {
         Ok(output) => output,

@@ -68,6 +68,15 @@ fn the_ladder_names_the_step_that_flips_the_order() {
     let from_the_start = made_up([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]);
     assert_eq!(from_the_start.flips(), Some(0));
     assert!(from_the_start.text().contains("the other way round from the start"));
+    assert!(from_the_start.text().contains("all of NGPT's ways together"));
+    let there_and_back = made_up([0.9, 2.0, 0.9, 0.9, 0.5, 0.1, 0.1]);
+    assert!(there_and_back.text().contains("flips for good, after M:N was ahead with NGPT's way at step 2"));
+    let lost_again = made_up([4.0, 0.9, 0.9, 0.9, 0.5, 0.1, 1.5]);
+    assert_eq!(lost_again.flips(), None);
+    assert!(lost_again.text().contains("at the last step it is not."), "{}", lost_again.text());
+    let tied = made_up([1.0; 7]).text();
+    assert!(tied.contains("at no step M:N is ahead") && tied.contains("by medians"), "{tied}");
+    assert!(!tied.contains("saves most"), "{tied}");
     let never = made_up([4.0; 7]);
     assert_eq!(never.flips(), None);
     assert!(never.text().contains("does not flip") && never.text().contains("NGPT's way here: 4.00x"));
@@ -171,15 +180,27 @@ fn the_table_of_strace_is_read() {
 
 #[test]
 fn errands_are_read_as_they_are_written() {
-    let order = Order { model: Model::ManyToMany, threads: 5, stack: 16384, guard: false };
+    let order = Order { model: Model::ManyToMany, threads: 5, stack: 16384, guard: false, workers: Some(3) };
     for (errand, words) in [
-        (Errand::Create { column: Column::Ours(Model::ManyToMany), starts: 7 }, "create:m:n:7"),
-        (Errand::Alive(order), "alive:mn:5:16384:false"),
+        (
+            Errand::Create { column: Column::Ours(Model::ManyToMany), starts: 7, workers: None },
+            "create:m:n:7:0",
+        ),
+        (Errand::Alive(order), "alive:mn:5:16384:false:3"),
     ] {
         assert_eq!(Errand::parse(words), Ok(errand));
         assert_eq!(crate::reproduce::nptl::child::arguments(&errand).last().unwrap(), words);
     }
-    for wrong in ["", "create", "create:std", "create:pth:3", "alive:mn:5", "alive:mn:x:1:true", "sleep:1"] {
+    for wrong in [
+        "",
+        "create",
+        "create:std",
+        "create:std:3",
+        "create:pth:3:0",
+        "alive:mn:5",
+        "alive:mn:x:1:true:0",
+        "sleep:1",
+    ] {
         assert!(Errand::parse(wrong).is_err(), "{wrong}");
     }
 }
@@ -257,6 +278,18 @@ fn the_limit_that_is_met_is_named() {
     );
     let user = with("user", &[("proc/self/limits", "Max processes   32000   unlimited   processes\n")]);
     assert!(user.starts_with("ulimit -u is met (32000 of 32000)"), "{user}");
+    let roots = with("roots", &[("proc/self/limits", "Max processes   31999   unlimited   processes\n")]);
+    assert!(roots.starts_with("no limit"), "who is beyond it is not bound by it: {roots}");
+    let others = [
+        ("proc/self/limits", "Max processes   32010   unlimited   processes\n"),
+        ("proc/self/status", "Uid:\t7\t7\t7\t7\nThreads:\t5\n"),
+        ("proc/8/status", "Uid:\t7\t7\t7\t7\nThreads:\t32000\n"),
+        ("proc/9/status", "Uid:\t0\t0\t0\t0\nThreads:\t9\n"),
+    ];
+    assert!(
+        with("others", &others).starts_with("ulimit -u is met (32000 of 32010)"),
+        "all of the user count"
+    );
     let space = [
         ("proc/self/status", "VmSize:\t1000 kB\nThreads:\t5\n"),
         ("proc/self/limits", "Max address space         1024000              unlimited            bytes\n"),
@@ -267,6 +300,16 @@ fn the_limit_that_is_met_is_named() {
     assert!(above.contains("write N into /sys/fs/cgroup/pids/a/pids.max"), "one level above: {above}");
     let two = [("sys/fs/cgroup/memory.max", "1000"), ("sys/fs/cgroup/memory.current", "990")];
     assert!(with("v2", &two).starts_with("cgroup memory is met (990 of 1000)"));
+    let cached = [two[0], two[1], ("sys/fs/cgroup/memory.stat", "anon 5\ninactive_file 900\n")];
+    assert!(with("cache", &cached).starts_with("no limit"), "page cache is given back");
+    let committed = [
+        ("proc/sys/vm/overcommit_memory", "2\n"),
+        (
+            "proc/meminfo",
+            "MemTotal: 1000 kB\nMemAvailable: 400 kB\nCommitLimit: 500 kB\nCommitted_AS: 499 kB\n",
+        ),
+    ];
+    assert!(with("committed", &committed).starts_with("CommitLimit is met"));
     let unlimited = [("sys/fs/cgroup/memory.max", "max"), ("sys/fs/cgroup/memory.current", "990")];
     assert!(with("max", &unlimited).starts_with("no limit"));
     assert!(
@@ -288,7 +331,8 @@ fn this_machine_has_limits() {
 fn threads_of_every_model_are_alive_together() {
     for model in Model::ALL {
         for guard in [false, true] {
-            let outcome = alive::here(&Order { model, threads: 40, stack: LEAST_STACK, guard });
+            let outcome =
+                alive::here(&Order { model, threads: 40, stack: LEAST_STACK, guard, workers: None }, |_| ());
             assert_eq!((outcome.alive, outcome.stopped), (40, None), "{model:?}");
         }
     }
@@ -312,7 +356,8 @@ fn every_message_comes_back_in_every_model() {
 
 #[test]
 fn a_limit_is_part_of_the_outcome() {
-    let outcome = alive::here(&Order { model: Model::OneToOne, threads: 1, stack: 1, guard: false });
+    let order = Order { model: Model::OneToOne, threads: 1, stack: 1, guard: false, workers: None };
+    let outcome = alive::here(&order, |_| ());
     assert!(outcome.stopped.unwrap().contains("16384"), "a stack of one byte");
     let limit = Limit { name: "pid_max".into(), used: 10, most: 10, raise: "more".into() };
     let row = alive::Row {
@@ -327,6 +372,24 @@ fn a_limit_is_part_of_the_outcome() {
             ..Outcome::default()
         },
     };
+    let died = alive::Row {
+        outcome: Outcome { limits: Vec::new(), stopped: Some("killed".into()), ..row.outcome.clone() },
+        ..row.clone()
+    };
+    let said = alive::text(&[died]);
+    assert!(said.contains("after 10 of 20 or more: killed") && !said.contains("limit"), "{said}");
+    assert_eq!(alive::goal(&row), None);
+    let mut goal = alive::Row {
+        model: Model::ManyToMany,
+        wanted: 100_000,
+        guard: false,
+        outcome: Outcome { alive: 100_000, start_ns: 499_999_999, resident: 1 << 29, ..Outcome::default() },
+        ..row.clone()
+    };
+    assert_eq!(alive::goal(&goal), Some(true));
+    assert!(alive::text(&[goal.clone()]).contains("1 GiB: held"));
+    goal.outcome.start_ns += 1;
+    assert_eq!(alive::goal(&goal), Some(false));
     let text = alive::text(&[row]);
     assert!(
         text.contains("stopped at 10 of 20: EAGAIN") && text.contains("pid_max is met (10 of 10)"),
