@@ -296,6 +296,32 @@ static void no_link(tw_odict *odict, tw_odlink *link)
     CHECK(found == NULL);
 }
 
+/* Memory with whatever bytes becomes a link by its init, and no other way. */
+static void rubbish(tw_odict *odict)
+{
+    struct object object;
+    tw_odlink *found = NULL;
+    memset(&object, 0xff, sizeof object);
+    no_link(odict, &object.link);
+    EQUAL(tw_odlink_init(&object.link), 0);
+    EQUAL(tw_odlink_is_linked(&object.link), 0);
+    EQUAL(tw_odict_insert(odict, &object.link, NULL), 0);
+    EQUAL(tw_odict_first(odict, &found), 1);
+    CHECK(found == &object.link);
+    EQUAL(tw_odict_remove(odict, found), 0);
+}
+
+/* Zeros that would be a link, were they not at an odd address. */
+static void unaligned(tw_odict *odict)
+{
+    uint64_t room[sizeof(tw_odict) / 8 + 2];
+    char *odd = (char *)room + 1;
+    memset(room, 0, sizeof room);
+    no_link(odict, (tw_odlink *)(void *)odd);
+    EQUAL(tw_odlink_init((tw_odlink *)(void *)odd), -EINVAL);
+    no_odict((tw_odict *)(void *)odd);
+}
+
 static void misuse(void)
 {
     struct order order = { NULL, 0 };
@@ -303,6 +329,7 @@ static void misuse(void)
     tw_odict one, two, copied;
     tw_odlink *found = NULL;
     char odd[sizeof(tw_odict) + 8];
+    tw_odlink **askew = (tw_odlink **)(void *)(odd + 1 + (((uintptr_t)odd) & 1));
     uint64_t key = 1;
     int i;
     memset(three, 0, sizeof three);
@@ -313,6 +340,8 @@ static void misuse(void)
     EQUAL(tw_odlink_init(NULL), -EINVAL);
     EQUAL(tw_odict_init(&one, key_of, compare, &order), 0);
     EQUAL(tw_odict_init(&two, key_of, compare, &order), 0);
+    rubbish(&one);
+    unaligned(&one);
 
     EQUAL(tw_odict_insert(&one, &three[0].link, NULL), 0);
     EQUAL(tw_odict_insert(&two, &three[1].link, NULL), 0);
@@ -335,8 +364,14 @@ static void misuse(void)
             EQUAL(tw_odict_find(&one, i, &key, NULL, &found), -EINVAL);
     }
     CHECK(found == NULL);
-    EQUAL(tw_odict_find(&one, TW_ODICT_EQ, &key, NULL, (tw_odlink **)(void *)(odd + 1 + (((uintptr_t)odd) & 1))), -EINVAL);
+    EQUAL(tw_odict_find(&one, TW_ODICT_EQ, &key, NULL, askew), -EINVAL);
+    EQUAL(tw_odict_first(&one, askew), -EINVAL);
+    EQUAL(tw_odict_last(&one, askew), -EINVAL);
+    EQUAL(tw_odict_next(&one, &three[0].link, askew), -EINVAL);
+    EQUAL(tw_odict_prev(&one, &three[0].link, askew), -EINVAL);
     EQUAL(tw_odict_find(&one, TW_ODICT_EQ, &three[0].key, NULL, NULL), 1);
+    EQUAL(tw_odict_first(&one, NULL), 1);
+    EQUAL(tw_odict_next(&one, &three[0].link, NULL), 0);
 
     /* A copy of a linked one is none; of one that was taken out it is a new one. */
     copy = three[0];
