@@ -2,6 +2,9 @@
 //!
 //! The order is that of `systemd-detect-virt --vm`: firmware strings first, since some hypervisors sit behind another's processor leaf; then the
 //! leaf; then `/sys/hypervisor/type`; then the processor's bare flag.
+//!
+//! QEMU's user mode emulates the processor and no machine: the leaf is that of its system mode, while files tell of the machine that it runs on. So there
+//! the processor's name is not the one that the system has of it.
 
 use std::fs;
 
@@ -12,6 +15,8 @@ struct Seen {
     firmware: Vec<String>,
     /// The twelve letters of the processor's hypervisor leaf.
     leaf: Option<String>,
+    /// As the processor itself says; empty where it cannot be asked.
+    brand: String,
     /// From `/proc/cpuinfo`.
     model: String,
     flag: bool,
@@ -19,7 +24,7 @@ struct Seen {
     kind: Option<String>,
 }
 
-/// The virtual machine in words: `KVM`, `QEMU TCG (softmmu)`, `none seen`.
+/// The virtual machine in words: `KVM`, `QEMU TCG (softmmu)`, `QEMU TCG (user mode)`, `none seen`.
 pub(crate) fn name() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -36,21 +41,44 @@ pub(crate) fn name() -> String {
         .collect();
     let kind = fs::read_to_string("/sys/hypervisor/type").ok().map(|text| text.trim().to_owned());
     let model = field("model name").unwrap_or_default();
-    named(&Seen { firmware, leaf: leaf(flag), model, flag, kind })
+    named(&Seen { firmware, leaf: leaf(), brand: brand(), model, flag, kind })
 }
 
-/// Valid where the flag says that there is such a leaf.
+/// Valid where the processor's own flag says that there is such a leaf.
 #[cfg(target_arch = "x86_64")]
-fn leaf(flag: bool) -> Option<String> {
-    let leaf = flag.then(|| core::arch::x86_64::__cpuid(0x4000_0000))?;
-    let letters: Vec<u8> =
-        [leaf.ebx, leaf.ecx, leaf.edx].iter().flat_map(|word| word.to_le_bytes()).collect();
-    Some(String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned())
+fn leaf() -> Option<String> {
+    use core::arch::x86_64::__cpuid;
+    let leaf = (__cpuid(1).ecx >> 31 == 1).then(|| __cpuid(0x4000_0000))?;
+    Some(text(&[leaf.ebx, leaf.ecx, leaf.edx]))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn brand() -> String {
+    use core::arch::x86_64::__cpuid;
+    if __cpuid(0x8000_0000).eax < 0x8000_0004 {
+        return String::new();
+    }
+    let words: Vec<u32> = (0x8000_0002..=0x8000_0004)
+        .map(__cpuid)
+        .flat_map(|part| [part.eax, part.ebx, part.ecx, part.edx])
+        .collect();
+    text(&words)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn text(words: &[u32]) -> String {
+    let letters: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn leaf(_: bool) -> Option<String> {
+fn leaf() -> Option<String> {
     None
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn brand() -> String {
+    String::new()
 }
 
 /// How firmware strings begin.
@@ -71,11 +99,14 @@ const FIRMWARE: [(&str, &str); 14] = [
     ("Microsoft Corporation Virtual Machine", "Hyper-V"),
 ];
 
+/// QEMU's own emulation.
+const TCG: &str = "TCGTCGTCGTCG";
+
 /// What hypervisors write into the leaf.
 const LEAVES: [(&str, &str); 9] = [
     ("KVMKVMKVM", "KVM"),
     ("Linux KVM Hv", "KVM"),
-    ("TCGTCGTCGTCG", "QEMU TCG (softmmu)"),
+    (TCG, "QEMU TCG (softmmu)"),
     ("XenVMMXenVMM", "Xen"),
     ("VMwareVMware", "VMware"),
     ("Microsoft Hv", "Hyper-V"),
@@ -84,7 +115,17 @@ const LEAVES: [(&str, &str); 9] = [
     ("ACRNACRNACRN", "ACRN"),
 ];
 
+/// Whether the processor is emulated and the system under this process knows another.
+fn in_user_mode(seen: &Seen) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let both = !seen.brand.is_empty() && !seen.model.is_empty();
+    seen.leaf.as_deref() == Some(TCG) && both && words(&seen.brand) != words(&seen.model)
+}
+
 fn named(seen: &Seen) -> String {
+    if in_user_mode(seen) {
+        return "QEMU TCG (user mode)".into();
+    }
     let firmware = seen
         .firmware
         .iter()

@@ -28,6 +28,18 @@ fn without_a_leaf_the_model_and_the_flag_are_what_is_left() {
 }
 
 #[test]
+fn an_emulated_processor_on_a_machine_with_another_is_no_emulated_machine() {
+    let tcg = || Seen { brand: "QEMU TCG CPU version 2.5+  ".into(), ..seen("", Some("TCGTCGTCGTCG")) };
+    let on = |firmware: &str, model: &str| {
+        named(&Seen { firmware: vec![firmware.into()], model: model.into(), ..tcg() })
+    };
+    assert_eq!(on("", "AMD EPYC"), "QEMU TCG (user mode)");
+    assert_eq!(on("QEMU", "AMD EPYC"), "QEMU TCG (user mode)", "the firmware is the host's");
+    assert_eq!(on("QEMU", "QEMU TCG CPU version 2.5+"), "QEMU TCG (softmmu)");
+    assert_eq!(on("", ""), "QEMU TCG (softmmu)", "the system says nothing");
+}
+
+#[test]
 fn this_machine_has_a_name() {
     assert!(!name().is_empty());
 }
