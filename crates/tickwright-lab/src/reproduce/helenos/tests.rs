@@ -178,6 +178,18 @@ fn the_answer_names_the_population_from_which_the_choice_matters() {
 }
 
 #[test]
+fn a_difference_at_a_small_population_alone_is_not_said_of_larger_ones() {
+    let said = verdict::answer(&[share(2, 50.0, 150.0), share(100, 90.0, 92.0)], &[]);
+    assert!(said.contains("At N = 2, with a look-up"), "{said}");
+    assert!(said.contains("a difference of 2.00 %; but no more at 100"), "{said}");
+    assert!(!said.contains("From N = 2 on, with"), "{said}");
+    // A look-up takes 3 % at 2, 0.4 % at 100 and 2 % at 10k.
+    let said =
+        verdict::answer(&[share(2, 150.0, 150.0), share(100, 20.0, 20.0), share(10_000, 99.0, 100.0)], &[]);
+    assert!(said.contains("From N = 10k on a look-up takes 1 %"), "{said}");
+}
+
+#[test]
 fn a_difference_that_look_ups_cannot_make_is_called_layout_or_noise() {
     let cell = |tree, rate: f64| Cell {
         transport: Transport::Futex,

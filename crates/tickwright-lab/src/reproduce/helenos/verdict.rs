@@ -107,6 +107,11 @@ pub(crate) fn shares(results: &Results, pairs: &[Pair]) -> Vec<Share> {
     populations.into_iter().filter_map(of).collect()
 }
 
+/// The first population from which on a share matters: there, and at all larger ones.
+fn from_on(shares: &[Share], of: impl Fn(&Share) -> f64) -> Option<&Share> {
+    shares.iter().rev().take_while(|share| of(share) >= MATTERS).last()
+}
+
 /// The answer.
 pub(crate) fn answer(shares: &[Share], pairs: &[Pair]) -> String {
     let Some(largest) = shares.last() else {
@@ -116,7 +121,19 @@ pub(crate) fn answer(shares: &[Share], pairs: &[Pair]) -> String {
     let at = |share: &Share| table::count(share.population);
     let mut out = String::from("Does the tree matter to a ping-pong? ");
     let worst = shares.iter().max_by(|a, b| a.choice().total_cmp(&b.choice())).unwrap_or(largest);
-    match shares.iter().find(|share| share.choice() >= MATTERS) {
+    match from_on(shares, Share::choice) {
+        None if worst.choice() >= MATTERS => {
+            let _ = write!(
+                out,
+                "At N = {}, with a look-up in each round trip: AVL takes {} ns and odict {} ns of {}, a difference of {}; but no more at {}.",
+                at(worst),
+                table::ns(worst.avl),
+                table::ns(worst.odict),
+                table::ns(worst.round_trip),
+                percent(worst.choice()),
+                at(largest)
+            );
+        }
         None => {
             let _ = write!(
                 out,
@@ -141,7 +158,7 @@ pub(crate) fn answer(shares: &[Share], pairs: &[Pair]) -> String {
         }
     }
     out += "\nAt what population does it matter at all? ";
-    match shares.iter().find(|share| share.look_up() >= MATTERS) {
+    match from_on(shares, Share::look_up) {
         None => {
             let _ = write!(
                 out,
