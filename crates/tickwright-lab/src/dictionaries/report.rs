@@ -116,6 +116,7 @@ pub(crate) fn text(report: &Report) -> String {
             out += &format!("\n{}\n", shown(&format!("insert, {}, ns", how(each)), &columns));
         }
     }
+    out += &against_avl(report);
     out += &targets(report);
     out += &answer(report);
     if report.partial {
@@ -146,6 +147,45 @@ fn shown(title: &str, columns: &[(usize, &[Row])]) -> String {
         }
     }
     table::show(&rows)
+}
+
+/// The red-black tree to AVL, with intervals: what HelenOS's figures of 2018 are about. It has no bound.
+fn against_avl(report: &Report) -> String {
+    let mut rows =
+        table::text(["odict to avl", "N", "hooks", "from", "to", "differs", "slab", "from", "to", "differs"]);
+    let mut count = 0;
+    for cell in &report.cells {
+        let pairs = [(Kind::OdictHook, Kind::AvlHook), (Kind::OdictSlab, Kind::AvlSlab)];
+        let ratios = pairs.map(|(odict, avl)| ratio(&cell.rows, odict, &cell.rows, avl));
+        if ratios.iter().all(Option::is_none) {
+            continue;
+        }
+        count += 1;
+        let mut line =
+            vec![format!("{}, {}", cell.measure.words(), cell.keys.name()), table::count(cell.population)];
+        for ratio in ratios {
+            line.extend(ratio.map_or_else(
+                || ["-", "", "", ""].map(str::to_owned),
+                |ratio| {
+                    let at = |value: f64| format!("{value:.2}");
+                    let interval = ratio.interval;
+                    [at(ratio.median), at(interval.low), at(interval.high), differs(&ratio).to_owned()]
+                },
+            ));
+        }
+        rows.add_row(line);
+    }
+    if count == 0 { String::new() } else { format!("\n{}\n", table::show(&rows)) }
+}
+
+/// Which of the two takes less, if the interval shows it.
+pub(crate) fn differs(ratio: &Summary) -> &'static str {
+    match ratio.interval {
+        interval if interval.coverage < CONFIDENCE => "too few rounds",
+        interval if interval.high < 1.0 => "odict faster",
+        interval if interval.low > 1.0 => "avl faster",
+        _ => "not shown",
+    }
 }
 
 /// What ours are meant to reach.
@@ -250,9 +290,8 @@ fn answer(report: &Report) -> String {
                 first.push((row.kind, None));
                 first.len() - 1
             });
-            if share >= MATTERS && first[at].1.is_none() {
-                first[at].1 = Some(threads.population);
-            }
+            // From where on: there, and at all larger ones.
+            first[at].1 = (share >= MATTERS).then(|| first[at].1.unwrap_or(threads.population));
             if row.kind == Kind::OdictHook {
                 largest = Some((threads.population, share));
             }

@@ -1,6 +1,6 @@
 use super::cli;
-use super::report::{self, AT_10K, kept};
-use super::run::{self, Options};
+use super::report::{self, AT_10K, differs, kept};
+use super::run::{self, Cell, Options, Row, Threads};
 use super::shelf::with_all;
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure, Model, Work};
@@ -39,6 +39,48 @@ fn a_report_has_every_cell_and_says_what_a_thread_spends_in_the_tree() {
         assert!(text.contains(words), "'{words}' is missing in: {text}");
     }
     assert_eq!(report::lines(&report).len() % 6, 0);
+}
+
+/// At each population: ns of a thread, and of the dictionary's calls within.
+fn spent(figures: &[(usize, f64, f64)]) -> String {
+    let mut report = run::run(&Options { rounds: 1, ..options() }, &FakeMeter::steady(1)).unwrap();
+    let rows = |ns| vec![Row { kind: Kind::OdictHook, samples: vec![ns; 6] }];
+    report.threads =
+        figures.iter().map(|&(population, whole, _)| Threads { population, rows: rows(whole) }).collect();
+    let churn = |&(population, _, tree)| Cell {
+        keys: Keys::Random,
+        measure: Measure::Churn,
+        population,
+        rows: rows(tree),
+    };
+    report.cells = figures.iter().map(churn).collect();
+    report::text(&report)
+}
+
+#[test]
+fn a_population_is_named_from_which_on_the_tree_takes_its_share() {
+    let text = spent(&[(1, 1000.0, 2.0), (100, 1000.0, 20.0), (10_000, 1000.0, 50.0)]);
+    assert!(text.contains("odict-hook from N = 100."), "{text}");
+    assert!(text.contains("At N = 10k odict takes 5.00 %"), "{text}");
+    let text = spent(&[(1, 1000.0, 20.0), (100, 1000.0, 2.0), (10_000, 1000.0, 50.0)]);
+    assert!(text.contains("odict-hook from N = 10k."), "{text}");
+    let text = spent(&[(1, 1000.0, 20.0), (100, 1000.0, 2.0)]);
+    assert!(text.contains("odict-hook at none"), "{text}");
+}
+
+#[test]
+fn odict_stands_against_avl_with_an_interval_at_every_population() {
+    let report = run::run(&options(), &FakeMeter::steady(1000)).unwrap();
+    let text = report::text(&report);
+    let at = text.find("odict to avl").unwrap();
+    let table = text[at..].split("\n\n").next().unwrap();
+    assert_eq!(table.matches("destroy and create, ascending").count(), 2, "{table}");
+    assert_eq!(table.matches("1.00").count(), 2 * 2 * Measure::ALL.len() * 6, "{table}");
+    let ratio = |at: f64| stats::summarise([at; 9]).unwrap();
+    assert_eq!(differs(&ratio(0.9)), "odict faster");
+    assert_eq!(differs(&ratio(1.1)), "avl faster");
+    assert_eq!(differs(&ratio(1.0)), "not shown");
+    assert_eq!(differs(&stats::summarise([0.1, 0.1]).unwrap()), "too few rounds");
 }
 
 #[test]
