@@ -48,6 +48,27 @@ fn what_cannot_be_is_refused_with_the_range() {
     refused(&["--load", "cach"], &["cach", "cache", "pipe"]);
     refused(&["--structures", "coarse*"], &["left out"]);
     refused(&["--structures", "lits/*"], &["'lits/*'"]);
+    refused(&["--slice", "1h", "--period", "1us", "--duration", "100h"], &["--slice 1h", "16777216 at most"]);
+}
+
+#[test]
+fn what_one_form_of_it_would_not_heed_is_refused() {
+    for path in ["--timer-path", "--crossover"] {
+        for other in [
+            &["--svg", "x"][..],
+            &["--gnuplot", "x"],
+            &["--hdr", "x"],
+            &["--histogram"],
+            &["--fail-if-max-over", "9"],
+            &["--load", "pipe"],
+            &["--compare-cyclictest"],
+        ] {
+            refused(&[&[path], other].concat(), &["cannot be used with", path, other[0]]);
+        }
+    }
+    for part in [&["--instructions"][..], &["--population", "3"], &["--rounds", "9"]] {
+        refused(part, &["--timer-path"]);
+    }
 }
 
 #[test]

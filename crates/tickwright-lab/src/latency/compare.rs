@@ -183,8 +183,16 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
 fn points(plan: &Plan) -> Result<u64, LabError> {
     const LEAST: u64 = 100;
     let period = plan.period.as_nanos().max(1);
-    let points = (plan.duration / (2 * ROUNDS)).as_nanos() / period;
-    u64::try_from(points).ok().filter(|points| *points >= LEAST).ok_or_else(|| {
+    let points = u64::try_from((plan.duration / (2 * ROUNDS)).as_nanos() / period).unwrap_or(u64::MAX);
+    if points > Seen::MOST {
+        return Err(LabError::usage(format!(
+            "--duration {} is too long: {ROUNDS} runs of each tool have {points} periods of {}, of which {} at most are kept",
+            duration::show(plan.duration),
+            span::show(plan.period),
+            Seen::MOST
+        )));
+    }
+    Some(points).filter(|points| *points >= LEAST).ok_or_else(|| {
         let least = plan.period.saturating_mul(2 * ROUNDS).saturating_mul(LEAST as u32);
         LabError::usage(format!(
             "--duration {} is too short: {ROUNDS} runs of each tool with {LEAST} periods of {} take at least {}",

@@ -120,6 +120,15 @@ impl Plan {
                 span::show(self.period)
             )));
         }
+        // Each is a sample that is kept for the turn.
+        if self.turn().points > Seen::MOST {
+            return Err(LabError::usage(format!(
+                "--slice {} has more periods of {} than are kept: {} at most; nothing was run",
+                duration::show(self.slice()),
+                span::show(self.period),
+                Seen::MOST
+            )));
+        }
         let least = self.slice().saturating_mul(self.structures_count()).saturating_mul(2);
         if self.rounds() < 2 {
             return Err(LabError::usage(format!(

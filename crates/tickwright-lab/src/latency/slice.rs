@@ -53,10 +53,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Points of the longest turn: 128 MiB.
+    pub(super) const MOST: u64 = 1 << 24;
+
     /// Room for `points`, touched, so that no page is fetched in the measured loop.
     pub(super) fn new(points: u64) -> Self {
         // Late points come after the end of a turn at times.
-        let room = usize::try_from(points).unwrap_or(0).saturating_add(1024).min(1 << 24);
+        let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
         let mut lateness = vec![u64::MAX; room];
         lateness.clear();
         Self { lateness, ..Self::default() }

@@ -79,6 +79,16 @@ fn times_that_do_not_fit_together_are_refused_with_what_would() {
 }
 
 #[test]
+fn a_turn_has_no_more_periods_than_are_kept() {
+    let mut turns = plan(1 << 30, 1);
+    turns.slice = Some(Duration::from_secs(16));
+    assert!(turns.check().is_ok());
+    turns.slice = Some(Duration::from_secs(17));
+    let error = turns.check().unwrap_err();
+    assert!(error.to_string().contains("16777216 at most"), "{error}");
+}
+
+#[test]
 fn a_limit_is_held_against_the_worst_sample_and_against_gaps() {
     assert!(judge(99.9, 0, Some(100.0)).is_ok());
     assert!(judge(1e9, 9, None).is_ok());

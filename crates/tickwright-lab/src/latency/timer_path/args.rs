@@ -2,7 +2,7 @@
 
 use core::iter::once;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::counted::{self, Counted};
 use super::report::{Path, Report, crossings, lines};
@@ -17,33 +17,38 @@ use crate::output::{self, OutputArgs, SCHEMA};
 use crate::registry::{self, STRUCTURES, Structure, Ties};
 use crate::scenario::{Population, Rounds};
 
+/// What is about wake-ups, of which there are none here: taken in silence, it would be a file that is missing or a limit that always holds.
+const WAKE_UPS: [&str; 7] =
+    ["compare_cyclictest", "histogram", "gnuplot", "svg", "hdr", "fail_if_max_over", "load"];
+
 /// The queue's share of the lateness, and from where on the list is not the best.
 #[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("path").multiple(true))]
 pub(crate) struct PathArgs {
     /// What the queue alone costs a tick, instead: read the head, take it, callback, re-arm, read the head. Only --structures, --population,
     /// --rounds, --seed, --instructions and the outputs count
-    #[arg(long)]
+    #[arg(long, group = "path", conflicts_with_all = WAKE_UPS)]
     timer_path: bool,
 
     /// From how many timers on each structure overtakes the list, instead; by the same tick, of timers with periods from 1ms to 10ms [structures: all
     /// exact ones of ours in both storages]
-    #[arg(long)]
+    #[arg(long, group = "path", conflicts_with_all = WAKE_UPS)]
     crossover: bool,
 
     /// Timers pending, for --timer-path [1,2] and --crossover [1 to 512]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
+    #[arg(long, requires = "path", value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     population: Vec<Population>,
 
-    /// Slices of each structure and population, for --timer-path and --crossover; below 6 no difference can be shown
-    #[arg(long, allow_hyphen_values = true, default_value = "21", value_parser = Rounds::parse)]
+    /// Slices of each structure and population, for --timer-path and --crossover; below 6 no difference can be shown, among the published four below 8
+    #[arg(long, requires = "path", allow_hyphen_values = true, default_value = "21", value_parser = Rounds::parse)]
     rounds: Rounds,
 
     /// Count instructions too, for --timer-path and --crossover: this program runs itself under valgrind
-    #[arg(long)]
+    #[arg(long, requires = "path")]
     instructions: bool,
 
     /// The part of the program that valgrind runs
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, requires = "path")]
     counted: bool,
 }
 
