@@ -92,6 +92,10 @@ fn files_that_cannot_be_written_cost_no_run() {
     let file = file.to_str().unwrap();
     refused(&["--svg", file, "--hdr", file], &[file, "nothing was run"]);
     refused(&["--svg", file, "--json", file], &[file, "nothing was run"]);
+    let again = temporary("x").join("..").join(temporary("both").file_name().unwrap());
+    fs::create_dir(temporary("x")).unwrap();
+    refused(&["--svg", file, "--gnuplot", again.to_str().unwrap()], &["both", "nothing was run"]);
+    fs::remove_dir(temporary("x")).unwrap();
     assert!(!fs::exists(file).unwrap());
 }
 

@@ -14,7 +14,7 @@ use super::{compare, report, run, span};
 use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
-use crate::output::{OutputArgs, RowsFile};
+use crate::output::{self, OutputArgs, RowsFile};
 use crate::registry::{self, Structure};
 use crate::scenario::{Seed, Within};
 
@@ -158,18 +158,19 @@ impl LatencyArgs {
     }
 
     fn extras(&self) -> Result<Extras, LabError> {
-        let mut taken: Vec<&PathBuf> = Vec::new();
+        let mut taken: Vec<PathBuf> = Vec::new();
         let open = |flag: &str, path: &Option<PathBuf>| {
             path.as_deref().map(|path| RowsFile::open(flag, path, &self.output)).transpose()
         };
         for path in [&self.gnuplot, &self.svg, &self.hdr].into_iter().flatten() {
-            if taken.contains(&path) {
+            let there = output::place(path);
+            if taken.contains(&there) {
                 return Err(LabError::usage(format!(
                     "two outputs cannot both go to '{}': name another file for one; nothing was run",
                     path.display()
                 )));
             }
-            taken.push(path);
+            taken.push(there);
         }
         Ok(Extras {
             gnuplot: open("--gnuplot", &self.gnuplot)?,

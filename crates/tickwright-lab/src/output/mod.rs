@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use crate::error::LabError;
 
-pub(crate) use file::{Files, OutputArgs, RowsFile, SCHEMA};
+pub(crate) use file::{Files, OutputArgs, RowsFile, SCHEMA, place};
 
 /// What was typed, without where the program lies.
 pub(crate) fn command_line() -> String {
