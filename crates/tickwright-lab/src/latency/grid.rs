@@ -46,8 +46,10 @@ impl Grid {
     }
 
     /// Whether a lateness is a gap: nobody ran, so nobody was late.
-    pub(super) fn is_gap(&self, lateness: u64, due: &Due, stopped: bool) -> bool {
-        due.missed > 0 && (stopped || lateness >= GAP_NS.max(self.period.saturating_mul(GAP_PERIODS)))
+    pub(super) fn is_gap(&self, lateness: u64, stopped: bool) -> bool {
+        // With less than a period nothing was missed.
+        let least = if stopped { self.period } else { GAP_NS.max(self.period.saturating_mul(GAP_PERIODS)) };
+        lateness >= least
     }
 
     /// How late each point of `due` is at `now`, the first first: a missed period is a sample of its own.

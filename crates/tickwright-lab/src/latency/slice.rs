@@ -76,7 +76,7 @@ impl Seen {
     pub(super) fn note(&mut self, grid: &Grid, due: Due, now: u64, stopped: bool) {
         let late = now.saturating_sub(due.expected);
         self.overruns += due.missed;
-        if grid.is_gap(late, &due, stopped) {
+        if grid.is_gap(late, stopped) {
             // The first point was missed like the others.
             self.overruns += 1;
             self.gaps.push(Gap { ns: late, periods: due.missed + 1, stopped });
@@ -127,7 +127,7 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
         queue.insert(HOST_TICK, host_grid.expected());
     }
     host.was_stopped();
-    let mut now = 0u64;
+    let (mut now, mut stopped) = (0u64, false);
     let mut shot = queue.wake();
     while grid.expected() < end && !stop() {
         let at = shot.ok_or("it lost both timers")?;
@@ -153,7 +153,10 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
         shot = queue.wake();
         if let Some(due) = periodic {
             let then = host.now().saturating_sub(origin);
-            seen.note(&grid, due, then, host.was_stopped());
+            stopped |= host.was_stopped();
+            seen.note(&grid, due, then, stopped);
+            // Stopped after it had looked: the points that passed since are the next wake-up's, and of the same gap.
+            stopped &= grid.expected() <= then;
         }
     }
     Ok(())

@@ -6,16 +6,30 @@ struct Script {
     now: u64,
     delays: std::collections::VecDeque<(u64, bool)>,
     stopped: bool,
+    /// At which reading of the clock it is stopped, and for how long.
+    at_reading: Option<(u64, u64)>,
+    readings: u64,
 }
 
 impl Script {
     fn new(delays: &[(u64, bool)]) -> Self {
-        Self { now: 5_000, delays: delays.iter().copied().collect(), stopped: false }
+        Self {
+            now: 5_000,
+            delays: delays.iter().copied().collect(),
+            stopped: false,
+            at_reading: None,
+            readings: 0,
+        }
     }
 }
 
 impl Host for Script {
     fn now(&mut self) -> u64 {
+        self.readings += 1;
+        if let Some((_, stop)) = self.at_reading.take_if(|(reading, _)| *reading == self.readings) {
+            self.now += stop;
+            self.stopped = true;
+        }
         self.now
     }
 
@@ -75,6 +89,18 @@ fn a_stop_is_a_gap_however_short() {
     let seen = seen("list/hook", turn(10), &[(0, false), (3 * MS, true)]);
     assert_eq!(seen.gaps, [Gap { ns: 3 * MS, periods: 4, stopped: true }]);
     assert_eq!((seen.lateness.len(), seen.overruns), (6, 4));
+}
+
+#[test]
+fn a_stop_between_the_look_and_the_owner_is_a_gap_too() {
+    let (mut seen, mut host) = (Seen::new(10), Script::new(&[]));
+    // The origin, then two readings a period: before the third period's owner.
+    host.at_reading = Some((7, 5 * MS / 2));
+    let drive = Drive { turn: turn(10), host: &mut host, seen: &mut seen, stop: &|| false };
+    registry::visit(registry::find("list/hook").unwrap(), drive).unwrap();
+    let gaps: Vec<_> = seen.gaps.iter().map(|gap| (gap.ns, gap.periods, gap.stopped)).collect();
+    assert_eq!(gaps, [(5 * MS / 2, 1, true), (3 * MS / 2, 2, true)]);
+    assert_eq!((seen.lateness, seen.overruns), (vec![0; 7], 3));
 }
 
 #[test]
