@@ -90,6 +90,12 @@ impl Lane {
         });
     }
 
+    /// Of all its samples, us; NaN of none.
+    pub(super) fn average(&self) -> f64 {
+        let running = self.all.running();
+        if running.count() > 0 { us(running.avg()) } else { f64::NAN }
+    }
+
     /// Averages of its turns, us.
     pub(super) fn averages(&self) -> Vec<f64> {
         self.rows.iter().map(|row| row.avg_us).collect()

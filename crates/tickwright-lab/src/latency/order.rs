@@ -67,8 +67,7 @@ pub(super) struct Entry {
 impl Entry {
     /// Of a lane.
     pub(super) fn of(lane: &Lane) -> Self {
-        let average = super::lane::us(lane.all.running().avg());
-        Self { id: lane.structure.id, average, slices: lane.averages() }
+        Self { id: lane.structure.id, average: lane.average(), slices: lane.averages() }
     }
 }
 
@@ -125,7 +124,7 @@ impl Order {
             }
             Verdict::Another => format!("this run shows another order than the published one: {shown}"),
             Verdict::NoDifference => {
-                "this run shows no difference: the order of its averages is chance".into()
+                "this run shows no difference: the order of its averages may be chance".into()
             }
             Verdict::NotAsked if shown.is_empty() => "no difference shown".into(),
             Verdict::NotAsked => format!("shown: {shown}"),

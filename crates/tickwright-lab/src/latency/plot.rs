@@ -136,15 +136,18 @@ fn draw(out: &mut String, title: &str, below: &str, curves: &[Curve<'_>]) -> fmt
     let column = LEFT + WIDTH - 330.0;
     for (row, (curve, (colour, dash))) in curves.iter().zip(STYLES.iter().cycle()).enumerate() {
         let at = TOP + 20.0 + 18.0 * row as f64;
+        let average = match curve.average_us {
+            none if none.is_nan() => "no samples".into(),
+            us => format!("average {us:.3} us"),
+        };
         writeln!(
             out,
-            r##"<rect x="{column}" y="{:.1}" width="330" height="18" fill="#fff" fill-opacity="0.85"/><path d="M{} {:.1}h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/><text x="{}" y="{at:.1}">{}: average {:.3} us</text>"##,
+            r##"<rect x="{column}" y="{:.1}" width="330" height="18" fill="#fff" fill-opacity="0.85"/><path d="M{} {:.1}h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/><text x="{}" y="{at:.1}">{}: {average}</text>"##,
             at - 13.0,
             column + 6.0,
             at - 4.0,
             column + 42.0,
             escaped(curve.id),
-            curve.average_us
         )?;
     }
     writeln!(out, "</svg>")

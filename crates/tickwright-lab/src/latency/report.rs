@@ -42,18 +42,20 @@ struct Figures {
 impl Figures {
     fn of(lane: &Lane) -> Self {
         let running = lane.all.running();
-        let percentile = |percent| us(lane.all.percentile(percent) as f64);
+        // Of no samples, as after an early Ctrl-C, there are no figures: not the best ones.
+        let some = |figure: f64| if running.count() > 0 { us(figure) } else { f64::NAN };
+        let percentile = |percent| some(lane.all.percentile(percent) as f64);
         Self {
             structure: lane.structure.id,
             samples: running.count(),
-            min_us: us(running.min() as f64),
-            avg_us: us(running.avg()),
-            stddev_us: us(running.stddev()),
+            min_us: some(running.min() as f64),
+            avg_us: some(running.avg()),
+            stddev_us: some(running.stddev()),
             p50_us: percentile(50.0),
             p90_us: percentile(90.0),
             p99_us: percentile(99.0),
             p999_us: percentile(99.9),
-            max_us: us(running.max() as f64),
+            max_us: some(running.max() as f64),
             overruns: lane.overruns,
             gaps: lane.gaps.clone(),
             host_ticks: lane.host_ticks,
@@ -159,7 +161,7 @@ pub(super) fn judge(worst_us: f64, gaps: usize, limit_us: Option<f64>) -> Result
 }
 
 fn curve(lane: &Lane) -> Curve<'_> {
-    Curve { id: lane.structure.id, average_us: us(lane.all.running().avg()), cells: &lane.cells }
+    Curve { id: lane.structure.id, average_us: lane.average(), cells: &lane.cells }
 }
 
 fn cpu_percent(outcome: &Outcome) -> f64 {
@@ -216,7 +218,7 @@ fn summary(plan: &Plan, outcome: &Outcome, order: &Order, curves: &[Curve<'_>]) 
     let mut figures = table::new(heading);
     for lane in &outcome.lanes {
         let f = Figures::of(lane);
-        let number = |us: f64| format!("{us:.3}");
+        let number = |us: f64| if us.is_nan() { "-".into() } else { format!("{us:.3}") };
         figures.add_row(vec![
             f.structure.to_owned(),
             f.samples.to_string(),

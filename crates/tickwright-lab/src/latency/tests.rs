@@ -95,3 +95,18 @@ fn a_limit_is_held_against_the_worst_sample_and_against_gaps() {
     assert_eq!(judge(100.1, 0, Some(100.0)).unwrap_err().code(), 1);
     assert_eq!(judge(1.0, 1, Some(100.0)).unwrap_err().code(), 1);
 }
+
+#[test]
+fn a_structure_without_samples_is_not_the_best() {
+    use super::lane::Lane;
+    use super::order::{Entry, Order};
+    use super::slice::Seen;
+    let plan = plan(20_000, 1000);
+    let mut lanes: Vec<Lane> =
+        plan.structures.iter().map(|structure| Lane::new(structure, 10, 1000)).collect();
+    let mut seen = Seen::new(1);
+    seen.lateness.push(7000);
+    lanes[1].add(&seen);
+    let entries: Vec<Entry> = lanes.iter().map(Entry::of).collect();
+    assert_eq!(Order::of(&entries, &[]).by_average, ["heap2/hook"]);
+}
