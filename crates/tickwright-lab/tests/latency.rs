@@ -267,6 +267,39 @@ fn no_load_outlives_a_run_however_it_ends() {
 }
 
 #[test]
+fn what_it_inherits_of_real_time_is_given_up() {
+    let program = env!("CARGO_BIN_EXE_tickwright");
+    let command = format!(
+        "chrt -f 1 true 2>&- || exit 77; exec chrt -f 1 '{program}' latency --priority none --duration 1h --load syscalls"
+    );
+    let mut child = Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("warming up") {
+        line.clear();
+        if out.read_line(&mut line).unwrap() == 0 {
+            // Where it is not allowed there is nothing to give up.
+            assert_eq!(child.wait().unwrap().code(), Some(77));
+            return;
+        }
+    }
+    // The policy is the 41st word of the line; 0 is the usual one.
+    let usual = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(38)) == Some("0")
+    };
+    assert!(usual(pid), "the measurement");
+    soon("the load", || {
+        let loads = loads_of(pid);
+        !loads.is_empty() && loads.into_iter().all(usual)
+    });
+    signal("-INT", pid);
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn a_killed_run_leaves_no_half_file() {
     let folder = temporary("killed");
     fs::create_dir(&folder).unwrap();

@@ -130,7 +130,10 @@ impl Granted {
                 )),
             }
         }
-        if wish.priority != Priority::NONE {
+        if wish.priority == Priority::NONE {
+            // Who started this may have given it another policy. Down is always allowed.
+            let _ = platform::set_fifo(0);
+        } else {
             match platform::set_fifo(wish.priority.get()) {
                 Ok(()) => granted.priority = wish.priority.get(),
                 Err(error) => refused.push(format!(

@@ -14,6 +14,7 @@ use rustix::process::{
 use super::kind::Load;
 use super::{nameless, own_program};
 use crate::error::LabError;
+use crate::latency::platform::set_fifo;
 
 /// The hidden command.
 #[derive(Debug, Clone, Args)]
@@ -44,6 +45,8 @@ impl WorkerArgs {
         if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != self.parent) {
             return Ok(());
         }
+        // Under a policy of real time, which it may have inherited, it would leave no processor to the measurement.
+        let _ = set_fifo(0);
         for load in Load::of(&self.loads) {
             let work = move || {
                 let Err(error) = work(load);
