@@ -161,7 +161,7 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
         schema: SCHEMA,
         command: output::command_line(),
         host,
-        plan: plan.facts(priority),
+        plan: facts(plan, priority, length),
         cyclictest: call.words(),
         ratios,
         legs,
@@ -174,6 +174,11 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
     files.json(&report)?;
     files.csv(&report.legs)?;
     if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+}
+
+/// The plan as it was run: a run of ours is one turn of `length`, without a host tick.
+fn facts(plan: &Plan, priority: u8, length: Duration) -> PlanFacts {
+    PlanFacts { host_hz: 0, slice_ms: length.as_secs_f64() * 1e3, ..plan.facts(priority) }
 }
 
 /// Periods in a run of a tool: an equal share of the time.

@@ -89,3 +89,12 @@ fn ours_is_counted_as_cyclictest_counts() {
     let cells = in_cells(&[999, 1000, 1999, u64::MAX]);
     assert_eq!((cells[0], cells[1], cells[CELLS - 1]), (1, 2, 1));
 }
+
+#[test]
+fn the_report_tells_what_was_run_and_not_what_a_run_by_itself_would_be() {
+    let facts = facts(&plan(), 0, Duration::from_millis(1250));
+    assert_eq!((facts.host_hz, facts.slice_ms, facts.period_us), (0, 1250.0, 1000.0));
+    let mut plan = plan();
+    (plan.duration, plan.period) = (Duration::from_secs(3600), Duration::from_micros(1));
+    assert!(points(&plan).unwrap_err().to_string().contains("16777216 at most"));
+}
