@@ -20,7 +20,7 @@ use crate::error::LabError;
 pub(crate) enum Clock {
     /// Stands still while the machine is suspended.
     Monotonic,
-    /// The time of day; a step of it shows as lateness or as a gap.
+    /// The time of day; a step ahead shows as lateness or as a gap, one back is waited out.
     Realtime,
     /// Goes on while the machine is suspended.
     Boot,

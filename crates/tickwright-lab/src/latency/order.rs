@@ -120,7 +120,9 @@ impl Order {
         match self.verdict {
             Verdict::Published => format!("this run shows the published order: {shown}"),
             Verdict::PartOfIt => {
-                format!("this run shows a part of the published order: {shown}; the rest is no difference")
+                format!(
+                    "this run shows a part of the published order: {shown}; of the rest no difference is shown"
+                )
             }
             Verdict::Another => format!("this run shows another order than the published one: {shown}"),
             Verdict::NoDifference => {
