@@ -267,6 +267,39 @@ fn no_load_outlives_a_run_however_it_ends() {
 }
 
 #[test]
+fn no_count_outlives_a_run_that_is_killed() {
+    let valgrind =
+        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !valgrind.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let folder = temporary("counts");
+    fs::create_dir(&folder).unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .args(["latency", "--timer-path", "--population", "1", "--rounds", "1000", "--instructions"])
+        .env("TMPDIR", &folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Its first counts are there: it has begun.
+    let scratch = folder.join(format!("tickwright-counts-{}", run.id()));
+    soon("no counts", || scratch.join("out.2").exists());
+    let mine = format!("--callgrind-out-file={}", scratch.display());
+    let counting = || {
+        fs::read_dir("/proc").unwrap().any(|entry| {
+            let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(&mine)
+        })
+    };
+    assert!(counting());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    soon("it counts on", || !counting());
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn what_it_inherits_of_real_time_is_given_up() {
     let program = env!("CARGO_BIN_EXE_tickwright");
     let command = format!(
