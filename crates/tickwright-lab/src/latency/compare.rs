@@ -9,6 +9,7 @@ mod tool;
 use core::fmt::Write;
 use core::time::Duration;
 
+use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use self::tool::Tool;
@@ -293,6 +294,10 @@ fn text(report: &Report, plan: &Plan) -> String {
     );
     let mut figures =
         table::new(["median of rounds", "ours", "cyclictest", "ratio", "from", "to", "itself", "verdict"]);
+    // The verdict is text.
+    if let Some(verdict) = figures.column_mut(7) {
+        verdict.set_cell_alignment(CellAlignment::Left);
+    }
     for ratio in &report.ratios {
         let number = |of: Option<f64>| of.map_or("-".into(), |number| format!("{number:.2}"));
         figures.add_row(vec![
