@@ -74,6 +74,30 @@ fn idle_is_asleep() {
 }
 
 #[test]
+fn a_thread_that_sleeps_lets_the_host_tick_wait_and_hears_when_it_may_run() {
+    for structure in Structure::all().into_iter().filter(Structure::is_exact) {
+        let (host, scheduler, thread) = scene(structure);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counts = Arc::clone(&runs);
+        let count = Boxed::once(move |_| drop(counts.fetch_add(1, Ordering::Relaxed)));
+        let tick = scheduler.add(secs(1), count).unwrap();
+        scheduler.set_host(tick).unwrap();
+        // It sleeps until the tick is due; then urgent work begins.
+        thread.settle();
+        let urgent = scheduler.urgent();
+        thread.settle();
+        let asleep = thread.wakeups();
+        host.advance(2 * SECOND);
+        thread.settle();
+        assert_eq!((runs.load(Ordering::Relaxed), thread.wakeups()), (0, asleep), "{structure}");
+        drop(urgent);
+        thread.settle();
+        assert_eq!(runs.load(Ordering::Relaxed), 1, "{structure}: late, and not lost");
+        thread.join().unwrap();
+    }
+}
+
+#[test]
 fn an_earlier_timer_wakes_the_thread() {
     let (host, scheduler, thread) = scene(Structure::default());
     let (done, is_done) = mpsc::channel();

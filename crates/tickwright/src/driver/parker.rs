@@ -208,7 +208,10 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            (Some(at), Some(until)) => at < until,
+            // A clock that tells of its moves has passed what is slept for and woken nobody, if no alarm was set then.
+            (Some(at), Some(until)) => {
+                at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
+            }
             (at, None) => at.is_some(),
             (None, _) => false,
         };
