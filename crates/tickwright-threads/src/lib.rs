@@ -27,6 +27,7 @@ mod id;
 mod join_word;
 mod kernel;
 mod local;
+mod mail;
 mod many;
 mod park_word;
 mod primitive;

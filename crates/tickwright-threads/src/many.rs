@@ -28,6 +28,7 @@ use crate::clock::Timed;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
+use crate::mail::News;
 use crate::primitive::{AtomicU32, Ordering, fence, lock};
 use crate::process::Process;
 use crate::record::{NONE, Record, Table};
@@ -327,20 +328,24 @@ impl Shared {
         if let Ok(record) = self.table.find(id)
             && record.join.exists(id.generation())
         {
-            self.tell_record(id.record(), record);
+            self.tell_record(id.record(), record, News::Wake);
         }
     }
 
     #[inline]
-    fn tell_record(&self, number: u32, record: &Record) {
-        if !record.park.tell() {
+    fn tell_record(&self, number: u32, record: &Record, news: News) {
+        if here::on(self, |worker| worker.tell_own(record, news)) != Some(true) {
+            self.tell_elsewhere(number, record, news);
+        }
+    }
+
+    fn tell_elsewhere(&self, number: u32, record: &Record, news: News) {
+        if !record.mail.tell(news) {
             return;
         }
+        // Its thread has begun, and ends only after it was taken out again.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
-        let pushed = here::on(self, |worker| {
-            (worker.index == owner).then(|| worker.push_record(number, record)).is_some()
-        });
-        let Some(post) = self.posts.get(owner).filter(|_| pushed != Some(true)) else { return };
+        let Some(post) = self.posts.get(owner) else { return };
         if self.knobs.global_queue {
             self.queue(owner).home(|home| home.push_ready(owner, number));
         } else {
@@ -417,8 +422,7 @@ impl Threads for Shared {
         if !record.join.exists(id.generation()) {
             return Err(JoinError::NoSuchThread);
         }
-        record.told.store(1, Ordering::Release);
-        self.tell_record(id.record(), record);
+        self.tell_record(id.record(), record, News::Unpark);
         Ok(())
     }
 

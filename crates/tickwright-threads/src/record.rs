@@ -9,6 +9,7 @@ use crate::error::JoinError;
 use crate::id::ThreadId;
 use crate::join_word::JoinWord;
 use crate::kernel::Started;
+use crate::mail::Mail;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
 use crate::quiet::drop_quietly;
@@ -27,7 +28,10 @@ const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) join: JoinWord,
+    /// Of a kernel thread.
     pub(crate) park: ParkWord,
+    /// Of a stack's thread.
+    pub(crate) mail: Mail,
     /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
     /// Whom this thread waits for to end; 0: nobody.
@@ -38,12 +42,10 @@ pub(crate) struct Record {
     pub(crate) has_slow: AtomicU32,
     /// The next in a list: free records, an inbox, a run queue. A record is in one at a time.
     pub(crate) next: AtomicU32,
-    /// The worker whose thread it is, since it has begun.
+    /// The worker whose thread it is, from its beginning to its end; else `NONE`. See `mail`.
     pub(crate) owner: AtomicU32,
-    /// Where that worker keeps its stack.
+    /// Where that worker keeps its stack; `NONE` when it has ended.
     pub(crate) place: AtomicU32,
-    /// 1: it was unparked since it last heard so. Apart from `park`, which every wait uses.
-    pub(crate) told: AtomicU32,
     slow: Mutex<Slow>,
 }
 
@@ -65,6 +67,7 @@ impl Record {
         Self {
             join: JoinWord::new(),
             park: ParkWord::new(),
+            mail: Mail::new(),
             joiner: AtomicU64::new(0),
             joining: AtomicU64::new(0),
             value: AtomicU64::new(0),
@@ -72,7 +75,6 @@ impl Record {
             next: AtomicU32::new(NONE),
             owner: AtomicU32::new(NONE),
             place: AtomicU32::new(NONE),
-            told: AtomicU32::new(0),
             slow: Mutex::new(Slow::default()),
         }
     }
@@ -116,9 +118,9 @@ impl Record {
             self.has_slow.store(0, Ordering::Relaxed);
             core::mem::take(&mut *lock(&self.slow))
         });
-        self.told.store(0, Ordering::Relaxed);
         self.joiner.store(0, Ordering::Relaxed);
         self.park.reset();
+        self.mail.reset();
         self.join.release();
         drop_quietly(slow);
     }

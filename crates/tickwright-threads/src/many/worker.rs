@@ -26,9 +26,10 @@ use crate::error::CreateError;
 use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
+use crate::mail::News;
 use crate::primitive::Ordering;
 use crate::quiet::drop_quietly;
-use crate::record::Record;
+use crate::record::{NONE, Record};
 use crate::registry::Registered;
 use crate::runtime::Body;
 use crate::stack::Mapping;
@@ -74,6 +75,8 @@ pub(crate) struct Worker {
     /// What the next stack that begins runs.
     handed: Cell<Option<Body>>,
     running: Cell<Option<ThreadId>>,
+    /// Threads that have ended while their record was in the inbox.
+    lingering: RefCell<Vec<(ThreadId, Registered)>>,
     stack: Cell<(usize, usize)>,
     /// For the handler of overflows, which runs on this thread.
     pub(super) guard: Cell<(usize, usize)>,
@@ -99,6 +102,7 @@ impl Worker {
             descriptors: RefCell::default(),
             handed: Cell::new(None),
             running: Cell::new(None),
+            lingering: RefCell::default(),
             stack: Cell::new((0, 0)),
             guard: Cell::new((0, 0)),
             way: Cell::new(core::ptr::null()),
@@ -174,7 +178,11 @@ impl Worker {
     /// What others have handed over goes behind those that are ready.
     #[cold]
     fn unpack(&self, post: &Post) {
-        post.inbox.take(&self.shared.table, |number| self.push(number));
+        post.inbox.take(&self.shared.table, |number| {
+            if let Some(fiber) = self.take_out(number) {
+                self.ready.borrow_mut().push_back(fiber);
+            }
+        });
     }
 
     /// Begins the new thread that has waited longest, unless somebody has taken it.
@@ -201,31 +209,40 @@ impl Worker {
                 None => (post.pop(home), None),
             }
         });
-        if let Some(number) = ready
-            && let Some(record) = self.shared.table.get(number)
-            && let Some(fiber) = self.unpark_fiber(record)
-        {
-            self.resume(fiber);
+        if let Some(number) = ready {
+            if let Some(fiber) = self.take_out(number) {
+                self.resume(fiber);
+            }
             return true;
         }
         fresh.map(|fresh| self.begin(fresh)).is_some()
     }
 
-    /// A thread of this worker that is parked can go on. On this worker.
-    pub(super) fn push(&self, number: u32) {
-        if let Some(record) = self.shared.table.get(number) {
-            self.push_record(number, record);
-        }
-    }
-
-    /// The same of which the record is known.
+    /// Tells a thread of this worker, on this worker. False: it is not this worker's, or must be queued with all.
     #[inline]
-    pub(super) fn push_record(&self, number: u32, record: &Record) {
-        if self.shared.knobs.global_queue {
-            self.shared.queue(self.index).home(|home| home.push_ready(self.index, number));
-        } else if let Some(fiber) = self.unpark_fiber(record) {
+    pub(super) fn tell_own(&self, record: &Record, news: News) -> bool {
+        if self.shared.knobs.global_queue || record.owner.load(Ordering::Relaxed) != self.index as u32 {
+            return false;
+        }
+        record.mail.tell_here(news);
+        if let Some(fiber) = self.unpark_fiber(record) {
             self.ready.borrow_mut().push_back(fiber);
         }
+        true
+    }
+
+    /// A record was taken out of the inbox: its thread, if it is parked.
+    fn take_out(&self, number: u32) -> Option<Box<Fiber>> {
+        let record = self.shared.table.get(number)?;
+        if record.mail.take() {
+            return self.unpark_fiber(record);
+        }
+        let mut lingering = self.lingering.borrow_mut();
+        let place = lingering.iter().position(|(id, _)| id.record() == number)?;
+        let (id, registered) = lingering.swap_remove(place);
+        drop(lingering);
+        self.leave(id, registered, record);
+        None
     }
 
     #[inline]
@@ -296,8 +313,11 @@ impl Worker {
             Some(Pause::Yielded) => {
                 let number = fiber.id.map(ThreadId::record);
                 self.park_fiber(fiber);
-                if let Some(number) = number {
-                    self.push(number);
+                if let Some(number) = number
+                    && let Some(record) = self.shared.table.get(number)
+                {
+                    record.mail.yielded();
+                    self.shared.tell_elsewhere(number, record, News::Nothing);
                 }
             }
             Some(Pause::Ended) | None => self.end(fiber),
@@ -357,8 +377,8 @@ impl Worker {
         let (id, registered) = (fiber.id.take(), fiber.registered.take());
         self.put_by(fiber);
         let Some((id, registered)) = id.zip(registered) else { return };
-        self.shared.strike(id, registered);
         let Some(record) = self.shared.table.get(id.record()) else { return };
+        record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.handed.take() {
             // A portable stack for which there was no kernel thread.
             record.leave(
@@ -366,6 +386,18 @@ impl Worker {
                     .and(Err(Box::new("no kernel thread to begin on"))),
             );
         }
+        if record.mail.shut() {
+            self.leave(id, registered, record);
+        } else {
+            self.lingering.borrow_mut().push((id, registered));
+        }
+    }
+
+    /// The last of a thread, whose record is in no inbox.
+    #[inline]
+    fn leave(&self, id: ThreadId, registered: Registered, record: &Record) {
+        record.owner.store(NONE, Ordering::Relaxed);
+        self.shared.strike(id, registered);
         match record.join.finish() {
             Leaves::Detached => self.shared.release(id, record),
             Leaves::Waited => self.shared.wake_joiner(record),

@@ -60,9 +60,9 @@ impl Worker {
 
     #[inline]
     fn wait_as(&self, own: &Record) {
-        if own.park.park() {
+        if own.mail.listen() {
             self.pause(Pause::Parked);
-            own.park.heard();
+            own.mail.heard();
         }
     }
 
@@ -90,15 +90,13 @@ impl Worker {
     /// Waits until unparked.
     pub(crate) fn park(&self, until: Option<u64>) {
         let Some(own) = self.own() else { return };
-        if own.told.load(Ordering::Relaxed) == 0 {
+        if !own.mail.is_unparked() {
             match until {
                 None => self.wait_as(own),
                 Some(at) => drop(self.wait_until(at)),
             }
         }
-        // An exchange: a store could overwrite the word of one that tells just now, whose news the caller would not see; and a wait for something
-        // else could hear of it in `park` before the caller parks again.
-        own.told.swap(0, Ordering::Acquire);
+        own.mail.unparked();
     }
 
     /// Waits for the thread of a record that the caller has claimed.

@@ -7,6 +7,7 @@ use super::super::asleep::Sleep;
 use super::super::post::{Home, Post};
 use super::Worker;
 use crate::id::ThreadId;
+use crate::mail::News;
 
 /// How long a worker without work watches others before it sleeps for good, and how long a thread may wait to begin before it is taken.
 const WATCH: Duration = Duration::from_micros(500);
@@ -34,8 +35,10 @@ impl Worker {
         let now = self.shared.now();
         loop {
             let Some(number) = self.sleepers.borrow_mut().pop(now) else { return };
-            if self.shared.table.get(number).is_some_and(|record| record.park.tell()) {
-                self.push(number);
+            if let Some(record) = self.shared.table.get(number)
+                && !self.tell_own(record, News::Wake)
+            {
+                self.shared.tell_elsewhere(number, record, News::Wake);
             }
         }
     }
