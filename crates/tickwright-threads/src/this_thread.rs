@@ -29,23 +29,25 @@ pub fn stack() -> Option<Range<usize>> {
 }
 
 /// Lets other threads run. The caller goes behind those that are ready.
+#[inline]
 pub fn yield_now() {
-    if many::with(|worker| worker.yield_now()).is_none() {
+    if !many::yield_now() {
         std::thread::yield_now();
     }
 }
 
 /// Waits until somebody [unparks](Handle::unpark) the calling thread; at once if somebody has since the last time. It may return without cause, so it stands in a
 /// loop.
+#[inline]
 pub fn park() {
-    if many::with(|worker| worker.park(None)).is_none() {
+    if !many::park() {
         kernel::park(None);
     }
 }
 
 /// The same until the runtime's clock shows `at` nanoseconds at the latest.
 pub fn park_until(at: u64) {
-    if many::with(|worker| worker.park(Some(at))).is_none() {
+    if many::with(|worker| worker.park_until(at)).is_none() {
         kernel::park(Some(at));
     }
 }

@@ -98,7 +98,7 @@ impl Context {
 ///
 /// # Safety
 /// `way` is that of the calling stack, and it is portable or not as that is.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
     if portable {
         // SAFETY: 1. Of this type, says the caller, and held on the calling stack as long as `main` runs there.

@@ -35,14 +35,37 @@ pub(super) fn be(worker: &Worker) {
     HERE.set(worker);
 }
 
+/// The worker that the caller is a thread of, for this module, which does not keep it.
+#[inline(always)]
+fn thread<'w>() -> Option<&'w Worker> {
+    // SAFETY: 1. Set from a reference for as long as it works, on its own kernel thread.
+    let worker = unsafe { HERE.get().as_ref() }?;
+    worker.current().map(|_| worker)
+}
+
 /// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with the runtime.
 #[inline]
 pub(crate) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
-    let worker = HERE.get();
-    // SAFETY: 1. Set from a reference for as long as it works, on its own kernel thread.
-    let worker = unsafe { worker.as_ref() }?;
-    worker.current()?;
-    Some(use_it(worker))
+    thread().map(use_it)
+}
+
+/// Yields. False: the caller is not a thread of a worker.
+///
+/// Here and below everything is inlined into the caller's loop: after a switch the processor would guess wrong where a call between the loop and the
+/// switch returns to, which costs more than the switch.
+#[inline(always)]
+pub(crate) fn yield_now() -> bool {
+    let Some(worker) = thread() else { return false };
+    worker.yield_now();
+    true
+}
+
+/// Parks. False: the caller is not a thread of a worker.
+#[inline(always)]
+pub(crate) fn park() -> bool {
+    let Some(worker) = thread() else { return false };
+    worker.park();
+    true
 }
 
 /// The same, if it is a worker of this runtime.

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use std::sync::OnceLock;
 
 use super::here;
@@ -48,7 +49,7 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     let worker = here::worker();
     // SAFETY: 1. The worker of this kernel thread, which is there while it works; its cells are words.
     if let Some(worker) = unsafe { worker.as_ref() } {
-        let (start, end) = worker.guard.get();
+        let Range { start, end } = worker.span.get().guard();
         if (start..end).contains(&address) {
             worker.report_overflow();
             // SAFETY: 1. Ends the process; may be called from a handler.

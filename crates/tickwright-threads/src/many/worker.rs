@@ -42,14 +42,35 @@ const LOOK: u32 = 32;
 /// A thread that has begun.
 struct Fiber {
     context: Context,
-    stack: Range<usize>,
-    guard: Range<usize>,
+    span: Span,
     /// The stack came with the thread.
     brought: bool,
     /// Where it is when it is parked.
     place: u32,
     id: Option<ThreadId>,
     registered: Option<Registered>,
+}
+
+/// The addresses of a stack, and of the guard right below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    guard: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    fn of(mapping: &Mapping) -> Self {
+        Self { guard: mapping.guard().start, start: mapping.stack().start, end: mapping.stack().end }
+    }
+
+    pub(super) fn stack(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(super) fn guard(self) -> Range<usize> {
+        self.guard..self.start
+    }
 }
 
 /// A stack that nobody uses.
@@ -77,9 +98,10 @@ pub(crate) struct Worker {
     running: Cell<Option<ThreadId>>,
     /// Threads that have ended while their record was in the inbox.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
-    stack: Cell<(usize, usize)>,
-    /// For the handler of overflows, which runs on this thread.
-    pub(super) guard: Cell<(usize, usize)>,
+    /// Where it runs. For the handler of overflows, too, which runs on this thread.
+    pub(super) span: Cell<Span>,
+    /// No knob but those of stacks is turned: nothing to ask at a switch.
+    plain: bool,
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
@@ -91,6 +113,7 @@ impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let seen = vec![0; shared.posts.len()];
         let sleepers = (shared.structure.build)();
+        let plain = !shared.portable && !shared.knobs.sigmask_per_switch && !shared.knobs.global_queue;
         Self {
             shared,
             index,
@@ -103,8 +126,8 @@ impl Worker {
             handed: Cell::new(None),
             running: Cell::new(None),
             lingering: RefCell::default(),
-            stack: Cell::new((0, 0)),
-            guard: Cell::new((0, 0)),
+            span: Cell::default(),
+            plain,
             way: Cell::new(core::ptr::null()),
             switches: Cell::new(0),
             row: Cell::new(0),
@@ -124,14 +147,17 @@ impl Worker {
 
     /// The addresses of the stack that runs, if it is one of ours.
     pub(crate) fn stack(&self) -> Option<Range<usize>> {
-        let (start, end) = self.stack.get();
-        (!self.shared.portable).then_some(start..end)
+        (!self.shared.portable).then(|| self.span.get().stack())
     }
 
     /// Runs threads until the runtime ends.
     pub(super) fn work(&self) {
-        while !self.shared.is_stopped() {
+        loop {
             if !self.run_next() {
+                // While a thread is ready the runtime does not stop.
+                if self.shared.is_stopped() {
+                    break;
+                }
                 self.idle();
             }
         }
@@ -151,7 +177,7 @@ impl Worker {
         if switches & (LOOK - 1) == 0 {
             self.look();
         }
-        if self.shared.knobs.global_queue {
+        if !self.plain && self.shared.knobs.global_queue {
             return self.run_next_of_all();
         }
         let post = self.post();
@@ -221,7 +247,9 @@ impl Worker {
     /// Tells a thread of this worker, on this worker. False: it is not this worker's, or must be queued with all.
     #[inline]
     pub(super) fn tell_own(&self, record: &Record, news: News) -> bool {
-        if self.shared.knobs.global_queue || record.owner.load(Ordering::Relaxed) != self.index as u32 {
+        if (!self.plain && self.shared.knobs.global_queue)
+            || record.owner.load(Ordering::Relaxed) != self.index as u32
+        {
             return false;
         }
         record.mail.tell_here(news);
@@ -297,16 +325,15 @@ impl Worker {
     #[inline]
     fn resume(&self, mut fiber: Box<Fiber>) {
         self.running.set(fiber.id);
-        self.stack.set((fiber.stack.start, fiber.stack.end));
-        self.guard.set((fiber.guard.start, fiber.guard.end));
-        if self.shared.knobs.sigmask_per_switch {
-            super::ask_for_the_signal_mask();
+        self.span.set(fiber.span);
+        if !self.plain {
+            self.before_a_switch();
         }
         let paused = fiber.context.resume();
         self.running.set(None);
         here::end_if_forked();
         match paused {
-            Some(Pause::Yielded) if !self.shared.knobs.global_queue => {
+            Some(Pause::Yielded) if self.plain || !self.shared.knobs.global_queue => {
                 self.ready.borrow_mut().push_back(fiber);
             }
             Some(Pause::Parked) => self.park_fiber(fiber),
@@ -325,20 +352,29 @@ impl Worker {
     }
 
     /// The calling thread leaves its stack until it is resumed.
-    #[inline]
+    #[inline(always)]
     fn pause(&self, why: Pause) {
         let way = self.way.get();
-        if self.shared.knobs.sigmask_per_switch {
-            super::ask_for_the_signal_mask();
+        let mut portable = false;
+        if !self.plain {
+            self.before_a_switch();
+            portable = self.shared.portable;
         }
         // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread. 2. All
-        // stacks of a runtime are portable, or none is.
-        unsafe { context::pause(way, self.shared.portable, why) };
+        // stacks of a runtime are portable, or none is; of a plain worker none.
+        unsafe { context::pause(way, portable, why) };
         self.way.set(way);
     }
 
+    #[cold]
+    fn before_a_switch(&self) {
+        if self.shared.knobs.sigmask_per_switch {
+            super::ask_for_the_signal_mask();
+        }
+    }
+
     fn fiber(&self, mapping: Mapping) -> Box<Fiber> {
-        let (stack, guard) = (mapping.stack(), mapping.guard());
+        let span = Span::of(&mapping);
         let worker: *const Self = self;
         let context = Context::new(mapping, self.shared.portable, move |way| {
             // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it is while it works. 2. It is used by shared
@@ -347,7 +383,7 @@ impl Worker {
             here::be(worker);
             worker.run(way);
         });
-        Box::new(Fiber { context, stack, guard, brought: false, place: 0, id: None, registered: None })
+        Box::new(Fiber { context, span, brought: false, place: 0, id: None, registered: None })
     }
 
     /// What runs on each stack: one body after the other.
@@ -412,7 +448,7 @@ impl Worker {
     #[inline]
     fn put_by(&self, fiber: Box<Fiber>) {
         let shared = &*self.shared;
-        let usual = fiber.stack.len() == shared.stack && fiber.guard.len() == shared.guard;
+        let usual = fiber.span.stack().len() == shared.stack && fiber.span.guard().len() == shared.guard;
         let keep = shared.knobs.recycle_stacks && usual;
         let mut spare = self.spare.borrow_mut();
         if keep && !fiber.brought && spare.len() < shared.keep {

@@ -42,10 +42,12 @@ impl Worker {
         created
     }
 
+    #[inline(always)]
     pub(crate) fn yield_now(&self) {
         self.pause(Pause::Yielded);
     }
 
+    #[inline]
     fn own(&self) -> Option<&Record> {
         self.shared.table.get(self.running.get()?.record())
     }
@@ -58,7 +60,7 @@ impl Worker {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait_as(&self, own: &Record) {
         if own.mail.listen() {
             self.pause(Pause::Parked);
@@ -88,13 +90,20 @@ impl Worker {
     }
 
     /// Waits until unparked.
-    pub(crate) fn park(&self, until: Option<u64>) {
+    #[inline(always)]
+    pub(crate) fn park(&self) {
         let Some(own) = self.own() else { return };
         if !own.mail.is_unparked() {
-            match until {
-                None => self.wait_as(own),
-                Some(at) => drop(self.wait_until(at)),
-            }
+            self.wait_as(own);
+        }
+        own.mail.unparked();
+    }
+
+    /// The same, at most until the runtime's clock shows that.
+    pub(crate) fn park_until(&self, at: u64) {
+        let Some(own) = self.own() else { return };
+        if !own.mail.is_unparked() {
+            self.wait_until(at);
         }
         own.mail.unparked();
     }
@@ -128,14 +137,14 @@ impl Worker {
 
     /// Says which thread has overflowed its stack. From a signal handler.
     pub(in crate::many) fn report_overflow(&self) {
-        let (start, end) = self.stack.get();
+        let stack = self.span.get().stack();
         overflow::write("\nthread ");
         if let Some(own) = self.own() {
             own.try_name(|name| ["'", name, "' "].into_iter().for_each(overflow::write));
         }
         overflow::write_number(self.running.get().map_or(0, |id| u64::from(id.record())));
         overflow::write(" has overflowed its stack of ");
-        overflow::write_number((end - start) as u64);
+        overflow::write_number(stack.len() as u64);
         overflow::write(" bytes: give it a larger one\n");
     }
 }
