@@ -68,6 +68,27 @@ pub enum CreateError {
         /// What the platform said; `None` when the runtime's own bound was met.
         error: Option<io::Error>,
     },
+    /// The platform gave no memory for a stack.
+    NoStack {
+        /// What it said.
+        error: io::Error,
+    },
+    /// The process has as many mappings as the host lets it have, of which each stack takes one and its guard another.
+    MapCount {
+        /// How many there are.
+        have: usize,
+        /// `vm.max_map_count`.
+        most: usize,
+    },
+    /// The platform starts no thread with such a stack: its own data and the program's thread-local variables are on it, too.
+    StackRefused {
+        /// The bytes of the stack.
+        stack: usize,
+        /// The bytes of the guard.
+        guard: usize,
+        /// What it said.
+        error: io::Error,
+    },
     /// As many threads exist as the runtime can name, or the platform starts no more.
     TooMany {
         /// What the platform said; `None` for the runtime's names.
@@ -88,8 +109,11 @@ impl CreateError {
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
-            Self::Stack { .. } | Self::Guard { .. } | Self::Name => libc::EINVAL,
-            Self::OutOfStacks { .. } | Self::TooMany { .. } => libc::EAGAIN,
+            Self::Stack { .. } | Self::Guard { .. } | Self::StackRefused { .. } | Self::Name => libc::EINVAL,
+            Self::OutOfStacks { .. }
+            | Self::NoStack { .. }
+            | Self::MapCount { .. }
+            | Self::TooMany { .. } => libc::EAGAIN,
             Self::OutOfMemory => libc::ENOMEM,
             Self::Closed | Self::Forked | Self::NoManager => libc::ESHUTDOWN,
         }
@@ -111,9 +135,24 @@ impl fmt::Display for CreateError {
             Self::OutOfStacks { have, error } => {
                 write!(
                     f,
-                    "no stack beyond {have}: join or end threads, raise the runtime's bound, or (with guards) vm.max_map_count"
+                    "no stack beyond {have}: join or end threads, or raise the runtime's bound or the host's memory"
                 )?;
                 tail(f, error)
+            }
+            Self::NoStack { error } => {
+                write!(f, "no memory for another stack: join or end threads, or ask for smaller stacks: {error}")
+            }
+            Self::MapCount { have, most } => {
+                write!(
+                    f,
+                    "the process has {have} mappings of {most}: raise vm.max_map_count (sysctl), or create threads without guards"
+                )
+            }
+            Self::StackRefused { stack, guard, error } => {
+                write!(
+                    f,
+                    "the platform takes no stack of {stack} bytes with a guard of {guard}: ask for a larger stack: {error}"
+                )
             }
             Self::TooMany { error } => {
                 write!(
@@ -142,6 +181,9 @@ pub enum JoinError {
     /// There is no such thread: it was joined, or was detached and has ended, or stayed in the parent of this forked process. `ESRCH`.
     NoSuchThread,
     /// A thread joins itself, or waits for one that waits for it, directly or through others. `EDEADLK`.
+    ///
+    /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for ever. Who joins with a time counts as waiting until it has given
+    /// up, so a circle may be reported that its time would have broken a moment later.
     Deadlock,
     /// It is detached, or somebody else joins it already. `EINVAL`.
     NotJoinable,

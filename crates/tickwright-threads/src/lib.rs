@@ -19,6 +19,10 @@
 //! napper.join()?;
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
+//!
+//! What the standard library keeps for each kernel thread, all M:N threads of a worker share: `std::thread::current`, `thread_local!`, and whether it panics. While
+//! one waits in a drop that a panic runs, `std::thread::panicking` is true for the others of its worker, too: locks of the standard library that they let go of are
+//! poisoned, and a panic of theirs counts as a second one for the message that is printed. The locks of [`sync`] are never poisoned, and [`Local`] is a thread's own.
 
 mod attributes;
 mod clock;

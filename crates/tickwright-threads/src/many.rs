@@ -34,7 +34,7 @@ use crate::process::Process;
 use crate::record::{NONE, Record, Table};
 use crate::registry::Registered;
 use crate::runtime::{Body, Threads, Wait};
-use crate::stack::{Mapping, in_pages, page};
+use crate::stack::{Mapping, in_pages, page, why_none};
 use crate::waiter::{Waiter, Waiters};
 
 use inbox::Links;
@@ -168,7 +168,8 @@ impl Shared {
         &self.posts[if self.knobs.global_queue { 0 } else { worker }]
     }
 
-    /// Where stacks are kept of threads that brought their own.
+    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker keeps to itself no other creator could use, and
+    /// none would be free though nobody runs.
     fn pool(&self) -> &Post {
         self.queue(self.posts.len() - 1)
     }
@@ -182,17 +183,21 @@ impl Shared {
     }
 
     fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        let have = self.stacks.fetch_add(1, Ordering::Relaxed);
-        let mapping = if have < self.most_stacks {
-            Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have, error: Some(error) })
-        } else {
-            Err(CreateError::OutOfStacks { have, error: None })
+        // Not counted beyond the bound, not even for a moment: another creator could be refused for it.
+        let more = |have| if have < self.most_stacks { Some(have + 1) } else { None };
+        let have = loop {
+            match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+                Ok(have) => break have,
+                // One of the usual size that nobody uses makes room.
+                Err(_) if self.kept().is_some() => {}
+                Err(have) => return Err(CreateError::OutOfStacks { have, error: None }),
+            }
         };
-        match mapping {
+        match Mapping::new(stack, guard) {
             Ok(mapping) => Ok(mapping.counted(Arc::clone(&self.stacks))),
             Err(error) => {
                 self.stacks.fetch_sub(1, Ordering::Relaxed);
-                Err(error)
+                Err(why_none(error, |error| CreateError::OutOfStacks { have, error: Some(error) }))
             }
         }
     }
@@ -247,7 +252,7 @@ impl Shared {
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
         let stack = attributes.stack.map_or(self.stack, in_pages);
         let guard = attributes.guard.map_or(self.guard, in_pages);
-        let kept = if self.is_usual(attributes) { self.pool().home(|home| home.stacks.pop()) } else { None };
+        let kept = if self.is_usual(attributes) { self.kept() } else { None };
         let mapping = match kept {
             Some(mapping) => mapping,
             None => self.map(stack, guard)?,
@@ -269,9 +274,24 @@ impl Shared {
         Ok(id)
     }
 
+    /// Whether stacks are kept for all, not by each worker for itself.
+    #[inline]
+    fn keeps_for_all(&self) -> bool {
+        self.most_stacks < usize::MAX
+    }
+
+    /// A stack of the usual size that is kept for all.
+    fn kept(&self) -> Option<Mapping> {
+        self.pool().home(|home| home.stacks.pop())
+    }
+
     /// After a creation: somebody who has nothing to do shall watch whether the worker gets to it.
+    ///
+    /// The fence is the other half of the one in `Asleep::lie_down`: who becomes drowsy says so, and then looks for threads that wait; we have queued one, and then look
+    /// for who is drowsy. One of the two sees the other.
     #[inline]
     fn call_for_help(&self, from: usize) {
+        fence(Ordering::SeqCst);
         if self.drowsy.load(Ordering::Relaxed) > 0 {
             self.wake_a_drowsy_one(from);
         }

@@ -2,8 +2,10 @@
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::io;
+use std::io::{self, Read as _};
 use std::sync::Arc;
+
+use crate::error::CreateError;
 
 /// A mapping: the guard, which nobody may touch, and above it the stack.
 #[derive(Debug)]
@@ -69,6 +71,30 @@ impl Mapping {
     /// The addresses of the guard.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.base..self.base + self.guard
+    }
+}
+
+/// Why there is no other stack: the host's bound on mappings if it is that, else what `other` makes of what the platform said.
+pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
+    let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
+    match bound {
+        // A stack with its guard needs two, and the guard is cut off the second one.
+        Some((have, most)) if have + 2 > most => CreateError::MapCount { have, most },
+        _ => other(error),
+    }
+}
+
+/// How many mappings the process has, and may have. Counts the lines of a file: for errors alone, milliseconds where there are many.
+fn mappings() -> Option<(usize, usize)> {
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
+    let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
+    // Small stacks come here, too.
+    let (mut have, mut part) = (0, [0_u8; 1024]);
+    loop {
+        match maps.read(&mut part).ok()? {
+            0 => return Some((have, most)),
+            read => have += part.iter().take(read).filter(|byte| **byte == b'\n').count(),
+        }
     }
 }
 

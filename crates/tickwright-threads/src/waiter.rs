@@ -133,7 +133,7 @@ impl Waiters {
         Ticket(ticket)
     }
 
-    /// The caller waits no more. False: it was woken, which counts.
+    /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = lock(&self.list);
         let place = list.queue.iter().position(|(each, _)| *each == ticket.0);

@@ -144,6 +144,49 @@ fn stacks_run_out_in_the_middle() {
     }
 }
 
+/// What threads of one worker have left is there for creators elsewhere, and for stacks of other sizes.
+#[test]
+fn stacks_that_nobody_uses_are_there_for_all() {
+    const MOST: usize = 8;
+    let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(MOST)));
+    let all = |handle: &tickwright_threads::Handle, most: usize, attributes: &Attributes| {
+        let gate = Arc::new(Gate::default());
+        let ids: Vec<_> = (0..most)
+            .map(|_| {
+                let gate = Arc::clone(&gate);
+                let body = move || {
+                    gate.wait();
+                    1
+                };
+                handle.create(attributes, body).unwrap()
+            })
+            .collect();
+        gate.open();
+        ids.into_iter().map(|id| handle.join(id).unwrap()).sum::<usize>()
+    };
+    let large = Attributes::new().stack(256 << 10);
+    for _ in 0..3 {
+        let handle = runtime.handle();
+        // Its creator has one.
+        assert_eq!(runtime.run(move || all(&handle, MOST - 1, &PLAIN)).unwrap(), MOST - 1);
+        assert_eq!(all(&runtime, MOST, &PLAIN), MOST);
+        assert_eq!(all(&runtime, MOST, &large), MOST);
+    }
+}
+
+#[test]
+fn what_the_platform_refuses_is_named() {
+    let error = std::io::Error::from_raw_os_error;
+    let refused = CreateError::StackRefused { stack: 16384, guard: 4096, error: error(libc::EINVAL) };
+    assert_eq!(refused.errno(), libc::EINVAL);
+    assert!(refused.to_string().contains("16384 bytes with a guard of 4096"), "{refused}");
+    let bound = CreateError::MapCount { have: 65_530, most: 65_530 };
+    assert_eq!(bound.errno(), libc::EAGAIN);
+    assert!(bound.to_string().contains("raise vm.max_map_count"), "{bound}");
+    let none = CreateError::NoStack { error: error(libc::ENOMEM) };
+    assert_eq!(none.errno(), libc::EAGAIN);
+}
+
 /// The same when the platform has no more: a limit on the address space, in a process of its own.
 #[test]
 fn the_platform_runs_out_in_the_middle() {

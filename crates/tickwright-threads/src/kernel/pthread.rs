@@ -10,7 +10,7 @@ use super::{Refused, Run, Stacks};
 use crate::attributes::Attributes;
 use crate::error::CreateError;
 use crate::primitive::lock;
-use crate::stack::{Mapping, in_pages};
+use crate::stack::{Mapping, in_pages, why_none};
 
 /// Starts threads on stacks of one kind.
 #[derive(Debug)]
@@ -197,7 +197,7 @@ impl Pthread {
 }
 
 fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-    Mapping::new(stack, guard).map_err(|error| CreateError::OutOfStacks { have: 0, error: Some(error) })
+    Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
 /// A thread on a mapping of its own, in the hands of one keeper.
@@ -308,7 +308,14 @@ fn spawn(
     detached: bool,
     run: Run,
 ) -> Result<libc::pthread_t, Refused> {
-    let failed = |error: i32| CreateError::TooMany { error: Some(io::Error::from_raw_os_error(error)) };
+    let failed = |error: i32| {
+        let said = io::Error::from_raw_os_error(error);
+        if error == libc::EINVAL {
+            CreateError::StackRefused { stack, guard, error: said }
+        } else {
+            CreateError::TooMany { error: Some(said) }
+        }
+    };
     let mut attr = match Attr::new() {
         Ok(attr) => attr,
         Err(error) => return Err((CreateError::TooMany { error: Some(error) }, run)),

@@ -24,7 +24,7 @@ impl Descriptors {
         self.count == 0
     }
 
-    /// A thread waits from now on. The key is its place.
+    /// A thread waits from now on. The key is its place. O(waiting) to find a free one, next to a system call.
     pub(super) fn add(&mut self, post: &Post, fd: i32, writable: bool, id: ThreadId) -> io::Result<usize> {
         let poller = match post.poller.get() {
             Some(poller) => poller,

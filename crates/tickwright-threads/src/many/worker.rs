@@ -347,7 +347,9 @@ impl Worker {
                     self.shared.tell_elsewhere(number, record, News::Nothing);
                 }
             }
-            Some(Pause::Ended) | None => self.end(fiber),
+            Some(Pause::Ended) => self.end(fiber, true),
+            // A portable stack for which there was no kernel thread: it runs nothing, now and later.
+            None => self.end(fiber, false),
         }
     }
 
@@ -408,15 +410,19 @@ impl Worker {
 
     /// A thread has ended, and is not on its stack any more.
     #[inline(never)]
-    fn end(&self, mut fiber: Box<Fiber>) {
+    fn end(&self, mut fiber: Box<Fiber>, began: bool) {
         self.vacant.borrow_mut().push(fiber.place);
         let (id, registered) = (fiber.id.take(), fiber.registered.take());
-        self.put_by(fiber);
+        if began {
+            self.put_by(fiber);
+        } else {
+            drop(fiber.context.into_mapping());
+        }
         let Some((id, registered)) = id.zip(registered) else { return };
         let Some(record) = self.shared.table.get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.handed.take() {
-            // A portable stack for which there was no kernel thread.
+            // It was not begun: a defined end, and no outcome of an earlier thread.
             record.leave(
                 catch_unwind(AssertUnwindSafe(|| drop(body)))
                     .and(Err(Box::new("no kernel thread to begin on"))),
@@ -450,22 +456,22 @@ impl Worker {
         let shared = &*self.shared;
         let usual = fiber.span.stack().len() == shared.stack && fiber.span.guard().len() == shared.guard;
         let keep = shared.knobs.recycle_stacks && usual;
+        let for_all = fiber.brought || shared.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
-        if keep && !fiber.brought && spare.len() < shared.keep {
+        if keep && !for_all && spare.len() < shared.keep {
             spare.push_back(Spare::Warm(fiber));
             return;
         }
         drop(spare);
-        let brought = fiber.brought;
         let mapping = self.finish(fiber);
-        if keep && brought {
+        if keep && for_all {
             drop(shared.pool().home(|home| home.keep_stack(mapping, shared.keep)));
         }
     }
 
     fn take_spare(&self) -> Option<Spare> {
         let spare = self.spare.borrow_mut().pop_back();
-        spare.or_else(|| self.shared.map(self.shared.stack, self.shared.guard).ok().map(Spare::Cold))
+        spare.or_else(|| self.another().ok().map(Spare::Cold))
     }
 
     fn discard(&self, spare: Spare) {
@@ -488,8 +494,26 @@ impl Worker {
         if self.spare.borrow().len() > owed {
             return Ok(());
         }
-        let mapping = self.shared.map(self.shared.stack, self.shared.guard)?;
+        let mapping = self.another()?;
         self.spare.borrow_mut().push_front(Spare::Cold(mapping));
         Ok(())
+    }
+
+    /// One that is kept for all, or a new one.
+    fn another(&self) -> Result<Mapping, CreateError> {
+        let kept = if self.shared.keeps_for_all() { self.shared.kept() } else { None };
+        kept.map_or_else(|| self.shared.map(self.shared.stack, self.shared.guard), Ok)
+    }
+
+    /// Gives stacks that were kept for threads which others have taken to all.
+    pub(super) fn give_spares(&self) {
+        if !self.shared.keeps_for_all() || self.spare.borrow().is_empty() || self.post().fresh() > 0 {
+            return;
+        }
+        for spare in self.spare.take() {
+            if let Spare::Cold(mapping) = spare {
+                drop(self.shared.pool().home(|home| home.keep_stack(mapping, self.shared.keep)));
+            }
+        }
     }
 }

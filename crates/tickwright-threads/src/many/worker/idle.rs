@@ -59,6 +59,7 @@ impl Worker {
         if self.has_work() {
             return;
         }
+        self.give_spares();
         let shared = &*self.shared;
         let mut watched = false;
         loop {
