@@ -201,6 +201,7 @@ impl Bench<'_> {
                 let samples = Vec::new();
                 results.cells.push(Cell { transport, tasks, population, method, tree, round_trips, samples });
             }
+            even(&mut results.cells[first..]);
             let mut order: Vec<usize> = (0..self.trees.len()).collect();
             for _ in 0..plan.samples {
                 order.shuffle(self.shuffle);
@@ -217,6 +218,15 @@ impl Bench<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Has all trees do as many round trips in a sample: the most that the warm-up of one found. It may be cut short by a pause of the machine, and one tree's
+/// samples would be shorter than another's, and so pay more for their beginning, or less for pauses.
+pub(super) fn even(cells: &mut [Cell]) {
+    let most = cells.iter().filter_map(|cell| cell.round_trips).max();
+    for cell in cells {
+        cell.round_trips = cell.round_trips.and(most);
     }
 }
 

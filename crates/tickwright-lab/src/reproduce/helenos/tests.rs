@@ -146,6 +146,25 @@ fn a_run_has_all_its_samples() {
 }
 
 #[test]
+fn a_warm_up_that_was_cut_short_makes_no_shorter_samples_than_the_others() {
+    let cell = |tree, round_trips| Cell {
+        transport: Transport::Pipe,
+        tasks: Tasks::Threads,
+        population: 2,
+        method: Method::V2,
+        tree,
+        round_trips,
+        samples: Vec::new(),
+    };
+    let mut cells = [cell(Tree::Avl, Some(256)), cell(Tree::Odict, Some(4))];
+    run::even(&mut cells);
+    assert_eq!(cells.map(|cell| cell.round_trips), [Some(256); 2]);
+    let mut by_the_clock = [cell(Tree::Avl, None), cell(Tree::Odict, None)];
+    run::even(&mut by_the_clock);
+    assert_eq!(by_the_clock.map(|cell| cell.round_trips), [None; 2]);
+}
+
+#[test]
 fn the_published_gains_are_those_of_the_experiment() {
     let gains = ROWS.map(|row| (row.gain() * 10.0).round() / 10.0);
     assert_eq!(gains, [3.8, 7.6, 1.0, 7.1]);

@@ -13,7 +13,7 @@ use crate::clock::Meter;
 pub(crate) enum Method {
     /// 100 round trips, then a look at the clock, until the duration is over
     V1,
-    /// As many round trips, a power of two, as take the duration at least; then that count again and again
+    /// As many round trips, a power of two, as take the duration at least; then that count again and again, the same for all dictionaries
     V2,
 }
 
