@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use serde::Serialize;
 
-use super::run::{Cell, Report, Row};
+use super::run::{Ascent, Cell, Report, Row};
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure};
 use crate::output::{SCHEMA, table};
@@ -188,6 +188,9 @@ pub(crate) fn differs(ratio: &Summary) -> &'static str {
     }
 }
 
+/// From so many entries on there is something to search, which a hint can save.
+const SEARCHED: usize = 100;
+
 /// What ours are meant to reach.
 fn targets(report: &Report) -> String {
     let mut rows = table::text(["target", "N", "ratio", "from", "to", "bound", ""]);
@@ -229,10 +232,13 @@ fn targets(report: &Report) -> String {
         row(what, cell.population, &ratio, BPLUS, true);
         count += 1;
     }
-    for ascent in report.ascents.iter().filter(|ascent| ascent.how != How::Search) {
+    let searched = |ascent: &&Ascent| ascent.how != How::Search && ascent.population >= SEARCHED;
+    for ascent in report.ascents.iter().filter(searched) {
         let search =
             report.ascents.iter().find(|a| (a.population, a.how) == (ascent.population, How::Search));
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.ours()) {
+        // The B+ tree takes hints and does not use them, as it says.
+        let uses = |kind: &Kind| kind.ours() && (*kind, ascent.how) != (Kind::Bplus, How::Hint);
+        for kind in Kind::ALL.into_iter().filter(uses) {
             let Some(ratio) = search.and_then(|search| ratio(&ascent.rows, kind, &search.rows, kind)) else {
                 continue;
             };

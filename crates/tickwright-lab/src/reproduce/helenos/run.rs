@@ -164,7 +164,8 @@ impl Bench<'_> {
             order.shuffle(self.shuffle);
             for &at in &order {
                 interruptible()?;
-                let mut draw = Draw::new(population, plan.seed);
+                // Others in each round, the same for all trees.
+                let mut draw = Draw::new(population, plan.seed.wrapping_add(round as u64));
                 let start = clock.now();
                 self.trees[at].1.look_ups(plan.counted, &mut draw)?;
                 let ns = clock.now().saturating_sub(start) as f64 / plan.counted.max(1) as f64;

@@ -154,7 +154,8 @@ impl Ladder {
                     && holds(ratio.interval.high)
             })
         };
-        let (below, above): (fn(f64) -> bool, fn(f64) -> bool) = (|times| times < 1.0, |times| times > 1.0);
+        let below: fn(f64) -> bool = |times| times < 1.0;
+        let above: fn(f64) -> bool = |times| times > 1.0;
         let last = self.steps.len() - 1;
         let end = match self.flips() {
             Some(0) => format!(
