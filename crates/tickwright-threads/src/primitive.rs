@@ -8,6 +8,25 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 pub(crate) use core::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Locks that models follow, too.
+pub(crate) mod modelled {
+    #[cfg(loom)]
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+}
+
+/// A function that is `const`, if it can be: loom's atomics are not made by constants.
+macro_rules! const_where_possible {
+    ($(#[$about:meta])* $vis:vis fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$about])* $vis const fn $($rest)*
+        #[cfg(loom)]
+        $(#[$about])* $vis fn $($rest)*
+    };
+}
+pub(crate) use const_where_possible;
+
 /// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

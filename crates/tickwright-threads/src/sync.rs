@@ -7,3 +7,6 @@ mod mutex;
 pub use channel::{Receiver, RecvError, SendError, Sender, TryRecvError, TrySendError, bounded, unbounded};
 pub use condvar::Condvar;
 pub use mutex::{Mutex, MutexGuard};
+
+#[cfg(all(test, loom))]
+mod models;

@@ -3,17 +3,21 @@
 //! A waiter is put where others find it, then it waits; who wants it to go on wakes it. A wake-up that comes first is kept. Waits may
 //! return without cause, so they stand in loops.
 
-use core::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, PoisonError};
+#[cfg(not(loom))]
 use std::thread::{self, Thread};
+
+#[cfg(loom)]
+use loom::thread::{self, Thread};
 
 use crate::clock::Timekeeper;
 use crate::error::JoinError;
 use crate::id::ThreadId;
 use crate::join_word::{Claim, JoinWord};
 use crate::many::{Shared, here};
-use crate::primitive::lock;
+use crate::primitive::modelled::{Mutex, MutexGuard};
+use crate::primitive::{AtomicU32, Ordering, const_where_possible, fence};
 use crate::runtime::Wait;
 
 /// Somebody who may be woken.
@@ -95,7 +99,7 @@ pub(crate) fn wait_for_end(
 #[derive(Debug)]
 pub(crate) struct Waiters {
     /// How many are in the list.
-    count: AtomicUsize,
+    count: AtomicU32,
     list: Mutex<List>,
 }
 
@@ -116,18 +120,29 @@ impl Default for Waiters {
 pub(crate) struct Ticket(u64);
 
 impl Waiters {
-    pub(crate) const fn new() -> Self {
-        Self { count: AtomicUsize::new(0), list: Mutex::new(List { queue: VecDeque::new(), next: 0 }) }
+    const_where_possible! {
+        pub(crate) fn new() -> Self {
+            Self { count: AtomicU32::new(0), list: Mutex::new(List { queue: VecDeque::new(), next: 0 }) }
+        }
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be said under the lock, before others look.
+    fn count(&self, list: &List) {
+        self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::SeqCst);
     }
 
     /// The caller will wait.
     pub(crate) fn enter(&self) -> Ticket {
         let waiter = Waiter::current();
-        let mut list = lock(&self.list);
+        let mut list = self.list();
         list.next += 1;
         let ticket = list.next;
         list.queue.push_back((ticket, waiter));
-        self.count.store(list.queue.len(), Ordering::SeqCst);
+        self.count(&list);
         drop(list);
         fence(Ordering::SeqCst);
         Ticket(ticket)
@@ -135,16 +150,16 @@ impl Waiters {
 
     /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
-        let mut list = lock(&self.list);
+        let mut list = self.list();
         let place = list.queue.iter().position(|(each, _)| *each == ticket.0);
         let left = place.and_then(|place| list.queue.remove(place));
-        self.count.store(list.queue.len(), Ordering::SeqCst);
+        self.count(&list);
         left.is_some()
     }
 
     /// Whether the caller was woken.
     pub(crate) fn was_woken(&self, ticket: Ticket) -> bool {
-        !lock(&self.list).queue.iter().any(|(each, _)| *each == ticket.0)
+        !self.list().queue.iter().any(|(each, _)| *each == ticket.0)
     }
 
     /// Wakes the one that has waited longest. After the change that it waits for.
@@ -153,9 +168,9 @@ impl Waiters {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
         }
-        let mut list = lock(&self.list);
+        let mut list = self.list();
         let first = list.queue.pop_front();
-        self.count.store(list.queue.len(), Ordering::SeqCst);
+        self.count(&list);
         drop(list);
         if let Some((_, waiter)) = first {
             waiter.wake();
@@ -164,9 +179,9 @@ impl Waiters {
 
     /// Wakes all. After the change that they wait for.
     pub(crate) fn wake_all(&self) {
-        let mut list = lock(&self.list);
+        let mut list = self.list();
         let all = core::mem::take(&mut list.queue);
-        self.count.store(0, Ordering::SeqCst);
+        self.count(&list);
         drop(list);
         for (_, waiter) in all {
             waiter.wake();

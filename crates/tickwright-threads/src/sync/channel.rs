@@ -3,9 +3,9 @@
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, PoisonError};
 
-use crate::primitive::lock;
+use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::this_thread;
 use crate::waiter::{Waiter, Waiters};
 
@@ -113,8 +113,12 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Mailbox<T> {
+    fn letters(&self) -> MutexGuard<'_, VecDeque<T>> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn put(&self, letter: T) -> Result<(), TrySendError<T>> {
-        let mut letters = lock(&self.letters);
+        let mut letters = self.letters();
         if self.receivers.load(Ordering::SeqCst) == 0 {
             return Err(TrySendError::Closed(letter));
         }
@@ -130,7 +134,7 @@ impl<T> Mailbox<T> {
     fn take(&self) -> Result<T, TryRecvError> {
         // Before the look at the letters: who sent the last one was there then.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
-        let first = lock(&self.letters).pop_front();
+        let first = self.letters().pop_front();
         match first {
             Some(letter) => {
                 self.full.wake_one();
@@ -217,6 +221,7 @@ impl<T> Receiver<T> {
             match self.0.take() {
                 Err(TryRecvError::Empty) => {}
                 other => {
+                    // A wake-up that came after this look is for a letter that is there still.
                     if !self.0.empty.leave(ticket) {
                         self.0.empty.wake_one();
                     }
@@ -229,15 +234,8 @@ impl<T> Receiver<T> {
                     continue;
                 };
                 if !this_thread::timekeeper_of(|keeper| Waiter::wait_until(keeper, at)) {
-                    // Woken at the last moment: there may be a letter, and if not it was for another.
-                    if !self.0.empty.leave(ticket) {
-                        let last = self.0.take();
-                        if last.is_err() {
-                            self.0.empty.wake_one();
-                        }
-                        return last;
-                    }
-                    return Err(TryRecvError::Empty);
+                    // Woken at the last moment: for a letter that is there, or that somebody has taken, so that no other waiter misses the wake-up.
+                    return if self.0.empty.leave(ticket) { Err(TryRecvError::Empty) } else { self.0.take() };
                 }
             }
         }
@@ -269,7 +267,7 @@ impl<T> Drop for Sender<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         if self.0.receivers.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let left = core::mem::take(&mut *lock(&self.0.letters));
+            let left = core::mem::take(&mut *self.0.letters());
             self.0.full.wake_all();
             drop(left);
         }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::mutex::MutexGuard;
+use crate::primitive::const_where_possible;
 use crate::this_thread;
 use crate::waiter::{Waiter, Waiters};
 
@@ -23,10 +24,12 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// Nobody waits for it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { waiters: Waiters::new() }
+    const_where_possible! {
+        /// Nobody waits for it.
+        #[must_use]
+        pub fn new() -> Self {
+            Self { waiters: Waiters::new() }
+        }
     }
 
     /// Lets go of the lock, waits until told, and locks again.

@@ -2,8 +2,9 @@
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
-use std::sync::{self, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
+use crate::primitive::{const_where_possible, modelled};
 use crate::waiter::{Waiter, Waiters};
 
 /// A lock around a value. Waiting for it blocks no worker.
@@ -22,14 +23,14 @@ use crate::waiter::{Waiter, Waiters};
 pub struct Mutex<T: ?Sized> {
     waiters: Waiters,
     /// Only ever tried.
-    value: sync::Mutex<T>,
+    value: modelled::Mutex<T>,
 }
 
 /// The lock is held as long as this lives.
 pub struct MutexGuard<'m, T: ?Sized> {
     pub(super) mutex: &'m Mutex<T>,
     /// Always some; taken when dropped.
-    held: Option<sync::MutexGuard<'m, T>>,
+    held: Option<modelled::MutexGuard<'m, T>>,
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
@@ -39,16 +40,18 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
 }
 
 impl<T> Mutex<T> {
-    /// An open lock.
-    #[must_use]
-    pub const fn new(value: T) -> Self {
-        Self { waiters: Waiters::new(), value: sync::Mutex::new(value) }
+    const_where_possible! {
+        /// An open lock.
+        #[must_use]
+        pub fn new(value: T) -> Self {
+            Self { waiters: Waiters::new(), value: modelled::Mutex::new(value) }
+        }
     }
 
     /// The value.
     #[must_use]
     pub fn into_inner(self) -> T {
-        self.value.into_inner().unwrap_or_else(sync::PoisonError::into_inner)
+        self.value.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -61,10 +64,8 @@ impl<T: ?Sized> Mutex<T> {
             }
             let ticket = self.waiters.enter();
             if let Some(guard) = self.try_lock() {
-                if !self.waiters.leave(ticket) {
-                    // A wake-up that somebody else can use.
-                    self.waiters.wake_one();
-                }
+                // A wake-up that somebody else could use comes again when the guard is dropped.
+                self.waiters.leave(ticket);
                 return guard;
             }
             while !self.waiters.was_woken(ticket) {

@@ -1,0 +1,81 @@
+//! Who waits for locks and letters, in all schedules with at most so many preemptions as are said. A wake-up that is lost is a thread that never ends, which loom reports.
+
+use loom::thread;
+use std::sync::Arc;
+
+use super::{Mutex, bounded, unbounded};
+
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(body);
+}
+
+#[test]
+fn all_get_the_lock() {
+    model(4, || {
+        let count = Arc::new(Mutex::new(0));
+        let held = count.lock();
+        let others = [(); 2].map(|()| {
+            let count = Arc::clone(&count);
+            thread::spawn(move || *count.lock() += 1)
+        });
+        // The others come here first, in some schedules.
+        thread::yield_now();
+        drop(held);
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(*count.lock(), 2);
+    });
+}
+
+#[test]
+fn each_letter_finds_a_receiver() {
+    model(4, || {
+        let (sender, receiver) = unbounded();
+        let others = [(); 2].map(|()| {
+            let receiver = receiver.clone();
+            thread::spawn(move || receiver.recv().unwrap())
+        });
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+        let got: u32 = others.into_iter().map(|other| other.join().unwrap()).sum();
+        assert_eq!(got, 3);
+    });
+}
+
+#[test]
+fn each_place_finds_a_sender() {
+    model(3, || {
+        let (sender, receiver) = bounded(1);
+        sender.send(0).unwrap();
+        let others = [1, 2].map(|letter| {
+            let sender = sender.clone();
+            thread::spawn(move || sender.send(letter).unwrap())
+        });
+        let got: u32 = (0..3).map(|_| receiver.recv().unwrap()).sum();
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(got, 3);
+    });
+}
+
+/// One gives up at any moment, and no letter is left when another one waits.
+#[test]
+fn who_gives_up_takes_no_wake_up_along() {
+    model(4, || {
+        let (sender, receiver) = unbounded();
+        let hasty = thread::spawn({
+            let receiver = receiver.clone();
+            move || receiver.recv_until(0).is_ok()
+        });
+        let patient = thread::spawn(move || receiver.recv().is_ok());
+        sender.send(1).unwrap();
+        if hasty.join().unwrap() {
+            sender.send(2).unwrap();
+        }
+        assert!(patient.join().unwrap());
+    });
+}
