@@ -3,7 +3,7 @@
 //! End-to-end lateness is the host's for the most part. Here nothing is waited for: time jumps from expiry to expiry, and a tick is the queue's operations,
 //! in the order of Xenomai's handler: read the head, take it, callback, re-arm it, read the head.
 //!
-//! - [`slice`]: the path, and what may look at a clock in it
+//! - [`mod@slice`]: the path, and what may look at a clock in it
 //! - [`sample`]: slices of all structures in turns, by the cycle counter
 //! - [`counted`]: the same slices by instruction counts, in a process of its own under callgrind
 //! - [`report`], [`args`]: what is printed, and what is asked

@@ -45,7 +45,7 @@ pub(crate) use desk::Ticket;
 /// worker while it is suspended.
 ///
 /// When the manager cannot read its pipe any more, or reads what none of its threads has written (somebody else has taken its descriptor), it ends: creations
-/// are refused with [`CreateError::NoManager`], threads that run go on and are joined, and all stacks are freed when the runtime ends.
+/// are refused with [`CreateError::NoManager`](crate::CreateError::NoManager), threads that run go on and are joined, and all stacks are freed when the runtime ends.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};

@@ -35,7 +35,7 @@ pub(crate) struct PathArgs {
     #[arg(long, group = "path", conflicts_with_all = WAKE_UPS)]
     crossover: bool,
 
-    /// Timers pending, for --timer-path [1,2] and --crossover [1 to 512]
+    /// Timers pending, for --timer-path (1 and 2 if not given) and --crossover (1 to 512)
     #[arg(long, requires = "path", value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     population: Vec<Population>,
 
