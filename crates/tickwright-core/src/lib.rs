@@ -14,7 +14,6 @@ pub mod contract;
 pub mod family;
 #[cfg(feature = "alloc")]
 pub mod heap;
-#[cfg(feature = "alloc")]
 mod hint;
 pub mod odict;
 pub mod storage;
