@@ -107,6 +107,8 @@ pub(crate) struct Worker {
     row: Cell<u32>,
     /// What others had begun when they were last looked at, after a watch.
     seen: RefCell<Vec<u64>>,
+    /// How many others had begun in all when it last had nothing to do.
+    began: Cell<u64>,
 }
 
 impl Worker {
@@ -132,6 +134,7 @@ impl Worker {
             switches: Cell::new(0),
             row: Cell::new(0),
             seen: RefCell::new(seen),
+            began: Cell::new(0),
         }
     }
 

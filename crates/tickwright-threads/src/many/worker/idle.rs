@@ -66,8 +66,9 @@ impl Worker {
             if self.steal(watched) {
                 return;
             }
-            // Watches once more after the last that was seen waiting, so that who creates has to call at most so often.
-            let watch = self.others().next().is_some() && (!watched || self.others_wait());
+            // Watches once more after the last that was seen to wait or begin, so that who creates has to call at most so often. Where nobody
+            // creates there is nothing to watch, and a sleep without a limit costs less: threads that wake one another find it.
+            let watch = self.others_wait() || (!watched && self.others_begin());
             let kind = self.kind_of_sleep();
             if !watch {
                 shared.drowsy.fetch_add(1, Ordering::SeqCst);
@@ -138,6 +139,13 @@ impl Worker {
         // With one queue for all there is nothing to take.
         let workers = if self.shared.knobs.global_queue { 1 } else { self.shared.posts.len() - 1 };
         (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
+    }
+
+    /// Whether others have begun any since this was last asked.
+    fn others_begin(&self) -> bool {
+        let begun =
+            self.others().fold(0_u64, |sum, (_, post)| sum.wrapping_add(post.begun.load(Ordering::Relaxed)));
+        self.began.replace(begun) != begun
     }
 
     pub(super) fn others_wait(&self) -> bool {
