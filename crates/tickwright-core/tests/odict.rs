@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use tickwright_core::Violation;
 use tickwright_core::odict::{
-    Avl, Balance, By, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, Position, RedBlack, Seek,
-    SlabDict,
+    Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, Position,
+    RedBlack, Seek, SlabDict,
 };
 
 const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt];
@@ -510,4 +510,42 @@ fn an_order_that_links_its_object_elsewhere_is_refused() {
     }
     one.insert(&items[1]).unwrap();
     assert_eq!(one.check(), Ok(()));
+}
+
+/// Nodes of full width: entries come and go, and move to anywhere, at the number that the pool was made for.
+#[test]
+fn a_pool_of_the_size_advised_refuses_nothing() {
+    type Pooled = BPlusDict<By<fn(&u64) -> u64>, u64>;
+    let mut state = 88_172_645_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for entries in [1, 2, 29, 30, 31, 32, 61, 225, 450, 451, 1057, 7000] {
+        for order in 0..3 {
+            let key: fn(&u64) -> u64 = |&key| key;
+            let mut dictionary = Pooled::pooled(By(key), Pooled::nodes_for(entries)).unwrap();
+            let spread = |n: u64| match order {
+                0 => n << 32,
+                1 => !n << 32,
+                _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            };
+            // Twice as many as there is room for, and each second one gone again: nodes as empty as they become.
+            let mut live = Vec::new();
+            for n in 0..2 * entries as u64 {
+                if live.len() == entries {
+                    assert!(dictionary.remove(live.swap_remove(n as usize / 2 % entries)).is_ok());
+                }
+                live.push(dictionary.insert(spread(n)).expect("the pool is large enough"));
+            }
+            for _ in 0..300 {
+                let (entry, key) = (live[random() as usize % entries], random());
+                let moved = dictionary.update(entry, |object| *object = key);
+                assert!(moved.is_ok(), "{entries} entries, order {order}: {moved:?}");
+            }
+            assert_eq!((dictionary.len(), dictionary.check()), (entries, Ok(())));
+        }
+    }
 }

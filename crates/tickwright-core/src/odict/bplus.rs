@@ -103,14 +103,17 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         if dictionary.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
     }
 
-    /// So many nodes are enough for `entries`, in whatever order they come and go.
+    /// The most nodes that a dictionary of at most `entries` entries ever uses, moves included.
+    ///
+    /// No level of n nodes, n > 1, holds fewer than 15 n entries or children. So `entries` entries have at most `entries / 15` leaves,
+    /// those have at most a fifteenth as many nodes above them, and so on up to the one root. No step needs more on the way: an insert takes
+    /// the nodes that the tree has afterwards, and a move is a removal and an insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
-        // A level has no more nodes than there is the least below each, or one; what an insert wants beforehand is one a level more.
-        let (mut nodes, mut below) = (2, entries);
-        while below > WIDTH {
-            below /= LEAST;
-            nodes += below + 1;
+        let (mut nodes, mut level) = (1, entries / LEAST);
+        while level > 1 {
+            nodes += level;
+            level /= LEAST;
         }
         nodes
     }
@@ -224,9 +227,9 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
         self.cells.vacate(cell).ok_or(DictError::Stale)
     }
 
-    /// Beside the errors of the trait: [`DictError::Full`] when the entry has to move and the pool has not a node for each level, which a
-    /// move may need; it is then where it was, and [`check`](Self::check) says [`Violation::Order`] until the key is changed back (then
-    /// nothing has happened), or nodes are free and this is called again.
+    /// Beside the errors of the trait: [`DictError::Full`] when the entry has to move and its new leaf cannot be split. The entry is then where
+    /// it was, and so are all others. [`check`](Self::check) says [`Violation::Order`] until the key is changed back, or nodes are free and this is
+    /// called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never refuses a move among n entries.
     fn rekeyed(&mut self, entry: EntryKey) -> Result<bool, DictError> {
         let cell = self.cells.validate(entry)?;
         let spot = self.spot_of(cell)?;
@@ -241,19 +244,20 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
             self.tree.set_key(spot, key);
             return Ok(false);
         }
-        if !self.tree.make_room_anywhere() {
-            return Err(DictError::Full);
-        }
-        self.tree.remove(&mut self.cells, spot);
-        let spot = match before {
+        let old = self.tree.after(spot).map_or(key, |(old, _)| old);
+        let home = self.tree.remove(&mut self.cells, spot);
+        let target = match before {
             Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
+        // Only now is it known which nodes the removal gave back. Where it came from there is room again.
+        let fits = self.tree.make_room(target);
+        let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.cells, spot, key, cell);
         if let Some(leaf) = self.cells.leaf(cell) {
             self.tree.mend_fences(leaf);
         }
-        Ok(true)
+        if fits { Ok(true) } else { Err(DictError::Full) }
     }
 
     #[inline]

@@ -242,12 +242,6 @@ impl<K: Copy + Ord> Tree<K> {
         self.have(needed + 1)
     }
 
-    /// Sees to it that an insert anywhere finds the nodes that it will need.
-    pub(super) fn make_room_anywhere(&mut self) -> bool {
-        let levels = self.root.map_or(0, |root| usize::from(self.node(root).level) + 1);
-        self.have(levels + 1)
-    }
-
     fn have(&mut self, needed: usize) -> bool {
         let more = needed.saturating_sub(self.spare);
         more == 0
@@ -394,32 +388,44 @@ impl<K: Copy + Ord> Tree<K> {
         self.put(home, p, at, key, below);
     }
 
-    /// Takes out the entry at a spot.
-    pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) {
+    /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same neighbours, in a leaf that
+    /// is not full. None when the tree is empty.
+    pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
+        let mut again = spot;
         self.take(p, spot.at);
         // `p` may have one less than the least; the levels under it are right.
         loop {
             let node = self.node(p);
             let Some(up) = node.up else {
-                return self.lower_root(p);
+                self.lower_root(p);
+                return self.root.map(|_| again);
             };
             if node.len() >= LEAST {
-                return;
+                return Some(again);
             }
-            let Some(at) = self.node(up).find(p) else { return };
+            let leaf = node.level == 0;
+            let Some(at) = self.node(up).find(p) else { return Some(again) };
             let left = at.checked_sub(1).and_then(|at| self.node(up).below(at));
             let right = self.node(up).below(at + 1);
             match (left, right) {
                 (Some(left), _) if self.node(left).len() > LEAST => {
-                    return self.borrow(home, up, at, left, p, true);
+                    self.borrow(home, up, at, left, p, true);
+                    again.at += usize::from(leaf);
+                    return Some(again);
                 }
                 (_, Some(right)) if self.node(right).len() > LEAST => {
-                    return self.borrow(home, up, at + 1, p, right, false);
+                    self.borrow(home, up, at + 1, p, right, false);
+                    return Some(again);
                 }
-                (Some(left), _) => self.merge(home, up, at, left, p),
+                (Some(left), _) => {
+                    if leaf {
+                        again = Spot { leaf: left, at: self.node(left).len() + spot.at };
+                    }
+                    self.merge(home, up, at, left, p);
+                }
                 (_, Some(right)) => self.merge(home, up, at + 1, p, right),
-                (None, None) => return,
+                (None, None) => return Some(again),
             }
             p = up;
         }

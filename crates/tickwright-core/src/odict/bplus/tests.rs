@@ -2,6 +2,7 @@
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
 
 use super::*;
@@ -145,6 +146,125 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
         }
         assert_eq!((dictionary.check(), dictionary.heap_bytes()), (Ok(()), bytes));
     }
+}
+
+/// One step of a script, by ranks: each names a place among the entries that are there.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Insert(usize),
+    Remove(usize),
+    /// From a rank to a rank of what is left without it.
+    Move(usize, usize),
+}
+
+/// A key that belongs at this rank.
+fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
+    let below = rank.checked_sub(1).map_or(0, |at| live[at].0);
+    let above = live.get(rank).map_or(u128::MAX, |&(key, _)| key);
+    below.midpoint(above)
+}
+
+type Wide = BPlusDict<By<fn(&u128) -> u128>, u128>;
+
+/// Runs a script in a pool of the size advised, where nothing may be refused.
+fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
+    let mut dictionary = Wide::pooled(By(|&key| key), Wide::nodes_for(entries)).unwrap();
+    let mut live: Vec<(u128, EntryKey)> = Vec::new();
+    for &step in script {
+        match step {
+            Step::Insert(rank) => {
+                let key = key_at(&live, rank);
+                live.insert(rank, (key, dictionary.insert(key).expect("the pool is large enough")));
+            }
+            Step::Remove(rank) => {
+                let (key, entry) = live.remove(rank);
+                assert_eq!(dictionary.remove(entry), Ok(key));
+            }
+            Step::Move(from, to) => {
+                let (_, entry) = live.remove(from);
+                let key = key_at(&live, to);
+                live.insert(to, (key, entry));
+                let moved = dictionary.update(entry, |object| *object = key);
+                assert_eq!(moved, Ok(from != to), "{entries} entries, {script:?}");
+            }
+        }
+    }
+    assert_eq!(dictionary.check(), Ok(()), "{entries} entries, {script:?}");
+    let keys = dictionary.iter().map(|entry| *dictionary.get(entry).unwrap());
+    assert!(keys.eq(live.iter().map(|&(key, _)| key)), "{entries} entries, {script:?}");
+    (dictionary, live.len())
+}
+
+/// Every shape that a tree of at most so many entries can take, and from each of them every insert, removal and move.
+#[test]
+fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
+    for entries in 1..=if cfg!(miri) { 5 } else { 13 } {
+        let mut seen = BTreeSet::new();
+        let mut scripts = VecDeque::from([Vec::new()]);
+        // Breadth first: a shape's first script is its shortest.
+        while let Some(mut script) = scripts.pop_front() {
+            let (dictionary, len) = run(entries, &script);
+            if !seen.insert(dictionary.tree.shape()) {
+                continue;
+            }
+            let moves = (0..len).flat_map(|from| (0..len).map(move |to| Step::Move(from, to)));
+            let removals = (0..len).map(Step::Remove);
+            let inserts = (0..=len).filter(|_| len < entries).map(Step::Insert);
+            for step in moves.chain(removals).chain(inserts) {
+                script.push(step);
+                if !seen.contains(&run(entries, &script).0.tree.shape()) {
+                    scripts.push_back(script.clone());
+                }
+                script.pop();
+            }
+        }
+        assert!(seen.len() > entries, "{entries} entries");
+    }
+}
+
+/// Ascending inserts leave each node as empty as it may be, except the last of its level.
+#[test]
+fn no_smaller_pool_than_the_one_advised_would_be_enough() {
+    for entries in [1, 7, 15, 31, 63, 127, 255] {
+        let fill = |nodes| {
+            let mut dictionary = Dict::pooled(KEY, nodes).unwrap();
+            let all = (0..entries as u64).try_for_each(|n| dictionary.insert((n, 0)).map(drop));
+            all.map_err(|refused| refused.reason)
+        };
+        assert_eq!(fill(Dict::nodes_for(entries)), Ok(()), "{entries} entries");
+        assert_eq!(fill(Dict::nodes_for(entries) - 1), Err(DictError::Full), "{entries} entries");
+    }
+}
+
+#[test]
+fn a_refused_move_leaves_the_entry_where_it_was() {
+    let mut refused = 0;
+    // From each entry to each place, in full pools too small for the number of entries.
+    for nodes in [3, 4, 5, 8, 11, 16] {
+        let full = || {
+            let mut dictionary = Dict::pooled(KEY, nodes).unwrap();
+            let mut inserted = |n: u64| dictionary.insert((n * 389 % 1009, 0));
+            let entries: Vec<_> = (0..1009).filter_map(|n| inserted(n).ok()).collect();
+            (dictionary, entries)
+        };
+        let (dictionary, entries) = full();
+        let before = walk(&dictionary);
+        for &entry in &entries {
+            for key in (1..1009).step_by(if cfg!(miri) { 97 } else { 17 }) {
+                let (mut dictionary, _) = full();
+                let entry = EntryKey { dictionary: dictionary.first().unwrap().dictionary, ..entry };
+                let old = dictionary.get(entry).unwrap().0;
+                if dictionary.update(entry, |object| object.0 = key) == Err(DictError::Full) {
+                    refused += 1;
+                    assert_eq!((dictionary.check(), dictionary.len()), (Err(Violation::Order), before.len()));
+                    assert_eq!(dictionary.update(entry, |object| object.0 = old), Ok(false));
+                    assert_eq!(walk(&dictionary), before);
+                }
+                assert_eq!(dictionary.check(), Ok(()));
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }
 
 #[test]

@@ -17,6 +17,21 @@ impl Home for Leaves {
     }
 }
 
+impl<K: Copy + Ord> Tree<K> {
+    /// Level and length of each node, from the root down and from left to right.
+    pub(in super::super) fn shape(&self) -> Vec<(u16, usize)> {
+        let (mut shape, mut open) = (Vec::new(), Vec::from_iter(self.root));
+        while let Some(p) = open.pop() {
+            let node = self.node(p);
+            shape.push((node.level, node.len()));
+            if node.level > 0 {
+                open.extend((0..node.len()).rev().filter_map(|at| node.below(at)));
+            }
+        }
+        shape
+    }
+}
+
 const CELLS: usize = 40;
 
 /// Keys 0, 10, 20 to 390 in cells 1 to 40; four of them were removed, so that nodes are free.
