@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use crate::many::here;
 
 /// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model the thread waits, not its worker.
+/// A regular file is always ready.
 ///
 /// # Errors
 /// What the platform says; in the M:N model, `AlreadyExists` when another thread of the same worker waits for the descriptor.
@@ -23,8 +24,11 @@ pub fn writable(source: &impl AsFd) -> io::Result<()> {
 
 fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     let fd = source.as_fd().as_raw_fd();
-    if let Some(waited) = here::with(|worker| worker.wait_for_descriptor(fd, writable)) {
-        return waited;
+    match here::with(|worker| worker.wait_for_descriptor(fd, writable)) {
+        // A regular file, or another descriptor that is always ready: `poll` below returns at once.
+        Some(Err(error)) if error.raw_os_error() == Some(libc::EPERM) => {}
+        Some(waited) => return waited,
+        None => {}
     }
     let events = if writable { libc::POLLOUT } else { libc::POLLIN };
     let mut ask = libc::pollfd { fd, events, revents: 0 };

@@ -202,6 +202,11 @@ impl Shared {
         }
     }
 
+    /// A stack of the usual size.
+    fn map_usual(&self) -> Result<Mapping, CreateError> {
+        self.map(self.stack, self.guard)
+    }
+
     /// An id for a thread, registered.
     fn enroll(
         &self,

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{Gate, start};
+use common::{Doorkeeper, start};
 use tickwright::clock::VirtualHost;
 use tickwright_threads::sync::unbounded;
 use tickwright_threads::{
@@ -104,11 +104,11 @@ fn out_of_stacks(settings: ManyToMany, inside: bool) {
     let handle = runtime.handle();
     let body = move || {
         for _ in 0..3 {
-            let gate = Arc::new(Gate::default());
+            let door = Doorkeeper::new();
             let dropped = Arc::new(AtomicUsize::new(0));
             let mut created = Vec::new();
             let error = loop {
-                let (gate, held) = (Arc::clone(&gate), Arc::clone(&dropped));
+                let (gate, held) = (door.gate(), Arc::clone(&dropped));
                 match handle.create(&PLAIN, move || {
                     let _held = &held;
                     gate.wait();
@@ -122,7 +122,7 @@ fn out_of_stacks(settings: ManyToMany, inside: bool) {
             assert_eq!(error.errno(), libc::EAGAIN);
             assert!((15..=20).contains(&created.len()), "{}", created.len());
             assert_eq!(Arc::strong_count(&dropped), created.len() + 1, "the refused body was dropped");
-            gate.open();
+            drop(door);
             for id in created {
                 assert_eq!(handle.join(id).unwrap(), 1);
             }
@@ -150,10 +150,10 @@ fn stacks_that_nobody_uses_are_there_for_all() {
     const MOST: usize = 8;
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(MOST)));
     let all = |handle: &tickwright_threads::Handle, most: usize, attributes: &Attributes| {
-        let gate = Arc::new(Gate::default());
+        let door = Doorkeeper::new();
         let ids: Vec<_> = (0..most)
             .map(|_| {
-                let gate = Arc::clone(&gate);
+                let gate = door.gate();
                 let body = move || {
                     gate.wait();
                     1
@@ -161,7 +161,7 @@ fn stacks_that_nobody_uses_are_there_for_all() {
                 handle.create(attributes, body).unwrap()
             })
             .collect();
-        gate.open();
+        drop(door);
         ids.into_iter().map(|id| handle.join(id).unwrap()).sum::<usize>()
     };
     let large = Attributes::new().stack(256 << 10);
@@ -172,6 +172,37 @@ fn stacks_that_nobody_uses_are_there_for_all() {
         assert_eq!(all(&runtime, MOST, &PLAIN), MOST);
         assert_eq!(all(&runtime, MOST, &large), MOST);
     }
+}
+
+/// A creator reserves a stack for its thread. Another worker takes that thread, and begins it on a stack of its own. The first stack
+/// must not be lost to creators elsewhere while the creator keeps its worker busy.
+#[test]
+fn a_stack_reserved_for_a_thread_that_was_taken_is_there_for_all() {
+    let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(3)));
+    let handle = runtime.handle();
+    // Dropped before the runtime, also when this test fails.
+    let (door, begun) = (Doorkeeper::new(), Doorkeeper::new());
+    let (taken, at, seen) = (door.gate(), door.gate(), begun.gate());
+    let creator = runtime.create(&PLAIN, move || {
+        let body = move || {
+            seen.open();
+            taken.wait();
+            1
+        };
+        let id = handle.create(&PLAIN, body).unwrap();
+        // No yield: only the other worker can begin it.
+        while !at.is_open() {
+            core::hint::spin_loop();
+        }
+        handle.join(id).unwrap()
+    });
+    begun.gate().wait();
+    let third = runtime.create(&PLAIN, || 2);
+    let refused = third.as_ref().err().map(ToString::to_string);
+    drop(door);
+    assert_eq!(refused, None, "two of three stacks are used");
+    assert_eq!(runtime.join(third.unwrap()).unwrap(), 2);
+    assert_eq!(runtime.join(creator.unwrap()).unwrap(), 1);
 }
 
 #[test]
@@ -197,11 +228,12 @@ fn the_platform_runs_out_in_the_middle() {
     for model in [Model::ManyToMany(many().stack(1 << 20)), Model::OneToOne(OneToOne::new().stack(64 << 20))]
     {
         let runtime = start(model);
-        let gate = Arc::new(Gate::default());
+        let door = Doorkeeper::new();
+        // What this test itself allocates it has before the limit is set.
+        let mut created = Vec::with_capacity(4096);
         let before = limit_address_space(2 << 30);
-        let mut created = Vec::new();
         let error = loop {
-            let gate = Arc::clone(&gate);
+            let gate = door.gate();
             match runtime.create(&PLAIN, move || {
                 gate.wait();
                 1
@@ -210,14 +242,17 @@ fn the_platform_runs_out_in_the_middle() {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.errno(), libc::EAGAIN, "{error}");
-        assert!(created.len() > 10, "{}", created.len());
-        gate.open();
-        for id in created {
-            assert_eq!(runtime.join(id).unwrap(), 1);
-        }
-        assert_eq!(runtime.live(), 0);
+        let count = created.len();
+        drop(door);
+        let ended = created.into_iter().all(|id| matches!(runtime.join(id), Ok(1)));
+        let live = runtime.live();
         restore_address_space(before);
+        // Either the stack was refused, or the few bytes for the rest of a thread.
+        let expected = if matches!(error, CreateError::OutOfMemory) { libc::ENOMEM } else { libc::EAGAIN };
+        assert_eq!(error.errno(), expected, "{error}");
+        assert!(!error.to_string().contains("ulimit -u"), "threads are not what ran out: {error}");
+        assert!((11..4096).contains(&count), "{count}");
+        assert!(ended && live == 0, "{live}");
     }
     std::process::exit(0);
 }

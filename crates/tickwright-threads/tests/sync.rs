@@ -25,6 +25,7 @@ for_each_model!(
     inside_and_outside_meet,
     a_wait_takes_no_unpark,
     descriptors_wait,
+    a_regular_file_is_always_ready,
     values_of_ones_own,
     values_that_make_values,
     philosophers,
@@ -293,6 +294,18 @@ fn descriptors_wait(runtime: &Runtime) {
     }
     drop(ours);
     assert_eq!(runtime.join(echo).unwrap(), 20);
+}
+
+/// Inside and outside alike, as `poll` says.
+fn a_regular_file_is_always_ready(runtime: &Runtime) {
+    let ready = || {
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let null = std::fs::File::options().write(true).open("/dev/null").unwrap();
+        [io::readable(&file), io::writable(&file), io::readable(&null), io::writable(&null)]
+            .map(|waited| waited.map_err(|error| error.to_string()))
+    };
+    assert_eq!(runtime.run(ready).unwrap(), ready());
+    assert_eq!(ready(), [const { Ok(()) }; 4]);
 }
 
 /// Counts its drops.

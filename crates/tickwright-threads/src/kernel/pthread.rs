@@ -311,9 +311,12 @@ fn spawn(
     let failed = |error: i32| {
         let said = io::Error::from_raw_os_error(error);
         if error == libc::EINVAL {
-            CreateError::StackRefused { stack, guard, error: said }
-        } else {
-            CreateError::TooMany { error: Some(said) }
+            return CreateError::StackRefused { stack, guard, error: said };
+        }
+        // The platform says the same when it has no thread to give and when it has no stack. A stack of ours tells them apart.
+        match mapping.is_none().then(|| map(stack, guard)) {
+            None | Some(Ok(_)) => CreateError::TooMany { error: Some(said) },
+            Some(Err(error)) => error,
         }
     };
     let mut attr = match Attr::new() {

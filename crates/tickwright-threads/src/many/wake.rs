@@ -1,36 +1,25 @@
 //! A pipe that a worker sleeps at, as NGPT's did.
 
 use core::time::Duration;
-use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsRawFd as _;
 
 #[derive(Debug)]
 pub(super) struct Pipe {
-    read: OwnedFd,
-    write: OwnedFd,
+    read: PipeReader,
+    write: PipeWriter,
 }
 
 impl Pipe {
+    /// Both ends are closed on `exec`. Where the platform has no `pipe2`, a fork and `exec` of another thread may inherit them.
     pub(super) fn new() -> io::Result<Self> {
-        let mut ends = [0; 2];
-        // SAFETY: 1. A place for two descriptors.
-        if unsafe { libc::pipe(ends.as_mut_ptr()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        for end in ends {
+        let (read, write) = io::pipe()?;
+        for end in [read.as_raw_fd(), write.as_raw_fd()] {
             // SAFETY: 1. Our descriptor, and numbers.
-            unsafe {
-                libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
-            }
-            // SAFETY: as above.
-            unsafe {
-                libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK);
+            if unsafe { libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
+                return Err(io::Error::last_os_error());
             }
         }
-        // SAFETY: 1. Open, and nobody else's.
-        let read = unsafe { OwnedFd::from_raw_fd(ends[0]) };
-        // SAFETY: as above.
-        let write = unsafe { OwnedFd::from_raw_fd(ends[1]) };
         Ok(Self { read, write })
     }
 
@@ -54,6 +43,21 @@ impl Pipe {
             unsafe {
                 libc::read(self.read.as_raw_fd(), taken.as_mut_ptr().cast(), taken.len());
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_executed_inherits_no_end() {
+        let pipe = Pipe::new().unwrap();
+        for end in [pipe.read.as_raw_fd(), pipe.write.as_raw_fd()] {
+            // SAFETY: 1. A question about our descriptor.
+            let flags = unsafe { libc::fcntl(end, libc::F_GETFD) };
+            assert_eq!(flags & libc::FD_CLOEXEC, libc::FD_CLOEXEC);
         }
     }
 }

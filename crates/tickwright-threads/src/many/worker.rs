@@ -474,7 +474,7 @@ impl Worker {
 
     fn take_spare(&self) -> Option<Spare> {
         let spare = self.spare.borrow_mut().pop_back();
-        spare.or_else(|| self.another().ok().map(Spare::Cold))
+        spare.or_else(|| self.shared.map_usual().ok().map(Spare::Cold))
     }
 
     fn discard(&self, spare: Spare) {
@@ -497,26 +497,8 @@ impl Worker {
         if self.spare.borrow().len() > owed {
             return Ok(());
         }
-        let mapping = self.another()?;
+        let mapping = self.shared.map_usual()?;
         self.spare.borrow_mut().push_front(Spare::Cold(mapping));
         Ok(())
-    }
-
-    /// One that is kept for all, or a new one.
-    fn another(&self) -> Result<Mapping, CreateError> {
-        let kept = if self.shared.keeps_for_all() { self.shared.kept() } else { None };
-        kept.map_or_else(|| self.shared.map(self.shared.stack, self.shared.guard), Ok)
-    }
-
-    /// Gives stacks that were kept for threads which others have taken to all.
-    pub(super) fn give_spares(&self) {
-        if !self.shared.keeps_for_all() || self.spare.borrow().is_empty() || self.post().fresh() > 0 {
-            return;
-        }
-        for spare in self.spare.take() {
-            if let Spare::Cold(mapping) = spare {
-                drop(self.shared.pool().home(|home| home.keep_stack(mapping, self.shared.keep)));
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use tickwright_threads::{
     Dictionary, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread,
@@ -48,6 +49,9 @@ pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
 }
 
+/// No test waits so long, however busy the machine is.
+const PATIENCE: core::time::Duration = core::time::Duration::from_secs(300);
+
 /// A door that threads wait at.
 #[derive(Default)]
 pub struct Gate(AtomicBool);
@@ -61,10 +65,32 @@ impl Gate {
         self.0.load(Ordering::SeqCst)
     }
 
+    /// Panics after some minutes: a test that fails elsewhere must not hang here.
     pub fn wait(&self) {
+        let began = std::time::Instant::now();
         while !self.is_open() {
+            assert!(began.elapsed() < PATIENCE, "nobody opens the gate");
             this_thread::yield_now();
         }
+    }
+}
+
+/// Opens a gate when it is dropped. A test that fails unwinds through it, so no thread waits at the gate for ever.
+pub struct Doorkeeper(Arc<Gate>);
+
+impl Doorkeeper {
+    pub fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    pub fn gate(&self) -> Arc<Gate> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Doorkeeper {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }
 

@@ -22,8 +22,12 @@ impl Worker {
         body: Body,
     ) -> Result<ThreadId, CreateError> {
         let shared = &*self.shared;
-        let near =
-            attributes.place == Place::Near && !shared.knobs.global_queue && shared.is_usual(attributes);
+        // Under a bound a new thread brings its stack. One that waited among the worker's spare ones would be lost to creators elsewhere, after
+        // another worker has taken the thread.
+        let near = attributes.place == Place::Near
+            && !shared.knobs.global_queue
+            && !shared.keeps_for_all()
+            && shared.is_usual(attributes);
         if !near {
             let at = if attributes.place == Place::Near { Some(self.index) } else { None };
             return shared.create_at(self.index, at, attributes, body);

@@ -59,7 +59,6 @@ impl Worker {
         if self.has_work() {
             return;
         }
-        self.give_spares();
         let shared = &*self.shared;
         let mut watched = false;
         loop {
