@@ -104,6 +104,10 @@ for example in registrar asterisk threads; do
 done
 "$work/registrar" --load 500 50 >/dev/null
 "$work/asterisk"
+if command -v c++ >/dev/null; then
+    c++ -x c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" examples/asterisk.c -o "$work/asterisk-cxx" -x none "${shared[@]}" -pthread
+    "$work/asterisk-cxx"
+fi
 "$work/threads" 3 7 1000 | grep -c ' ns a thread$' | grep -qx 3
 echo "ctest: examples"
 
