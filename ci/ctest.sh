@@ -127,7 +127,14 @@ if command -v c++ >/dev/null; then
     c++ -std=c++11 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/shared" "${shared[@]}" -pthread
     c++ -std=c++17 "${warnings[@]}" "${cflags[@]}" ctest/exceptions.cc -o "$work/throws/static" "${static[@]}" -pthread
     run throws
-    echo "ctest: C++, shared and static, and exceptions that leave callbacks"
+    # Exceptions across waits; also where the C++ runtime is linked statically, and has no name for the loader.
+    mkdir "$work/switches"
+    c++ -std=c++11 "${warnings[@]}" -Wno-deprecated-declarations "${cflags[@]}" ctest/switches.cc -o "$work/switches/shared" "${shared[@]}" -pthread
+    c++ -std=c++11 "${warnings[@]}" -Wno-deprecated-declarations "${cflags[@]}" ctest/switches.cc -o "$work/switches/static" "${static[@]}" -pthread
+    c++ -std=c++11 "${warnings[@]}" -Wno-deprecated-declarations "${cflags[@]}" -static-libstdc++ ctest/switches.cc -o "$work/switches/alone" \
+        "${static[@]}" -pthread
+    run switches
+    echo "ctest: C++, shared and static, exceptions that leave callbacks, and exceptions across waits"
 else
     echo "ctest: C++ skipped: no c++"
 fi
@@ -139,6 +146,9 @@ if command -v valgrind >/dev/null; then
     memcheck=(valgrind -q --error-exitcode=99 --leak-check=full --suppressions=ctest/valgrind/suppressions)
     run c-shared "${memcheck[@]}"
     run c-static "${memcheck[@]}"
+    if [ -d "$work/switches" ]; then
+        run switches "${memcheck[@]}"
+    fi
     echo "ctest: valgrind memcheck"
 else
     echo "ctest: valgrind skipped: not installed"

@@ -636,6 +636,16 @@ TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
  * M:N threads share a few of the platform's, the workers. While one waits in this section's functions, others run on its worker; while it waits in anybody else's, or
  * computes without a tw_thread_yield, they do not. An M:N thread stays on the worker that has begun it.
  *
+ * The M:N threads of one worker share what the platform keeps for a thread of its own: thread-local variables, the signal mask, the owner of a lock.
+ * errno and C++ exceptions are a thread's own: a catch block may wait and then rethrow. The C++ runtime is found if the program is linked with one,
+ * or has loaded one for all (RTLD_GLOBAL) before tw_threads_create.
+ * Hold no pthread_mutex_t across a wait of this section. The next thread of the worker that locks it stops the worker for ever; a recursive
+ * mutex lets that thread in, since to the platform both are one thread. For example:
+ *
+ *     pthread_mutex_lock(&lock);
+ *     tw_thread_yield();            wrong: another thread of the worker may lock it now
+ *     pthread_mutex_unlock(&lock);
+ *
  * FORKS. A forked child has none of the runtime's threads: nothing can be created there (-ECANCELED) or joined (-ESRCH), and destroying does not wait. When
  * a thread of a runtime forks and its function returns in the child, the child ends.
  */

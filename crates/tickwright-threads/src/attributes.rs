@@ -2,8 +2,11 @@
 
 use crate::error::CreateError;
 
-/// The least stack of a thread, in bytes. A panic that unwinds and prints itself needs most of it; one that prints a backtrace overflows it, as a second one
-/// does on a worker where another thread waits in the middle of its own: the standard library prints a backtrace of that unasked. 64 KiB hold both. So does one with `RUST_BACKTRACE` set: ask for them where threads may panic under it.
+/// The least stack of a thread, in bytes.
+///
+/// A panic that unwinds and prints itself needs most of it. A panic that prints a backtrace, as with
+/// `RUST_BACKTRACE` set, overflows it. A second panic in a drop of the first one prints a backtrace
+/// unasked. 64 KiB hold both.
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;

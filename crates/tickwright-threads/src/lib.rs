@@ -20,9 +20,44 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! What the standard library keeps for each kernel thread, all M:N threads of a worker share: `std::thread::current`, `thread_local!`, and whether it panics. While
-//! one waits in a drop that a panic runs, `std::thread::panicking` is true for the others of its worker, too: locks of the standard library that they let go of are
-//! poisoned, and a panic of theirs counts as a second one for the message that is printed. The locks of [`sync`] are never poisoned, and [`Local`] is a thread's own.
+//! # What M:N threads share
+//!
+//! The M:N threads of one worker run on one kernel thread.
+//! Most of what the platform keeps for a kernel thread, they share: `std::thread::current`,
+//! `thread_local!`, the signal mask, the owner of a lock. [`Local`] is a thread's own.
+//!
+//! Three things are saved when a thread waits, and are its own:
+//!
+//! - `errno`;
+//! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
+//! - whether it panics. A thread that unwinds may wait in a drop. Others of its worker run meanwhile,
+//!   and `std::thread::panicking` is `false` for them. A lock of the standard library that they let go
+//!   of is not poisoned. The first such wait of a process starts a kernel thread for a moment.
+//!   As long as the platform has no thread to give, the wait keeps the worker, and a yield returns at
+//!   once.
+//!
+//! A lock of the platform or of the standard library must not be held across a wait. The next thread of
+//! the worker that wants it blocks the worker, so the first one can never let go of it:
+//!
+//! ```no_run
+//! # use tickwright_threads::this_thread;
+//! # let lock = std::sync::Mutex::new(0);
+//! let guard = lock.lock();
+//! this_thread::yield_now(); // Another thread of the worker calls lock.lock(): both wait for ever.
+//! drop(guard);
+//! ```
+//!
+//! A recursive or error-checking `pthread_mutex_t` takes all threads of a worker for its one owner.
+//! Across a wait, a recursive one lets two threads in at the same time. The locks of [`sync`] may be
+//! held across every wait, and are never poisoned:
+//!
+//! ```
+//! # use tickwright_threads::{sync, this_thread};
+//! # let lock = sync::Mutex::new(0);
+//! let guard = lock.lock();
+//! this_thread::yield_now(); // Another thread that wants the lock waits without its worker.
+//! drop(guard);
+//! ```
 
 mod attributes;
 mod clock;

@@ -11,6 +11,7 @@ mod descriptors;
 pub(crate) mod here;
 mod inbox;
 mod overflow;
+mod own;
 mod post;
 mod settings;
 mod sleepers;

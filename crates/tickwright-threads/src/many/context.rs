@@ -31,7 +31,7 @@ pub(super) struct On {
 }
 
 impl On {
-    fn new(mapping: Mapping) -> Self {
+    pub(super) fn new(mapping: Mapping) -> Self {
         let stack = mapping.stack();
         let known =
             ValgrindStackRegistration::new(core::ptr::without_provenance_mut(stack.start), stack.len());

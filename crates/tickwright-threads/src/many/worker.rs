@@ -13,12 +13,14 @@ mod idle;
 use core::cell::{Cell, RefCell};
 use core::ops::Range;
 use core::panic::AssertUnwindSafe;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
+use super::own::{Panics, Places};
 use super::post::{Fresh, Post};
 use super::sleepers::Sleepers;
 use super::{Shared, here};
@@ -38,6 +40,8 @@ use crate::stack::Mapping;
 const ROW: u32 = 16;
 /// The clock and the descriptors are looked at after so many switches, a power of two.
 const LOOK: u32 = 32;
+/// How long a worker waits before it asks the platform for a thread once more.
+const RETRY: Duration = Duration::from_millis(1);
 
 /// A thread that has begun.
 struct Fiber {
@@ -102,6 +106,8 @@ pub(crate) struct Worker {
     pub(super) span: Cell<Span>,
     /// No knob but those of stacks is turned: nothing to ask at a switch.
     plain: bool,
+    /// What threads take with them when they leave their stacks.
+    places: Places,
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
@@ -116,6 +122,8 @@ impl Worker {
         let seen = vec![0; shared.posts.len()];
         let sleepers = (shared.structure.build)();
         let plain = !shared.portable && !shared.knobs.sigmask_per_switch && !shared.knobs.global_queue;
+        // Called on the worker's own kernel thread. Contexts that are kernel threads have their own.
+        let places = if shared.portable { Places::NONE } else { Places::current() };
         Self {
             shared,
             index,
@@ -130,6 +138,7 @@ impl Worker {
             lingering: RefCell::default(),
             span: Cell::default(),
             plain,
+            places,
             way: Cell::new(core::ptr::null()),
             switches: Cell::new(0),
             row: Cell::new(0),
@@ -359,15 +368,42 @@ impl Worker {
     /// The calling thread leaves its stack until it is resumed.
     #[inline(always)]
     fn pause(&self, why: Pause) {
+        if std::thread::panicking() && !self.shared.portable {
+            return self.pause_in_a_panic(why);
+        }
+        self.switch(why);
+    }
+
+    /// The same in a drop that a panic runs. The worker counts no panic while others run on it.
+    #[cold]
+    #[inline(never)]
+    fn pause_in_a_panic(&self, why: Pause) {
+        loop {
+            if let Some(panics) = Panics::save() {
+                self.switch(why);
+                return panics.restore();
+            }
+            // The platform has no thread to spare. Others must not run, so the worker waits until it has.
+            if why == Pause::Yielded {
+                return std::thread::yield_now();
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+
+    #[inline(always)]
+    fn switch(&self, why: Pause) {
         let way = self.way.get();
         let mut portable = false;
         if !self.plain {
             self.before_a_switch();
             portable = self.shared.portable;
         }
+        let own = self.places.save();
         // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread. 2. All
         // stacks of a runtime are portable, or none is; of a plain worker none.
         unsafe { context::pause(way, portable, why) };
+        self.places.restore(&own);
         self.way.set(way);
     }
 
@@ -395,6 +431,7 @@ impl Worker {
     fn run(&self, way: Way) {
         self.way.set(way);
         while let Some(body) = self.handed.take() {
+            self.places.reset();
             let outcome = catch_unwind(AssertUnwindSafe(body));
             let id = self.running.get();
             local::end(id);
