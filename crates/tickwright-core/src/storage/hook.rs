@@ -19,9 +19,8 @@
 //! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
 //! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
 //!
-//! This file holds all of the crate's pointer code; `UNSAFE.md` lists each block with the test that guards it.
+//! This file and its modules hold the crate's pointer code. `UNSAFE.md` lists each block with the test that guards it.
 
-use core::cell::UnsafeCell;
 use core::fmt;
 use core::hash::{Hash as StdHash, Hasher};
 use core::marker::{PhantomData, PhantomPinned};
@@ -29,7 +28,8 @@ use core::num::NonZeroU32;
 use core::ops::Deref;
 use core::pin::Pin;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, Ordering};
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+use core::sync::atomic::AtomicU32;
 
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
@@ -37,14 +37,17 @@ use crate::contract::{
 use crate::storage::{Discipline, Family, Handle, Hooked, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
 
 pub(crate) mod dict;
+mod shared;
+
+use shared::{Ordering, OwnerWord, RecordCell, const_fn};
 
 /// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
 const PINNED: u32 = 1 << 31;
 
 /// The part of a node that the algorithms know: links and owner, no payload.
 pub struct Hook<F: Hooked> {
-    record: UnsafeCell<RecordOf<F, HookPtr<F>>>,
-    owner: AtomicU32,
+    record: RecordCell<RecordOf<F, HookPtr<F>>>,
+    owner: OwnerWord,
     _pinned: PhantomPinned,
 }
 
@@ -89,15 +92,17 @@ unsafe impl<F: Hooked> Sync for Hook<F> {}
 unsafe impl<F: Hooked> Send for Hook<F> {}
 
 impl<F: Hooked> Hook<F> {
-    const fn new() -> Self {
-        Self { record: UnsafeCell::new(Record::IDLE), owner: AtomicU32::new(0), _pinned: PhantomPinned }
+    const_fn! {
+        const fn new() -> Self {
+            Self { record: RecordCell::new(Record::IDLE), owner: OwnerWord::free(), _pinned: PhantomPinned }
+        }
     }
 
     /// Takes an unowned node for the queue `id`; says who has it otherwise.
     #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
     #[inline]
     fn claim(&self, id: u32, pinned: u32) -> Result<(), Reject> {
-        match self.owner.compare_exchange(0, id | pinned, Ordering::Acquire, Ordering::Relaxed) {
+        match self.owner.take(id | pinned, Ordering::Acquire) {
             Ok(_) => Ok(()),
             Err(owner) if owner & !PINNED == id => Err(Reject::AlreadyLinked),
             Err(_) => Err(Reject::WrongQueue),
@@ -126,7 +131,7 @@ impl<F: Hooked> Hook<F> {
 
 impl<F: Hooked> Drop for Hook<F> {
     fn drop(&mut self) {
-        if *self.owner.get_mut() & PINNED != 0 {
+        if self.owner.exclusive() & PINNED != 0 {
             abort(F::DROPPED);
         }
     }
@@ -158,10 +163,12 @@ pub struct Timer<F: Family, T> {
 }
 
 impl<F: Family, T> Timer<F, T> {
-    /// A node that is in no queue.
-    #[must_use]
-    pub const fn new(value: T) -> Self {
-        Self { hook: Hook::new(), value }
+    const_fn! {
+        /// A node that is in no queue.
+        #[must_use]
+        pub const fn new(value: T) -> Self {
+            Self { hook: Hook::new(), value }
+        }
     }
 
     /// Whether it is pending in some queue. True also for ever after its queue was forgotten.
@@ -274,7 +281,7 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
         let hook = unsafe { p.0.as_ref() };
         // SAFETY: 1. the node is owned by the queue that lends `self`; 2. that queue is borrowed, so no
         // `record_mut` reference is alive (it would borrow `self` mutably).
-        unsafe { &*hook.record.get() }
+        unsafe { &*hook.record.read() }
     }
 
     #[inline]
@@ -283,7 +290,7 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
         let hook = unsafe { p.0.as_ref() };
         // SAFETY: 1. the node is owned by the queue that lends `self`; 2. `self` is borrowed mutably for as long as the result, so
         // no other reference to a record of this queue is alive.
-        unsafe { &mut *hook.record.get() }
+        unsafe { &mut *hook.record.write() }
     }
 }
 

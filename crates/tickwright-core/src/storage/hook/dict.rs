@@ -13,9 +13,8 @@ use core::num::NonZeroU32;
 use core::ops::Deref;
 use core::pin::Pin;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::Ordering;
 
-use super::{Hook, HookNodes, HookPtr, PINNED, draw};
+use super::{Hook, HookNodes, HookPtr, Ordering, PINNED, const_fn, draw};
 use crate::contract::Violation;
 use crate::hint;
 use crate::odict::{
@@ -35,7 +34,7 @@ impl<B: Balance> Hooked for InDict<B> {
         "a pinned object was dropped while it was in a dictionary: remove it from there first";
 }
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Link>() == 56);
 
 /// A place in one dictionary, to embed in your own struct.
@@ -44,10 +43,12 @@ const _: () = assert!(size_of::<Link>() == 56);
 pub struct Link<B: Balance = RedBlack>(Hook<InDict<B>>);
 
 impl<B: Balance> Link<B> {
-    /// A link that is in no dictionary.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(Hook::new())
+    const_fn! {
+        /// A link that is in no dictionary.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self(Hook::new())
+        }
     }
 
     /// Whether it is in some dictionary. True also for ever after its dictionary was forgotten.

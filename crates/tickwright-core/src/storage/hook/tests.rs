@@ -57,7 +57,8 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     }
     assert_eq!(queue.check(), Ok(()));
     for wrong in [0, 1] {
-        let right = timers[1].hook.owner.swap(wrong, Ordering::Relaxed);
+        let right = timers[1].hook.owner.load(Ordering::Relaxed);
+        timers[1].hook.owner.store(wrong, Ordering::Relaxed);
         assert_eq!(queue.check(), Err(Violation::Owner));
         timers[1].hook.owner.store(right, Ordering::Relaxed);
     }

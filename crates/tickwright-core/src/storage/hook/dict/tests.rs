@@ -64,7 +64,8 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     for object in &objects {
         for wrong in [0, dictionary.id + 1] {
             let owner = &object.links[0].0.owner;
-            let right = owner.swap(wrong, Ordering::Relaxed);
+            let right = owner.load(Ordering::Relaxed);
+            owner.store(wrong, Ordering::Relaxed);
             assert_eq!(dictionary.check(), Err(Violation::Owner));
             owner.store(right, Ordering::Relaxed);
         }
