@@ -161,6 +161,8 @@ static int meddles(const void *a, const void *b, void *user)
     EQUAL(tw_heap_peek(heap, 1, &element), -EBUSY);
     EQUAL(tw_heap_remove(heap, party), -EBUSY);
     EQUAL(tw_heap_update(heap, party), -EBUSY);
+    EQUAL(tw_heap_contains(heap, party), -EBUSY);
+    EQUAL(tw_heap_forget(heap, party), -EBUSY);
     EQUAL(tw_heap_size(heap), -EBUSY);
     EQUAL(tw_heap_verify(heap, NULL, 0), -EBUSY);
     EQUAL(tw_heap_destroy(heap), -EBUSY);

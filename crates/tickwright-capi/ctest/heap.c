@@ -84,6 +84,68 @@ static void without_positions(void)
     EQUAL(tw_heap_destroy(heap), 0);
 }
 
+/* Which heap has an element, and an element whose memory held something else before. */
+static void contained(void)
+{
+    struct item items_of_two[3] = { { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } }, *fresh;
+    tw_heap *heap = new_heap(0, POSITION), *other = new_heap(0, POSITION), *without = new_heap(0, -1);
+    size_t position;
+    for (position = 0; position < 3; position++)
+        EQUAL(tw_heap_contains(heap, &items_of_two[position]), 0);
+    EQUAL(tw_heap_push(heap, &items_of_two[0]), 0);
+    EQUAL(tw_heap_push(heap, &items_of_two[1]), 0);
+    EQUAL(tw_heap_push(other, &items_of_two[2]), 0);
+    EQUAL(tw_heap_contains(heap, &items_of_two[0]), 1);
+    EQUAL(tw_heap_contains(heap, &items_of_two[1]), 1);
+    EQUAL(tw_heap_contains(heap, &items_of_two[2]), 0); /* its position is that of another here */
+    EQUAL(tw_heap_contains(other, &items_of_two[2]), 1);
+    EQUAL(tw_heap_contains(other, &items_of_two[1]), 0);
+    EQUAL(tw_heap_remove(heap, &items_of_two[1]), 0);
+    EQUAL(tw_heap_contains(heap, &items_of_two[1]), 0);
+
+    /* Memory of any content: each position but 0 is refused, and can be forgotten. */
+    fresh = (struct item *)malloc(sizeof *fresh);
+    CHECK(fresh != NULL);
+    for (position = 0; position < 5; position++) {
+        memset(fresh, 0xa5, sizeof *fresh);
+        fresh->value = 7;
+        fresh->position = position == 4 ? SIZE_MAX : position;
+        EQUAL(tw_heap_contains(heap, fresh), 0);
+        EQUAL(tw_heap_push(heap, fresh), position == 0 ? 0 : -EXDEV);
+        EQUAL(tw_heap_contains(heap, fresh), position == 0);
+        if (position > 0) {
+            EQUAL(tw_heap_forget(heap, fresh), 0);
+            EQUAL(fresh->position, 0);
+            EQUAL(fresh->value, 7);
+            EQUAL(tw_heap_push(heap, fresh), 0);
+        }
+        EQUAL(tw_heap_contains(heap, fresh), 1);
+        EQUAL(tw_heap_remove(heap, fresh), 0);
+    }
+    free(fresh);
+    fresh = (struct item *)malloc(sizeof *fresh); /* never written: valgrind would see a read */
+    CHECK(fresh != NULL);
+    EQUAL(tw_heap_forget(heap, fresh), 0);
+    fresh->value = 7;
+    EQUAL(tw_heap_push(heap, fresh), 0);
+    CHECK(pop(heap) == fresh);
+    free(fresh);
+    CHECK(strstr(tw_strerror(-EXDEV), "tw_heap_forget") != NULL);
+
+    /* Without positions a heap looks at each element. */
+    for (position = 0; position < 3; position++)
+        EQUAL(tw_heap_push(without, &items_of_two[position]), 0);
+    for (position = 0; position < 3; position++)
+        EQUAL(tw_heap_contains(without, &items_of_two[position]), 1);
+    EQUAL(tw_heap_contains(without, heap), 0);
+    EQUAL(tw_heap_forget(without, &items_of_two[0]), 0);
+    EQUAL(items_of_two[0].position, 1);
+    EQUAL(tw_heap_destroy(without), 0);
+    EQUAL(tw_heap_verify(heap, NULL, 0), 0);
+    EQUAL(tw_heap_destroy(heap), 0);
+    EQUAL(tw_heap_destroy(other), 0);
+}
+
 static void pop_all(tw_heap *heap)
 {
     int i, last = 0;
@@ -143,6 +205,7 @@ int main(void)
 {
     few();
     without_positions();
+    contained();
     many(0);
     many(COUNT / 10);
     CHECK(comparisons > 0);

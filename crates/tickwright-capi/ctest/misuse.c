@@ -56,6 +56,8 @@ static void no_heap(tw_heap *heap)
     EQUAL(tw_heap_peek(heap, 1, &element), -EINVAL);
     EQUAL(tw_heap_remove(heap, &element), -EINVAL);
     EQUAL(tw_heap_update(heap, &element), -EINVAL);
+    EQUAL(tw_heap_contains(heap, &element), -EINVAL);
+    EQUAL(tw_heap_forget(heap, &element), -EINVAL);
     EQUAL(tw_heap_size(heap), -EINVAL);
     EQUAL(tw_heap_verify(heap, NULL, 0), -EINVAL);
 }
@@ -68,6 +70,27 @@ static void no_timer(tw_queue *queue, tw_timer *timer)
     EQUAL(tw_queue_reschedule(queue, timer, 1), -EINVAL);
     EQUAL(tw_queue_expiry(queue, timer, NULL), -EINVAL);
     EQUAL(tw_queue_len(queue), 0);
+}
+
+/* Eight bytes that are nothing: not one byte behind them is read. */
+static void small_memory(void)
+{
+    uint64_t *few = (uint64_t *)malloc(sizeof *few);
+    tw_sched_info info;
+    CHECK(few != NULL);
+    for (*few = 0; *few < 3; ++*few) {
+        no_queue((tw_queue *)few);
+        no_heap((tw_heap *)few);
+        EQUAL(tw_heap_destroy((tw_heap *)few), -EINVAL);
+        EQUAL(tw_sched_run((tw_sched *)few, 1), -EINVAL);
+        EQUAL(tw_sched_find((tw_sched *)few, 1, &info), -EINVAL);
+        EQUAL(tw_sched_destroy((tw_sched *)few), -EINVAL);
+        EQUAL(tw_threads_live((tw_threads *)few), -EINVAL);
+        EQUAL(tw_threads_destroy((tw_threads *)few), -EINVAL);
+        EQUAL(tw_odict_len((tw_odict *)few), -EINVAL);
+        EQUAL(tw_odict_destroy((tw_odict *)few), -EINVAL);
+    }
+    free(few);
 }
 
 static uint64_t never(tw_timer *timer, uint64_t expiry, void *user)
@@ -222,6 +245,10 @@ static void heap_misuse(void)
     EQUAL(tw_heap_push(heap, NULL), -EINVAL);
     EQUAL(tw_heap_remove(heap, NULL), -EINVAL);
     EQUAL(tw_heap_update(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_contains(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_contains(heap, &element), -EINVAL);
+    EQUAL(tw_heap_forget(heap, NULL), -EINVAL);
+    EQUAL(tw_heap_forget(heap, &element), -EINVAL);
     EQUAL(tw_heap_pop(heap, NULL), -EINVAL);
     EQUAL(tw_heap_peek(heap, 1, NULL), -EINVAL);
     EQUAL(tw_heap_pop(heap, &popped), 0);
@@ -243,6 +270,7 @@ int main(void)
     sizes();
     in_statics();
     heap_misuse();
+    small_memory();
 
     EQUAL(strcmp(tw_version(), TW_VERSION), 0);
     EQUAL(strcmp(tw_strerror(0), tw_strerror(7)), 0);

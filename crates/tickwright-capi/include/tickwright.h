@@ -16,7 +16,7 @@
  *               detached, or that another one joins
  *   -ENOENT     the timer, element or link is in no queue, heap or dictionary: it was taken out before, or never put in. The id names no timer (any more)
  *   -EALREADY   it is in this one already. The scheduler has a thread or a descriptor, or is being destroyed
- *   -EXDEV      it is in another one
+ *   -EXDEV      it is in another one; or the position of an element, for tw_heap_push, is not 0
  *   -ENOSPC     the queue is full, or the memory for it is too small
  *   -ESRCH      the id names no thread (any more)
  *   -ENOMEM     no memory (tw_heap, tw_sched and tw_threads alone)
@@ -228,8 +228,9 @@ typedef struct tw_heap tw_heap;
 typedef int (*tw_compare_fn)(const void *a, const void *b, void *user);
 
 /* Makes an empty heap, and answers it in `*heap`, which must not be null. There is room for `capacity` elements, and more is allocated when it is needed.
- * With an `index_offset` of 0 or more each element has, at that offset, a size_t for the heap to note where it is; it is 0 before the element's first push. With a
- * negative one elements cannot be removed or updated.
+ * With an `index_offset` of 0 or more each element has, at that offset, a size_t where the heap
+ * writes the element's position. It must be 0 before the element's first push: zero the memory, or
+ * call tw_heap_forget. With a negative offset elements cannot be removed or updated.
  * 0; -EINVAL; -ENOMEM; on an error `*heap` is null. Threads: any. */
 TW_API int tw_heap_create(tw_heap **heap, size_t capacity, tw_compare_fn compare, void *user, ptrdiff_t index_offset);
 
@@ -238,8 +239,9 @@ TW_API int tw_heap_create(tw_heap **heap, size_t capacity, tw_compare_fn compare
 TW_API int tw_heap_destroy(tw_heap *heap);
 
 /* Takes an element in, in O(log n). It must not be null, and its rank must not change while it is in, but for tw_heap_update.
- * 0; -EINVAL: also when its position is not aligned; -EALREADY; -EXDEV: it notes a position that is not its own here, so it is in another heap, or was not 0
- * before the first push; -ENOMEM; -EBUSY. Where no positions are kept it is taken in as often as it is pushed. Threads: serialised. */
+ * 0; -EINVAL: also when its position is not aligned; -EALREADY; -EXDEV: its position is not 0, and
+ * another element is at that position here. Then it is in another heap, or its memory was not zeroed
+ * before the first push: tw_heap_forget; -ENOMEM; -EBUSY. Where no positions are kept it is taken in as often as it is pushed. Threads: serialised. */
 TW_API int tw_heap_push(tw_heap *heap, void *element);
 
 /* Takes the greatest element out, in O(log n), and answers it in `*element`, which must not be null.
@@ -258,6 +260,17 @@ TW_API int tw_heap_remove(tw_heap *heap, void *element);
 /* Puts an element whose rank has changed where it belongs, in O(log n). Call nothing else about the heap between the change and this.
  * 0; errors as tw_heap_remove. Threads: serialised. */
 TW_API int tw_heap_update(tw_heap *heap, void *element);
+
+/* Whether the heap has an element. It reads the element's position, in O(1). Without positions it
+ * looks at every element, in O(n).
+ * 1; 0; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_heap_contains(const tw_heap *heap, const void *element);
+
+/* Sets the position of an element to 0, whatever was in the memory, so that it can be pushed. Do not
+ * call it for an element that is in a heap: that heap could not remove it any more. Without positions
+ * this does nothing.
+ * 0; -EINVAL; -EBUSY. Threads: serialised. */
+TW_API int tw_heap_forget(tw_heap *heap, void *element);
 
 /* How many elements it holds; -EINVAL; -EBUSY. Threads: serialised. */
 TW_API ptrdiff_t tw_heap_size(const tw_heap *heap);

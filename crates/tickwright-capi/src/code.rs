@@ -10,7 +10,7 @@ pub const INVALID: c_int = -libc::EINVAL;
 pub const ABSENT: c_int = -libc::ENOENT;
 /// It is in this one already.
 pub const ALREADY: c_int = -libc::EALREADY;
-/// It is in another one.
+/// It is in another one, or an element's position is not its own.
 pub const ELSEWHERE: c_int = -libc::EXDEV;
 /// A bounded queue is full, or the memory for a queue is too small.
 pub const FULL: c_int = -libc::ENOSPC;
@@ -43,7 +43,7 @@ const TEXTS: [(c_int, &CStr); 17] = [
     (INVALID, c"a null pointer, an unknown value, or memory that is not what it is passed as"),
     (ABSENT, c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in"),
     (ALREADY, c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed"),
-    (ELSEWHERE, c"it is in another queue, heap or dictionary: take it out there first"),
+    (ELSEWHERE, c"it is in another queue, heap or dictionary: take it out there first; or a heap's element was pushed whose position was not 0: tw_heap_forget makes it 0"),
     (FULL, c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first"),
     (NO_MEMORY, c"no memory: nothing was changed"),
     (BUSY, c"not while that runs: a callback of this queue, heap or dictionary, or of the scheduler on another thread; or the thread to be joined"),

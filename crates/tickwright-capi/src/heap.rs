@@ -242,6 +242,39 @@ pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void
     code::answer(|| with(heap, |heap| found(heap.update(&element(heap, changed)?))))
 }
 
+/// Whether a heap has an element.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
+    code::answer(|| {
+        with(heap, |heap| {
+            let asked = element(heap, asked.cast_mut())?;
+            let is_at = |position| heap.peek(position).is_some_and(|there| there.0 == asked.0);
+            Ok(c_int::from(match heap.order().position(&asked) {
+                Some(noted) => is_at(noted),
+                None => (1..=heap.len()).any(is_at),
+            }))
+        })
+    })
+}
+
+/// Notes in an element that it is in no heap.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
+    code::answer(|| {
+        with(heap, |heap| {
+            let mut element = element(heap, fresh)?;
+            heap.order().placed(&mut element, 0);
+            Ok(0)
+        })
+    })
+}
+
 fn found(result: Result<(), KeyError>) -> Result<c_int, c_int> {
     result.map(|()| 0).map_err(code::unknown)
 }

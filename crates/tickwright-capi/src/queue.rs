@@ -81,10 +81,11 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     if queue.is_null() || !queue.is_aligned() {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. not null and aligned; 2. readable, by the header's contract; 3. nobody borrows it mutably, ever.
-    let head = unsafe { &*queue };
-    match head.state.get() {
-        found if found == state(READY, queue) => Ok(head),
+    // What is no queue may be smaller than one: until the state is known, nothing else is borrowed.
+    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    match unsafe { &(*queue).state }.get() {
+        // SAFETY: 1. as above; 2. a queue, as its state says; 3. nobody borrows the head mutably, ever.
+        found if found == state(READY, queue) => Ok(unsafe { &*queue }),
         found if found == state(LENT, queue) => Err(code::BUSY),
         _ => Err(code::INVALID),
     }

@@ -63,11 +63,15 @@ pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int>
     if sched.is_null() || !sched.is_aligned() {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. not null and aligned; 2. a scheduler that `tw_sched_create` has made and nobody has destroyed, by the header's contract; 3. nobody
+    // What is no scheduler may be smaller than one: until the state is known, nothing else is borrowed.
+    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
+    if now != state(READY, sched) && now != state(ENDING, sched) {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3. nobody
     // borrows it mutably, ever.
-    let found = unsafe { &*sched };
-    let now = found.state.load(Ordering::Relaxed);
-    if now == state(READY, sched) || now == state(ENDING, sched) { Ok(found) } else { Err(code::INVALID) }
+    Ok(unsafe { &*sched })
 }
 
 /// A scheduler that may be used, and a timer of its.

@@ -60,11 +60,15 @@ fn checked<'t>(threads: *const tw_threads) -> Result<&'t tw_threads, c_int> {
     if threads.is_null() || !threads.is_aligned() {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. not null and aligned; 2. a runtime that `tw_threads_create` has made and nobody has destroyed, by the header's contract; 3. nobody
+    // What is no runtime may be smaller than one: until the state is known, nothing else is borrowed.
+    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    let now = unsafe { &(*threads).state }.load(Ordering::Relaxed);
+    if now != state(READY, threads) && now != state(ENDING, threads) {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. as above; 2. a runtime that `tw_threads_create` has made, as its state says; 3. nobody
     // borrows it mutably, ever.
-    let found = unsafe { &*threads };
-    let now = found.state.load(Ordering::Relaxed);
-    if now == state(READY, threads) || now == state(ENDING, threads) { Ok(found) } else { Err(code::INVALID) }
+    Ok(unsafe { &*threads })
 }
 
 /// A runtime, and a thread that may be one of its.
