@@ -167,7 +167,7 @@ sanitized() {
     fi
 }
 sanitized asan -fsanitize=address,undefined ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1
-threads="suppressions=$PWD/ctest/tsan/suppressions:halt_on_error=1:allocator_may_return_null=1"
+threads="suppressions=$PWD/ctest/tsan/suppressions:die_after_fork=0:halt_on_error=1:allocator_may_return_null=1"
 sanitized tsan -fsanitize=thread TSAN_OPTIONS="$threads"
 if [ -d "$work/tsan" ]; then
     cc -std=c11 -fsanitize=thread "${warnings[@]}" "${cflags[@]}" ctest/tsan/racy.c -o "$work/racy" "${shared[@]}" -pthread

@@ -401,6 +401,14 @@ TW_API int tw_odict_check(const tw_odict *odict, char *text, size_t size);
  * clean-up function, which is called once with the data when the scheduler lets go of the timer, however that comes (done, cancelled,
  * replaced, shut down, destroyed), but not when adding it was refused. It runs without a lock on the thread that let go, before a cancel that waits
  * returns. So whoever counts references takes one for the timer and gives it back in the clean-up function.
+ *
+ * FORKS. A forked child, also after daemon(), has a copy of each scheduler that is whole: timers are
+ * pending for the same times, and every function may be called, tw_sched_destroy among them. It has no
+ * thread: tw_sched_start_thread starts one in the child. Its descriptor keeps its number, and is its own:
+ * what one process does with it, the other does not see. Add it to an epoll instance of the child's. A
+ * timer whose callback ran on another thread at the fork is gone in the child, and is not cleaned up
+ * there. The child of a callback goes on with that callback. Children that are made without fork()
+ * (vfork, clone) call nothing of this library before they call exec.
  */
 typedef struct tw_sched tw_sched;
 
@@ -587,7 +595,8 @@ TW_API ptrdiff_t tw_sched_run(tw_sched *sched, size_t budget);
 TW_API int tw_sched_start_thread(tw_sched *sched, const char *name);
 
 /* Stops the thread, and waits until it has ended. What is pending stays. Hold no lock that a callback wants.
- * 0; -ENOENT: it has none; -EDEADLK: from a callback; -EINVAL. Threads: any. */
+ * 0; -ENOENT: it has none, or the thread is that of the process which this was forked from; -EDEADLK: from a
+ * callback; -EINVAL. Threads: any. */
 TW_API int tw_sched_stop_thread(tw_sched *sched);
 
 /* A descriptor for poll, epoll or another event loop, which becomes readable when the queue is to be run: then tw_sched_fd_ack, and tw_sched_run. The scheduler's,

@@ -3,15 +3,17 @@
 //! The handle is in the library's memory and holds the scheduler itself, so that making one allocates only what can be refused. It stays where it is until
 //! `tw_sched_destroy`, which waits for the callback that runs and for the thread; so both may point at it.
 
+use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use tickwright::clock::{Clock, SystemClock, VirtualHost};
 use tickwright::driver::DriverThread;
 #[cfg(target_os = "linux")]
 use tickwright::driver::TimerFd;
+use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing, When};
 
@@ -29,12 +31,12 @@ use crate::queue::put;
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
     /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be destroyed.
-    returning: AtomicUsize,
+    returning: ForkLock<Returning>,
     pub(crate) clock: c_int,
     pub(crate) scheduler: Scheduler<Call>,
     /// The machine of a virtual clock.
     pub(crate) host: Option<VirtualHost>,
-    driver: Mutex<Driver>,
+    driver: ForkLock<Driver>,
 }
 
 /// Who is told when the queue is to be run.
@@ -44,6 +46,38 @@ pub(crate) enum Driver {
     Thread(DriverThread<Arc<dyn Clock>>),
     #[cfg(target_os = "linux")]
     Descriptor(Arc<TimerFd>),
+}
+
+/// How many calls come back to a scheduler.
+#[derive(Debug)]
+pub(crate) struct Returning {
+    /// The scheduler's address.
+    sched: usize,
+    calls: usize,
+}
+
+thread_local! {
+    /// The calling thread's innermost call that comes back to a scheduler.
+    static CALL: Cell<*const Coming> = const { Cell::new(core::ptr::null()) };
+}
+
+/// A call that comes back to a scheduler, on its thread's stack.
+struct Coming {
+    sched: usize,
+    outer: *const Self,
+}
+
+impl Returning {
+    /// In a forked child, where other threads' calls are not.
+    fn forget_threads(&mut self) {
+        self.calls = 0;
+        let mut at = CALL.get();
+        // SAFETY: 1. A call is in the list from its beginning to its end, and does not move meanwhile; 2. it is this thread's, which is in them all.
+        while let Some(call) = unsafe { at.as_ref() } {
+            self.calls += usize::from(call.sched == self.sched);
+            at = call.outer;
+        }
+    }
 }
 
 /// States, before the address is mixed in.
@@ -90,8 +124,14 @@ pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
 }
 
 impl tw_sched {
+    /// Who is told. In a forked child a thread of the parent's is nobody.
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
-        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut driver = self.driver.lock();
+        if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {
+            *driver = Driver::None;
+            self.scheduler.set_alarm(None);
+        }
+        driver
     }
 
     /// Takes the thread off.
@@ -175,22 +215,21 @@ pub unsafe extern "C" fn tw_sched_create(
             None => settings.clock(system_clock(clock).ok_or(code::INVALID)?),
         };
         let scheduler = Scheduler::try_new(settings).map_err(refused)?;
+        let returning = Returning { sched: 0, calls: 0 };
+        let returning =
+            ForkLock::try_new(Order::Leaf, returning, Returning::forget_threads).ok_or(code::NO_MEMORY)?;
+        let driver = ForkLock::try_new(Order::Outer, Driver::None, |_| {}).ok_or(code::NO_MEMORY)?;
         // A box that may be refused.
         let mut one = Vec::new();
         one.try_reserve_exact(1).map_err(|_| code::NO_MEMORY)?;
-        one.push(tw_sched {
-            state: AtomicU64::new(0),
-            returning: AtomicUsize::new(0),
-            clock,
-            scheduler,
-            host,
-            driver: Mutex::new(Driver::None),
-        });
+        one.push(tw_sched { state: AtomicU64::new(0), returning, clock, scheduler, host, driver });
         let at: *mut tw_sched = Box::into_raw(one.into_boxed_slice()).cast();
         // Callbacks are told of it by what is made from the address.
         let _ = at.expose_provenance();
         // SAFETY: made just now.
-        unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
+        let made = unsafe { &*at };
+        made.returning.lock().sched = at.addr();
+        made.state.store(state(READY, at), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { sched.write(at) };
         Ok(0)
@@ -211,7 +250,7 @@ pub unsafe extern "C" fn tw_sched_destroy(sched: *mut tw_sched) -> c_int {
         if ending.scheduler.within_callback() {
             return Err(code::DEADLOCK);
         }
-        if ending.returning.load(Ordering::Relaxed) > 0 {
+        if ending.returning.lock().calls > 0 {
             return Err(code::BUSY);
         }
         let (ready, end) = (state(READY, sched), state(ENDING, sched));
@@ -458,9 +497,12 @@ pub unsafe extern "C" fn tw_sched_shutdown_token(
 ) -> isize {
     code::answer(|| {
         let sched = checked(sched).map_err(|code| code as isize)?;
-        sched.returning.fetch_add(1, Ordering::Relaxed);
+        let call = Coming { sched: core::ptr::from_ref(sched).addr(), outer: CALL.get() };
+        sched.returning.lock().calls += 1;
+        CALL.set(&raw const call);
         let (removed, runs) = sched.scheduler.cancel_each_matching(token.addr(), drop);
-        sched.returning.fetch_sub(1, Ordering::Relaxed);
+        CALL.set(call.outer);
+        sched.returning.lock().calls -= 1;
         // SAFETY: the header's contract.
         unsafe { put(running, runs.map_or(0, TimerId::to_bits)) };
         Ok(isize::try_from(removed).unwrap_or(isize::MAX))

@@ -6,6 +6,8 @@
 
 pub mod clock;
 pub mod driver;
+#[doc(hidden)]
+pub mod fork;
 pub mod scheduler;
 pub mod service;
 pub mod shard;

@@ -51,6 +51,12 @@
 //! The timer is gone (a kept one is idle), whoever waits for it goes on, all others are as they were, and the panic goes on to who called `run_queue`.
 //! If the drop of the callback panics while that unwinds, the process ends, as everywhere in Rust.
 
+//! # Forks
+//!
+//! A forked child has a copy that is whole, whatever other threads did with the scheduler at the moment of the fork: its timers are
+//! pending for the same times, and nobody runs it. Start a thread there, or run the queue. A timer whose callback ran on another thread is gone
+//! in the child, a kept one too; that callback is not dropped. What holds of drivers is [there](crate::driver#forks).
+
 mod callback;
 mod report;
 mod run;
@@ -73,10 +79,11 @@ pub use urgent::Urgent;
 
 use crate::clock::Clock;
 use crate::driver::{Alarm, timeout_ms};
+use crate::fork::{ForkLock, Order};
 use crate::service::{
     Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Statistics, Timing, nanos,
 };
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, this_thread, wait};
+use crate::sync::{Arc, Condvar, MutexGuard, lock, this_thread, wait};
 use run::Running;
 
 /// What a cancel found. The table is in the [module](self).
@@ -129,7 +136,7 @@ impl core::error::Error for WouldDeadlock {}
 
 /// Timers that call back. See the [module](self).
 pub struct Scheduler<C: Callback> {
-    core: Mutex<Core<C>>,
+    core: ForkLock<Core<C>>,
     /// A callback has ended, or a pass.
     ended: Condvar,
 }
@@ -153,7 +160,8 @@ impl<C: Callback> Scheduler<C> {
     /// An empty scheduler: as [`Service::new`].
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self::with(Service::new(settings))
+        let memory = || handle_alloc_error(Layout::new::<Core<C>>());
+        Self::with(Service::new(settings)).unwrap_or_else(memory)
     }
 
     /// An empty scheduler, with [`Settings::capacity`].
@@ -161,10 +169,11 @@ impl<C: Callback> Scheduler<C> {
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
-        Service::try_new(settings).map(Self::with)
+        Self::with(Service::try_new(settings)?).ok_or(Refusal::Full)
     }
 
-    fn with(service: Service<C>) -> Self {
+    /// `None`: there is no memory.
+    fn with(service: Service<C>) -> Option<Self> {
         let core = Core {
             service,
             running: None,
@@ -174,7 +183,8 @@ impl<C: Callback> Scheduler<C> {
             outcomes: Vec::new(),
             shut: false,
         };
-        Self { core: Mutex::new(core), ended: Condvar::new() }
+        let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
+        Some(Self { core, ended: Condvar::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<C>> {
@@ -528,10 +538,10 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.set_alarm(alarm);
     }
 
-    /// The same if it has none so far; whether it had none.
+    /// The same if it has none so far, or that of a thread which is the parent's; whether that was so.
     fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
-        let first = core.service.alarm().is_none();
+        let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
         if first {
             core.service.set_alarm(Some(alarm));
         }
@@ -604,6 +614,20 @@ impl<C: Callback> Scheduler<C> {
 }
 
 impl<C> Core<C> {
+    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread is over. The timer that it ran is
+    /// gone, since its callback is on the stack of that thread.
+    fn forget_threads(&mut self) {
+        self.waiting = 0;
+        self.outcomes.clear();
+        let me = this_thread();
+        if self.pass.is_some_and(|thread| thread != me) {
+            self.pass = None;
+            if let Some(running) = self.running.take() {
+                self.service.abandon(running.id);
+            }
+        }
+    }
+
     fn cancelled(&self, removal: Removal<C>) -> Cancelled<C> {
         match removal {
             Removal::Removed(callback) => Cancelled::Removed(callback),

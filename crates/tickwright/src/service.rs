@@ -517,6 +517,16 @@ impl<P> Service<P> {
         }
     }
 
+    /// Forgets a timer that runs, and whose payload will not come back.
+    pub(crate) fn abandon(&mut self, id: TimerId) {
+        if let Some(slot) = self.table.find(id)
+            && self.entry(slot).state == Some(State::Running)
+        {
+            // There is no payload to hand out.
+            let _ = self.free(slot);
+        }
+    }
+
     /// Bytes on the heap, without what payloads own themselves and the counts by origin.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

@@ -4,7 +4,8 @@ use core::fmt;
 use std::sync::Weak;
 
 use super::{Clock, SystemClock, Watcher};
-use crate::sync::{Arc, Mutex, lock};
+use crate::fork::{ForkLock, Order};
+use crate::sync::{Arc, lock};
 
 /// A machine with the three clocks of [`SystemClock`], which stand still until told to go on. Clones are the same machine.
 ///
@@ -32,8 +33,8 @@ pub struct VirtualHost {
 
 #[derive(Debug)]
 struct Times {
-    shown: Mutex<Shown>,
-    watchers: Mutex<Watchers>,
+    shown: ForkLock<Shown>,
+    watchers: ForkLock<Watchers>,
 }
 
 /// What the clocks show.
@@ -61,7 +62,10 @@ impl VirtualHost {
     #[must_use]
     pub fn starting_at(now: u64, offset: i64) -> Self {
         let shown = Shown { running: now, suspended: 0, offset };
-        let times = Times { shown: Mutex::new(shown), watchers: Mutex::new(Watchers::default()) };
+        let times = Times {
+            shown: ForkLock::new(Order::Leaf, shown, |_| {}),
+            watchers: ForkLock::new(Order::Leaf, Watchers::default(), |_| {}),
+        };
         Self { times: Arc::new(times) }
     }
 

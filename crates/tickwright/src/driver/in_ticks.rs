@@ -27,4 +27,8 @@ impl<A: Alarm> Alarm for InTicks<A> {
         let Self(alarm, ticks) = self;
         alarm.set(at.filter(|&tick| ticks.now(ticks.start(tick)) == tick).map(|tick| ticks.start(tick)));
     }
+
+    fn is_orphaned(&self) -> bool {
+        self.0.is_orphaned()
+    }
 }

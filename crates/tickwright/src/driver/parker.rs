@@ -5,9 +5,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Weak;
 
-use super::Alarm;
+use super::{Alarm, thread};
 use crate::clock::{Clock, Watcher};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_for};
+use crate::fork::{ForkLock, Order};
+use crate::sync::{Arc, Condvar, MutexGuard, lock, wait, wait_for};
 
 /// Why [`Parker::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +45,7 @@ pub struct Parker<K> {
     clock: K,
     /// The clock tells us when it moves: sleep without a time-out. Written before anybody else has the parker.
     told: AtomicBool,
-    state: Mutex<State>,
+    state: ForkLock<State>,
     /// Something is earlier than what the sleeper sleeps for.
     called: Condvar,
     /// The sleeper has gone to sleep, or never will again.
@@ -64,9 +65,21 @@ struct State {
     /// How many wait for the sleeper to go to sleep.
     settling: u32,
     wakeups: u64,
+    /// The driver thread that waits here, by what `thread::driver` says on it; 0 is none.
+    driver: usize,
+    /// The driver thread is the parent's, and this is a forked child.
+    orphaned: bool,
 }
 
 impl State {
+    /// In a forked child, where the threads that wait here are not.
+    fn forget_threads(&mut self) {
+        (self.asleep, self.called, self.settling) = (0, false, 0);
+        if self.driver != 0 && self.driver != thread::driver() {
+            (self.driver, self.orphaned) = (0, true);
+        }
+    }
+
     fn is_due(&self, now: u64) -> bool {
         self.alarm.is_some_and(|at| at <= now)
     }
@@ -83,20 +96,22 @@ impl<K: Clock + 'static> Parker<K> {
     /// One whose alarm is not set.
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
-        let offset = clock.wall_offset();
+        let state = State {
+            alarm: None,
+            offset: clock.wall_offset(),
+            stopped: false,
+            asleep: 0,
+            until: None,
+            called: false,
+            settling: 0,
+            wakeups: 0,
+            driver: 0,
+            orphaned: false,
+        };
         let parker = Arc::new(Self {
             told: AtomicBool::new(false),
             clock,
-            state: Mutex::new(State {
-                alarm: None,
-                offset,
-                stopped: false,
-                asleep: 0,
-                until: None,
-                called: false,
-                settling: 0,
-                wakeups: 0,
-            }),
+            state: ForkLock::new(Order::Alarm, state, State::forget_threads),
             called: Condvar::new(),
             resting: Condvar::new(),
         });
@@ -174,15 +189,30 @@ impl<K: Clock> Parker<K> {
     }
 
     /// Waits until a thread is asleep here with nothing to wake for: all that was due has been run. Says `false` when stopped. For tests and
-    /// simulations on a clock that moves by command; if no thread ever waits here, neither does this end.
+    /// simulations on a clock that moves by command; if no thread ever waits here, neither does this end. `false` in a forked child, too, while
+    /// the [`DriverThread`](super::DriverThread) is the parent's.
     pub fn settle(&self) -> bool {
         let mut state = lock(&self.state);
         state.settling += 1;
-        while !state.stopped && (state.asleep == 0 || state.called || self.has_news(&state)) {
+        while !state.stopped
+            && !state.orphaned
+            && (state.asleep == 0 || state.called || self.has_news(&state))
+        {
             state = wait(&self.resting, state);
         }
         state.settling -= 1;
-        !state.stopped
+        !state.stopped && !state.orphaned
+    }
+
+    /// Whether that driver thread waits here: in a forked child, one that forked.
+    pub(super) fn is_of(&self, driver: usize) -> bool {
+        lock(&self.state).driver == driver
+    }
+
+    /// A driver thread will wait here: the one of which `thread::driver` says this.
+    pub(super) fn adopt(&self, driver: usize) {
+        let mut state = lock(&self.state);
+        (state.driver, state.orphaned) = (driver, false);
     }
 
     fn has_news(&self, state: &State) -> bool {
@@ -227,6 +257,10 @@ impl<K: Clock> Alarm for Parker<K> {
     /// One lock, and a call of the sleeper only if this is earlier than what it sleeps for.
     fn set(&self, at: Option<u64>) {
         self.change(|_| at);
+    }
+
+    fn is_orphaned(&self) -> bool {
+        lock(&self.state).orphaned
     }
 }
 

@@ -7,12 +7,12 @@ use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
 use std::panic::catch_unwind;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use super::{Parker, Woken};
 use crate::clock::Clock;
-use crate::sync::Arc;
+use crate::fork::{ForkLock, Order, Process};
+use crate::sync::{Arc, lock};
 
 /// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what the panic kept from being set is
 /// not lost, and what panics always does not keep a processor busy.
@@ -56,11 +56,16 @@ thread_local! {
     static DRIVES: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Whose thread the caller is; 0 is nobody's.
+pub(super) fn driver() -> usize {
+    DRIVES.get()
+}
+
 /// What the thread tells.
-#[derive(Default)]
 struct Shared {
     runs: AtomicU64,
-    panics: Mutex<Option<DriverPanicked>>,
+    panics: ForkLock<Option<DriverPanicked>>,
+    process: Process,
 }
 
 /// The closure of a [`DriverThread`] panicked.
@@ -91,7 +96,12 @@ impl<K: Clock + 'static> DriverThread<K> {
         parker: Arc<Parker<K>>,
         mut run: impl FnMut() + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared {
+            runs: AtomicU64::new(0),
+            panics: ForkLock::new(Order::Leaf, None, |_| {}),
+            process: Process::this(),
+        });
+        parker.adopt(Arc::as_ptr(&shared).addr());
         let (told, at) = (Arc::clone(&shared), Arc::clone(&parker));
         let work = move || {
             DRIVES.set(Arc::as_ptr(&told).addr());
@@ -103,8 +113,13 @@ impl<K: Clock + 'static> DriverThread<K> {
                 }
             }
         };
-        let thread = Builder::new().name(name.replace('\0', "")).spawn(work)?;
-        Ok(Self { parker, shared, thread: Some(thread) })
+        match Builder::new().name(name.replace('\0', "")).spawn(work) {
+            Ok(thread) => Ok(Self { parker, shared, thread: Some(thread) }),
+            Err(error) => {
+                parker.adopt(0);
+                Err(error)
+            }
+        }
     }
 
     /// The alarm.
@@ -124,7 +139,7 @@ impl<K: Clock + 'static> DriverThread<K> {
 
     /// The panics so far.
     pub fn panics(&self) -> Option<DriverPanicked> {
-        self.shared.panics.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.shared.panics).clone()
     }
 
     /// Waits until all that is due has been run: [`Parker::settle`]. Not from inside the closure.
@@ -137,7 +152,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.parker.stop();
     }
 
-    /// Stops the thread and waits until it has ended, unless this is that thread.
+    /// Stops the thread and waits until it has ended, unless this is that thread, or a forked child without it.
     ///
     /// # Errors
     /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
@@ -146,10 +161,23 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.panics().map_or(Ok(()), Err)
     }
 
+    /// Whether the thread is in this process. In a forked child it is if it was the one that forked.
+    pub fn is_here(&self) -> bool {
+        self.shared.process.is_this() || self.parker.is_of(self.number())
+    }
+
+    /// What `driver` says on the thread.
+    fn number(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     pub(super) fn end(&mut self) {
         self.stop();
-        if let Some(thread) = self.thread.take()
-            && DRIVES.get() != Arc::as_ptr(&self.shared).addr()
+        let Some(thread) = self.thread.take() else { return };
+        if !self.is_here() {
+            // There is nothing to join or to detach: what the handle names is a thread of the parent's.
+            core::mem::forget(thread);
+        } else if driver() != self.number()
             && let Err(panic) = thread.join()
         {
             self.shared.note(panic);
@@ -165,7 +193,7 @@ impl<K: Clock + 'static> Drop for DriverThread<K> {
 
 impl Shared {
     fn note(&self, panic: Box<dyn Any + Send>) {
-        let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut panics = lock(&self.panics);
         if let Some(panics) = &mut *panics {
             panics.count = panics.count.saturating_add(1);
         } else {

@@ -10,7 +10,8 @@ use rustix::time::{
 
 use super::Alarm;
 use crate::clock::{Clock, SystemClock};
-use crate::sync::{Mutex, lock};
+use crate::fork::{self, ForkLock, Order, Process};
+use crate::sync::{Arc, lock};
 
 /// What [`TimerFd::acknowledge`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,17 +29,25 @@ pub enum Rung {
 /// Put it into `poll`, `epoll` or another loop, for reading. When it is readable, [`acknowledge`](Self::acknowledge) it, then run the service
 /// unless the answer is [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at the wall's time of the
 /// moment when it was set, and also when the wall is set while an alarm is.
+///
+/// A forked child has one of its own under the same number, set to the same time: what it does there is nothing to the parent.
 #[derive(Debug)]
 pub struct TimerFd {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     clock: SystemClock,
-    /// What the kernel told while setting. The lock also keeps two settings apart: the later one is the one that holds.
-    told: Mutex<Told>,
+    /// The lock also keeps two settings apart: the later one is the one that holds.
+    told: ForkLock<Told>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Told {
-    /// The wall was set, and nobody knows of it yet.
+    fd: Arc<OwnedFd>,
+    clock: SystemClock,
+    /// Whose the descriptor is.
+    process: Process,
+    /// What it was set to.
+    at: Option<u64>,
+    /// The wall was set, and nobody knows of it yet. So said the kernel while it was set.
     stepped: bool,
     failure: Option<io::Error>,
 }
@@ -52,13 +61,11 @@ impl TimerFd {
     /// # Errors
     /// The system's: too many open descriptors, no memory.
     pub fn new(clock: SystemClock) -> io::Result<Self> {
-        let id = match clock {
-            SystemClock::Monotonic => TimerfdClockId::Monotonic,
-            SystemClock::BootTime => TimerfdClockId::Boottime,
-            SystemClock::RealTime => TimerfdClockId::Realtime,
-        };
-        let fd = timerfd_create(id, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        Ok(Self { fd, clock, told: Mutex::default() })
+        let fd = Arc::new(create(clock)?);
+        let process = Process::this();
+        let told = Told { fd: Arc::clone(&fd), clock, process, at: None, stepped: false, failure: None };
+        let told = ForkLock::try_new(Order::Alarm, told, Told::forget_parent).ok_or(Errno::NOMEM)?;
+        Ok(Self { fd, clock, told })
     }
 
     /// The clock that it goes by.
@@ -76,6 +83,7 @@ impl TimerFd {
         if let Some(failure) = told.failure.take() {
             return Err(failure);
         }
+        told.own()?;
         let read = rustix::io::read(&self.fd, &mut [0; 8]);
         if core::mem::take(&mut told.stepped) {
             return Ok(Rung::Stepped);
@@ -87,9 +95,36 @@ impl TimerFd {
             Err(other) => Err(other.into()),
         }
     }
+}
 
-    fn arm(&self, told: &mut Told, at: Option<u64>) -> Result<(), Errno> {
-        let Some(at) = at else {
+fn create(clock: SystemClock) -> Result<OwnedFd, Errno> {
+    let id = match clock {
+        SystemClock::Monotonic => TimerfdClockId::Monotonic,
+        SystemClock::BootTime => TimerfdClockId::Boottime,
+        SystemClock::RealTime => TimerfdClockId::Realtime,
+    };
+    timerfd_create(id, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
+}
+
+impl Told {
+    /// In a forked child. What fails here is tried again when it is used next.
+    fn forget_parent(&mut self) {
+        let _ = self.own();
+    }
+
+    /// Makes sure that the descriptor is this process's own: in a child, the parent's has the same number.
+    fn own(&mut self) -> Result<(), Errno> {
+        if self.process.is_this() {
+            return Ok(());
+        }
+        fork::replace(&self.fd, create(self.clock)?)?;
+        self.process = Process::this();
+        self.arm()
+    }
+
+    /// Sets it to `at`.
+    fn arm(&mut self) -> Result<(), Errno> {
+        let Some(at) = self.at else {
             return self.settime(TimerfdTimerFlags::empty(), 0);
         };
         let Some(mut offset) = self.clock.wall_offset() else {
@@ -97,11 +132,11 @@ impl TimerFd {
         };
         let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
         loop {
-            let at = if told.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
+            let at = if self.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
             match self.settime(flags, at) {
                 // The wall was set since the last read, and this answer is all we hear of it: pass it on.
                 Err(Errno::CANCELED) => {
-                    told.stepped = true;
+                    self.stepped = true;
                     continue;
                 }
                 result => result?,
@@ -127,7 +162,8 @@ impl Alarm for TimerFd {
     /// [`acknowledge`](TimerFd::acknowledge).
     fn set(&self, at: Option<u64>) {
         let mut told = lock(&self.told);
-        if let Err(failure) = self.arm(&mut told, at) {
+        told.at = at;
+        if let Err(failure) = told.own().and_then(|()| told.arm()) {
             told.failure = Some(failure.into());
         }
     }

@@ -1,7 +1,9 @@
 //! A shard: its lock, its clock, its two wheels, and the storage through which the wheels reach the timers.
 
+use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
+use std::alloc::handle_alloc_error;
 
 use tickwright_core::storage::{Discipline, Nodes, Popped};
 use tickwright_core::{Tick, Violation};
@@ -13,7 +15,8 @@ use super::variant::{How, Variant, Wheel};
 use super::word::{self, PARKED, Word};
 use crate::clock::Clock;
 use crate::driver::Alarm;
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock};
+use crate::fork::{Order, Slot};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, this_thread};
 
 /// The shards that timers move between.
 pub(super) struct Set<V: Variant> {
@@ -26,7 +29,7 @@ pub(super) struct Set<V: Variant> {
 pub(super) struct Base<V: Variant> {
     /// What the last advance said, for unlocked readers. It may be stale: only lateness rests on it.
     pub(super) clock: AtomicU64,
-    pub(super) state: Mutex<Shard<V>>,
+    pub(super) state: Slot<Shard<V>>,
     /// A callback has ended.
     pub(super) ended: Condvar,
 }
@@ -66,7 +69,8 @@ impl<V: Variant> Records<V> {
     #[inline]
     fn node(&self, p: Link<V>) -> &Node<V> {
         // SAFETY: 1. a wheel is asked only about links that were filed in it and not taken out since (promise 1 of `Discipline`, and
-        // `Shard` for what it passes in); 2. for such a link the shard holds a counted reference (`Link::retain`), so the node lives.
+        // `Shard` for what it passes in); 2. for such a link the shard holds a counted reference (`Link::retain`), so the node lives; 3. the
+        // one other link is that of a callback that runs: its pass holds a counted reference, also that of a thread which a fork left behind.
         unsafe { p.pointer().as_ref() }
     }
 }
@@ -297,6 +301,26 @@ impl<V: Variant> Shard<V> {
         }
     }
 
+    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread is over. The timer that it fired is
+    /// idle, unless somebody has armed it again.
+    fn forget_threads(&mut self) {
+        self.waiting = 0;
+        if let Some((p, thread)) = self.running
+            && thread != this_thread()
+        {
+            (self.running, self.expiring) = (None, false);
+            // Its pass holds a count, on the stack of a thread that is gone: the node stays.
+            let node = self.records.node(p);
+            node.ghost.ended();
+            let _ = node.word.compare_exchange(
+                Word::FIRING.0,
+                Word::IDLE.0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
     /// How many timers are pending, deferrable ones too.
     pub(super) fn len(&self) -> usize {
         self.len[0] + self.len[1]
@@ -363,14 +387,25 @@ pub(super) struct Held<'a, V: Variant> {
     pub(super) away: Option<(u32, MutexGuard<'a, Shard<V>>)>,
 }
 
+impl<V: Variant> Drop for Set<V> {
+    fn drop(&mut self) {
+        self.bases.iter().for_each(|base| base.state.unregister());
+    }
+}
+
 impl<V: Variant> Set<V> {
     pub(super) fn new(shards: u32, now: Tick) -> Self {
         let bases = (0..shards).map(|_| Base {
             clock: AtomicU64::new(now),
-            state: Mutex::new(Shard::new(now)),
+            state: Slot::new(Shard::new(now), Shard::forget_threads),
             ended: Condvar::new(),
         });
-        Self { bases: bases.collect(), stripes: Stripes::new() }
+        // They are in a box, and stay there until the drop.
+        let set = Self { bases: bases.collect(), stripes: Stripes::new() };
+        if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
+            handle_alloc_error(Layout::for_value::<[Base<V>]>(&set.bases));
+        }
+        set
     }
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.

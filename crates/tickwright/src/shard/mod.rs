@@ -128,6 +128,11 @@
 //! - Clocks should start near 0: from 2^58 - 1 on (nine years of nanoseconds) everything is right, and takes the lock.
 //! - A target needs 64-bit atomics.
 //!
+//! # Forks
+//!
+//! A forked child has a copy that is whole, whatever other threads did at the moment of the fork. No pass is under way there, but for one of the
+//! thread that forked. A timer whose callback ran on another thread is idle in the child, or pending if it was armed again.
+//!
 //! # How it is checked
 //!
 //! `ci/loom.sh` compiles this very module with loom's atomics, locks and cells and drives it through all schedules of two threads, and those of three with at

@@ -1,0 +1,113 @@
+//! Forks: locks that are free in a forked child, and what they guard whole there.
+//!
+//! A forked child has one thread, the one that forked. A lock that another thread held at that moment would stay locked in the child for ever.
+//! So a fork first takes every lock of this kind, and releases all of them afterwards, in the parent and in the child. In the child each lock first
+//! forgets what threads that are gone did with its data.
+//!
+//! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`, `posix_spawn`, a bare `clone`) has to call
+//! `exec` before it uses anything of this crate.
+//!
+//! A fork tries each lock and never waits for one while it keeps others, so it cannot deadlock with threads that take them in any order. A lock that
+//! stays taken for two seconds is left out: a thread that forks inside of a clock or an alarm holds it itself.
+
+#[cfg(all(unix, not(loom), not(miri)))]
+mod handlers;
+#[cfg(not(all(unix, not(loom), not(miri))))]
+mod nothing;
+
+use core::fmt;
+use core::ops::Deref;
+
+#[cfg(all(unix, not(loom), not(miri)))]
+use handlers as os;
+#[cfg(not(all(unix, not(loom), not(miri))))]
+use nothing as os;
+
+use crate::sync::{Mutex, MutexGuard, lock};
+pub(crate) use os::Slot;
+#[cfg(target_os = "linux")]
+pub(crate) use os::replace;
+
+/// The order in which a fork takes locks: one that is held while another is taken comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Of a user of schedulers.
+    Outer = 0,
+    /// Of timers: a scheduler, a shard.
+    Timers = 1,
+    /// Of an alarm.
+    Alarm = 2,
+    /// Nothing is taken under it.
+    Leaf = 3,
+}
+
+/// The process that made this value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process(u32);
+
+impl Process {
+    /// This one.
+    #[must_use]
+    pub fn this() -> Self {
+        Self(os::forks())
+    }
+
+    /// Whether the caller is in the process that made this value, and not in a child that was forked since. No system call.
+    #[must_use]
+    pub fn is_this(self) -> bool {
+        self == Self::this()
+    }
+}
+
+/// A lock that a forked child finds free, and its data whole. It may move; it is an allocation.
+pub struct ForkLock<T> {
+    slot: Box<[Slot<T>; 1]>,
+}
+
+impl<T> ForkLock<T> {
+    /// Guards `value`. In a child `forget` removes what other threads did; it must not take a lock, allocate, or call the user's code.
+    ///
+    /// # Panics
+    /// Without memory, as every allocation of the standard library.
+    pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
+        let memory = || std::alloc::handle_alloc_error(core::alloc::Layout::new::<Slot<T>>());
+        Self::try_new(order, value, forget).unwrap_or_else(memory)
+    }
+
+    /// The same. `None`: there is no memory.
+    pub fn try_new(order: Order, value: T, forget: fn(&mut T)) -> Option<Self> {
+        // A vector of one becomes a box, and a vector's allocation may be refused.
+        let mut one = Vec::new();
+        one.try_reserve_exact(1).ok()?;
+        one.push(Slot::new(value, forget));
+        let slot: Box<[Slot<T>; 1]> = one.into_boxed_slice().try_into().ok()?;
+        // From now on the drop unregisters it.
+        let lock = Self { slot };
+        lock.slot[0].register(order).then_some(lock)
+    }
+
+    /// Locks.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        lock(self)
+    }
+}
+
+impl<T> Deref for ForkLock<T> {
+    type Target = Mutex<T>;
+
+    fn deref(&self) -> &Mutex<T> {
+        &self.slot[0]
+    }
+}
+
+impl<T> Drop for ForkLock<T> {
+    fn drop(&mut self) {
+        self.slot[0].unregister();
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ForkLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Mutex::fmt(self, f)
+    }
+}

@@ -1,0 +1,240 @@
+//! The list of locks, and what a fork does with them.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Instant;
+
+use super::Order;
+use crate::sync::lock;
+
+/// How many forks lie between this process and the one that was started.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+pub(super) fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// How long a fork tries one lock while it keeps others, before it releases all and begins again.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// How long a fork tries in all.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Room for a guard, whatever it guards.
+type Room = UnsafeCell<MaybeUninit<[usize; 4]>>;
+
+/// A lock in the list. It must stay where it is from `register` to `unregister`.
+pub(crate) struct Slot<T> {
+    mutex: Mutex<T>,
+    /// During a fork, the guard. Only the thread that forks touches it, under the lock of the list.
+    guard: Room,
+    is_held: UnsafeCell<bool>,
+    forget: fn(&mut T),
+}
+
+// SAFETY: 1. The value may move to another thread; 2. there is no guard in the room but during a fork, when nothing moves.
+unsafe impl<T: Send> Send for Slot<T> {}
+
+// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched by a thread that forks alone, under the lock of the list, and
+// from `try_hold` to `release` that thread keeps it.
+unsafe impl<T: Send> Sync for Slot<T> {}
+
+impl<T> Slot<T> {
+    pub(crate) fn new(value: T, forget: fn(&mut T)) -> Self {
+        let guard = UnsafeCell::new(MaybeUninit::uninit());
+        Self { mutex: Mutex::new(value), guard, is_held: UnsafeCell::new(false), forget }
+    }
+
+    /// From now on forks take it. False: there is no memory.
+    pub(crate) fn register(&self, order: Order) -> bool {
+        let entry =
+            Entry { at: core::ptr::from_ref(self).cast(), try_hold: try_hold::<T>, release: release::<T> };
+        lock(&LIST).add(order, entry)
+    }
+
+    /// To be called before it moves or goes.
+    pub(crate) fn unregister(&self) {
+        lock(&LIST).remove(core::ptr::from_ref(self).cast());
+    }
+}
+
+impl<T> Deref for Slot<T> {
+    type Target = Mutex<T>;
+
+    fn deref(&self) -> &Mutex<T> {
+        &self.mutex
+    }
+}
+
+/// Takes the lock if it is free, or held already.
+///
+/// # Safety
+/// `at` is a registered `Slot<T>`, and the caller holds the lock of the list.
+unsafe fn try_hold<T>(at: *const ()) -> bool {
+    const {
+        assert!(size_of::<MutexGuard<'_, T>>() <= size_of::<Room>());
+        assert!(align_of::<MutexGuard<'_, T>>() <= align_of::<Room>());
+    }
+    // SAFETY: 1. The caller's promise.
+    let slot = unsafe { &*at.cast::<Slot<T>>() };
+    // SAFETY: 1. Under the lock of the list.
+    let is_held = unsafe { &mut *slot.is_held.get() };
+    if !*is_held {
+        let guard = match slot.mutex.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        // SAFETY: 1. The room is large enough and aligned, see above; 2. under the lock of the list.
+        unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().write(guard) };
+        *is_held = true;
+    }
+    true
+}
+
+/// Releases the lock if it is held.
+///
+/// # Safety
+/// As [`try_hold`], on the same thread.
+unsafe fn release<T>(at: *const (), is_child: bool) {
+    // SAFETY: 1. The caller's promise.
+    let slot = unsafe { &*at.cast::<Slot<T>>() };
+    // SAFETY: 1. Under the lock of the list.
+    if unsafe { slot.is_held.get().replace(false) } {
+        // SAFETY: 1. It is held, so `try_hold` has written the guard; 2. it is read once, since it is held no more.
+        let mut guard = unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().read() };
+        if is_child {
+            (slot.forget)(&mut guard);
+        }
+    }
+}
+
+/// A lock, whatever it guards.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: *const (),
+    try_hold: unsafe fn(*const ()) -> bool,
+    release: unsafe fn(*const (), bool),
+}
+
+// SAFETY: 1. The slot behind it is shared between threads: `Slot` is `Sync`.
+unsafe impl Send for Entry {}
+
+struct List {
+    noticed: bool,
+    entries: [Vec<Entry>; 4],
+}
+
+static LIST: Mutex<List> = Mutex::new(List { noticed: false, entries: [const { Vec::new() }; 4] });
+
+/// The guard of the list, during a fork.
+struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
+
+// SAFETY: 1. Touched by the thread alone that holds the lock of the list.
+unsafe impl Sync for Kept {}
+
+static KEPT: Kept = Kept(UnsafeCell::new(None));
+
+impl List {
+    fn add(&mut self, order: Order, entry: Entry) -> bool {
+        if !self.noticed {
+            // SAFETY: 1. The functions are there for as long as the library.
+            let code = unsafe { libc::pthread_atfork(Some(before), Some(in_the_parent), Some(in_the_child)) };
+            if code != 0 {
+                return false;
+            }
+            self.noticed = true;
+        }
+        let entries = &mut self.entries[order as usize];
+        if entries.try_reserve(1).is_err() {
+            return false;
+        }
+        entries.push(entry);
+        true
+    }
+
+    fn remove(&mut self, at: *const ()) {
+        for entries in &mut self.entries {
+            if let Some(place) = entries.iter().rposition(|entry| entry.at == at) {
+                entries.swap_remove(place);
+                return;
+            }
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
+    }
+
+    /// Takes every lock; with `all` false also if one cannot be had.
+    fn try_hold(&self, all: bool) -> bool {
+        self.entries().all(|entry| {
+            let begun = Instant::now();
+            loop {
+                // SAFETY: 1. It is in the list, so it is registered, with the function of its type; 2. `self` is locked.
+                if unsafe { (entry.try_hold)(entry.at) } {
+                    return true;
+                }
+                if !all || begun.elapsed() > PATIENCE {
+                    return !all;
+                }
+                std::thread::yield_now();
+            }
+        })
+    }
+
+    fn release(&self, is_child: bool) {
+        for entry in self.entries() {
+            // SAFETY: 1. As above; 2. the locks were taken by this thread, or not at all.
+            unsafe { (entry.release)(entry.at, is_child) };
+        }
+    }
+}
+
+extern "C" fn before() {
+    let begun = Instant::now();
+    loop {
+        let list = lock(&LIST);
+        if list.try_hold(begun.elapsed() < LONGEST) {
+            // SAFETY: 1. This thread holds the lock of the list.
+            unsafe { *KEPT.0.get() = Some(list) };
+            return;
+        }
+        list.release(false);
+        drop(list);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn after(is_child: bool) {
+    // SAFETY: 1. This thread holds the lock of the list: `before` has put the guard there. In a child it is the only thread.
+    if let Some(list) = unsafe { (*KEPT.0.get()).take() } {
+        list.release(is_child);
+    }
+}
+
+extern "C" fn in_the_parent() {
+    after(false);
+}
+
+extern "C" fn in_the_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    after(true);
+}
+
+/// Gives the number of a descriptor to another one, which goes; what had the number before is closed.
+#[cfg(target_os = "linux")]
+pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: 1. Both are open; 2. `at` stays a descriptor that its owner closes.
+    let code = unsafe { libc::dup3(by.as_raw_fd(), at.as_raw_fd(), libc::O_CLOEXEC) };
+    if code >= 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    Err(rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO))
+}

@@ -1,0 +1,43 @@
+//! Where there are no forks, or a tool that cannot follow them: plain locks.
+
+use core::ops::Deref;
+
+use super::Order;
+use crate::sync::Mutex;
+
+pub(super) fn forks() -> u32 {
+    0
+}
+
+pub(crate) struct Slot<T>(Mutex<T>);
+
+impl<T> Slot<T> {
+    pub(crate) fn new(value: T, _forget: fn(&mut T)) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    #[allow(clippy::unused_self, reason = "as where there are forks")]
+    pub(crate) fn register(&self, _order: Order) -> bool {
+        true
+    }
+
+    #[allow(clippy::unused_self, reason = "as where there are forks")]
+    pub(crate) fn unregister(&self) {}
+}
+
+impl<T> Deref for Slot<T> {
+    type Target = Mutex<T>;
+
+    fn deref(&self) -> &Mutex<T> {
+        &self.0
+    }
+}
+
+/// There is nothing to replace where there are no forks.
+#[cfg(target_os = "linux")]
+pub(crate) fn replace(
+    _at: &std::os::fd::OwnedFd,
+    _by: std::os::fd::OwnedFd,
+) -> Result<(), rustix::io::Errno> {
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Forked children: schedulers, shards and drivers are whole there, without the parent's threads, and nothing hangs.
+#![cfg(unix)]
+
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::panic::catch_unwind;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tickwright::clock::{Ticks, VirtualHost};
+use tickwright::driver::{Alarm, DriverThread, Parker, ShardDriver};
+use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
+use tickwright::service::{Settings, Site, Timing};
+use tickwright::shard::{Cancelled, Firing, Shards};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Runs `act` in a forked child, which is killed if it hangs, and requires that it answers `true`.
+fn in_a_child(act: impl FnOnce() -> bool) {
+    // SAFETY: 1. The child calls what this crate promises of forked children, and ends without the parent's handlers.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        // SAFETY: a system call.
+        unsafe { libc::alarm(60) };
+        let right = catch_unwind(AssertUnwindSafe(act)).unwrap_or(false);
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(i32::from(!right)) };
+    }
+    let mut status = 0;
+    // SAFETY: 1. A place for the answer.
+    while unsafe { libc::waitpid(child, &raw mut status, 0) } != child {}
+    assert_eq!(status, 0, "the child's: 256 is a wrong answer, 14 a hang");
+}
+
+/// What waits until it is told to go on.
+fn gate() -> (Sender<()>, Receiver<()>, Sender<()>, Receiver<()>) {
+    let (begun, has_begun) = mpsc::channel();
+    let (go, goes) = mpsc::channel();
+    (begun, has_begun, go, goes)
+}
+
+fn counting(count: &Arc<AtomicUsize>) -> Boxed {
+    let count = Arc::clone(count);
+    Boxed::new(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Next::Again
+    })
+}
+
+#[test]
+fn the_thread_of_a_scheduler_is_the_parents() {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let driver = SchedulerThread::start("parent", &scheduler).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    scheduler.add(MS, counting(&count)).unwrap();
+    driver.settle();
+    let mut driver = Some(driver);
+    let mut child = || {
+        host.advance(1_000_000);
+        let alone = count.load(Ordering::Relaxed) == 0 && driver.as_ref().is_some_and(|it| !it.settle());
+        let own = SchedulerThread::start("child", &scheduler).unwrap();
+        let ran = own.settle() && count.load(Ordering::Relaxed) == 1;
+        let joined = own.join().is_ok() && driver.take().is_some_and(|it| it.join().is_ok());
+        alone && ran && joined && scheduler.check().is_ok()
+    };
+    in_a_child(&mut child);
+    host.advance(1_000_000);
+    assert!(driver.as_ref().is_some_and(SchedulerThread::settle));
+    assert_eq!(count.load(Ordering::Relaxed), 1, "the parent's goes on");
+}
+
+#[test]
+fn a_timer_that_runs_on_another_thread_is_gone_in_the_child() {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+    let (begun, has_begun, go, goes) = gate();
+    let run = move || {
+        begun.send(()).unwrap();
+        let _ = goes.recv();
+    };
+    let mut run = Some(run);
+    let kept = Boxed::new(move |_| {
+        run.take().into_iter().for_each(|run| run());
+        Next::Again
+    });
+    let id = scheduler.keep(&Site::here("kept"), 0, kept).unwrap();
+    scheduler.start(id, Timing::after(Duration::ZERO)).unwrap();
+    let other = scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
+    let own = Arc::clone(&scheduler);
+    let runner = thread::spawn(move || own.run_queue());
+    has_begun.recv().unwrap();
+    in_a_child(|| {
+        scheduler.check().unwrap();
+        scheduler.find(id).is_none()
+            && scheduler.find(other).is_some()
+            && !scheduler.within_callback()
+            && scheduler.run_queue() == Ok(1)
+            && scheduler.shutdown().is_ok_and(|left| left.is_empty())
+    });
+    go.send(()).unwrap();
+    assert_eq!(runner.join().unwrap(), Ok(2));
+}
+
+#[test]
+fn the_child_of_a_callback_goes_on_with_the_pass() {
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic())));
+    let told = Arc::downgrade(&scheduler);
+    let fork = move |_: &tickwright::scheduler::Firing<'_, Boxed>| {
+        in_a_child(|| {
+            told.upgrade()
+                .is_some_and(|own| own.within_callback() && own.run_queue() == Err(RunError::WithinCallback))
+        });
+    };
+    scheduler.add(Duration::ZERO, Boxed::once(fork)).unwrap();
+    assert_eq!(scheduler.run_queue(), Ok(1));
+}
+
+#[test]
+fn the_driver_of_a_shard_is_the_parents() {
+    let host = VirtualHost::new();
+    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let driver = ShardDriver::spawn(&shards, 1, host.monotonic(), Ticks::MILLISECOND).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&count);
+    let timer = shards
+        .timer(1, move |_: &Firing<'_>| {
+            counts.fetch_add(1, Ordering::Relaxed);
+        })
+        .unwrap();
+    timer.modify(5).unwrap();
+    driver.settle();
+    let mut driver = Some(driver);
+    let mut child = || {
+        host.advance(10_000_000);
+        let parents = driver.take().unwrap();
+        let alone = !parents.settle() && count.load(Ordering::Relaxed) == 0 && parents.join().is_ok();
+        let own = ShardDriver::spawn(&shards, 1, host.monotonic(), Ticks::MILLISECOND).unwrap();
+        alone && own.settle() && count.load(Ordering::Relaxed) == 1 && own.join().is_ok()
+    };
+    in_a_child(&mut child);
+    host.advance(10_000_000);
+    assert!(driver.as_ref().unwrap().settle());
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
+    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let (begun, has_begun, go, goes) = gate();
+    let goes = Mutex::new(Some(goes));
+    let timer = shards
+        .timer(0, move |_: &Firing<'_>| {
+            let first = goes.lock().unwrap().take();
+            if let Some(goes) = first {
+                begun.send(()).unwrap();
+                let _ = goes.recv();
+            }
+        })
+        .unwrap();
+    timer.modify(1).unwrap();
+    let own = Arc::clone(&shards);
+    let runner = thread::spawn(move || own.advance(0, 10, usize::MAX).unwrap().delivered);
+    has_begun.recv().unwrap();
+    assert_eq!(timer.try_cancel(), Cancelled::Running);
+    in_a_child(|| {
+        shards.check().unwrap();
+        let idle = timer.try_cancel() == Cancelled::NotPending && timer.cancel_sync() == Ok(false);
+        timer.add(20).unwrap();
+        idle && shards.advance(0, 100, usize::MAX).unwrap().delivered == 1 && timer.shutdown_sync().is_ok()
+    });
+    go.send(()).unwrap();
+    assert_eq!(runner.join().unwrap(), 1);
+}
+
+/// Threads that take every lock there is, again and again, while this one forks.
+#[test]
+fn locks_that_others_hold_are_free_in_the_child() {
+    let host = VirtualHost::new();
+    let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time())));
+    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let parker = Parker::new(host.monotonic());
+    let told = Arc::clone(&parker);
+    let driver = DriverThread::spawn("driver", Arc::clone(&parker), move || told.set(None)).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let busy = || {
+        let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+        for round in 0.. {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let id = scheduler.add(MS, Boxed::new(|_| Next::Done)).unwrap();
+            scheduler.cancel(id);
+            timer.modify_on(round % 2, 1000).unwrap();
+            parker.set(Some(round as u64));
+            host.advance(1);
+            let _ = driver.panics();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(busy);
+        scope.spawn(busy);
+        // However this ends, the threads do.
+        struct Stop<'a>(&'a AtomicBool);
+        impl Drop for Stop<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _stop = Stop(&stop);
+        for _ in 0..50 {
+            in_a_child(|| {
+                scheduler.check().unwrap();
+                shards.check().unwrap();
+                scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
+                host.advance(1_000_000);
+                let _ = (parker.alarm(), driver.panics(), driver.settle());
+                scheduler.run_queue().is_ok_and(|ran| ran > 0)
+            });
+        }
+    });
+    driver.join().unwrap();
+}
+
+/// Locks that come and go while others fork.
+#[test]
+fn schedulers_are_made_and_dropped_beside_forks() {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let host = VirtualHost::new();
+                let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
+                scheduler.add(MS, Boxed::new(|_| Next::Done)).unwrap();
+                scheduler.set_alarm(Some(Parker::new(host.monotonic())));
+                // The old alarm is dropped under the scheduler's lock.
+                scheduler.set_alarm(None);
+            }
+        });
+        for _ in 0..50 {
+            in_a_child(|| Scheduler::<Boxed>::new(Settings::new()).check().is_ok());
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[cfg(target_os = "linux")]
+mod descriptors {
+    use std::os::fd::AsRawFd;
+    use std::time::Instant;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use tickwright::clock::{Clock, SystemClock};
+    use tickwright::driver::{Rung, TimerFd};
+
+    use super::*;
+
+    fn is_readable(fd: &TimerFd, most: Duration) -> bool {
+        let most = Timespec { tv_sec: most.as_secs().cast_signed(), tv_nsec: most.subsec_nanos().into() };
+        let mut asked = [PollFd::new(fd, PollFlags::IN)];
+        let begun = Instant::now();
+        loop {
+            match poll(&mut asked, Some(&most)) {
+                Ok(found) => return found > 0,
+                Err(_) if begun.elapsed() < Duration::from_secs(60) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_child_has_a_descriptor_of_its_own() {
+        for clock in [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime] {
+            let fd = TimerFd::new(clock).unwrap();
+            let number = fd.as_raw_fd();
+            fd.set(Some(clock.now()));
+            assert!(is_readable(&fd, Duration::from_secs(60)));
+            // Set as the parent's: it goes off, and what the child reads is its own.
+            in_a_child(|| {
+                let set = is_readable(&fd, Duration::from_secs(60)) && fd.acknowledge().unwrap() == Rung::Due;
+                fd.set(None);
+                set && number == fd.as_raw_fd() && !is_readable(&fd, Duration::ZERO)
+            });
+            assert_eq!(fd.acknowledge().unwrap(), Rung::Due, "{clock:?}");
+            // The child's alarm is not the parent's.
+            fd.set(None);
+            in_a_child(|| {
+                fd.set(Some(0));
+                is_readable(&fd, Duration::from_secs(60))
+            });
+            assert!(!is_readable(&fd, Duration::ZERO), "{clock:?}");
+            // Nor does its end close it.
+            fd.set(Some(0));
+            assert!(is_readable(&fd, Duration::from_secs(60)), "{clock:?}");
+        }
+    }
+}
