@@ -38,6 +38,19 @@ core_lib "$out/plain" "$core_src"
 program "$out/plain" "${start[@]}"
 "$out/plain/freestanding"
 
+if command -v nm >/dev/null; then
+    echo "no_std: queues and nodes in statics are zeros, so they take no room in the program's image"
+    for name in HEAP_NODES HEAP LIST_NODES LIST LENT_NODES LENT_GROUPS TREE WHEEL COARSE; do
+        found="$(nm "$out/plain/freestanding" | grep -E "[0-9]${name}(17h|E$|$)" || true)"
+        if [ -z "$found" ] || grep -qv ' [bB] ' <<<"$found"; then
+            echo "no_std: FAILED: $name is not in the zeroed data: ${found:-not found}" >&2
+            exit 1
+        fi
+    done
+else
+    echo "no_std: skipped where statics are: no nm (Debian: apt-get install binutils)"
+fi
+
 echo "no_std: the same without compare-exchange (compiled; a queue then needs an identity from its owner)"
 core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
 

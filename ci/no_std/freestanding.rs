@@ -3,9 +3,14 @@
 #![no_std]
 #![no_main]
 
+use core::hint::black_box;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use tickwright_core::{Advance, BoundedHeap, Family, HookQueue, Reject, SortedList, Timer, TimerQueue};
+use tickwright_core::family::dary_heap::{Group, groups_for};
+use tickwright_core::storage::hook::HookPtr;
+use tickwright_core::{
+    Advance, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTreeCached, Reject, SortedList, Timer, TimerQueue, Wheel,
+};
 
 const MANY: usize = 16;
 
@@ -13,6 +18,12 @@ static HEAP_NODES: [Timer<BoundedHeap<4, MANY>, u32>; MANY] = [const { Timer::ne
 static mut HEAP: HookQueue<'static, BoundedHeap<4, MANY>, u32> = HookQueue::new();
 static LIST_NODES: [Timer<SortedList, u32>; MANY] = [const { Timer::new(0) }; MANY];
 static mut LIST: HookQueue<'static, SortedList, u32> = HookQueue::new();
+static LENT_NODES: [Timer<LentHeap<4>, u32>; MANY] = [const { Timer::new(0) }; MANY];
+static mut LENT_GROUPS: [Group<HookPtr<LentHeap<4>>, 4>; groups_for::<4>(MANY)] = [Group::EMPTY; groups_for::<4>(MANY)];
+// These need a `memset`, which is nowhere here; the script looks where they lie.
+static mut TREE: HookQueue<'static, RbTreeCached, u32> = HookQueue::new();
+static mut WHEEL: HookQueue<'static, Wheel, u32> = HookQueue::new();
+static mut COARSE: HookQueue<'static, CoarseWheel, u32> = HookQueue::new();
 
 /// Fills the queue, re-arms, removes and drains; whether all came out in order.
 fn works<F: Family>(queue: &mut HookQueue<'static, F, u32>, nodes: &'static [Timer<F, u32>; MANY]) -> Result<bool, Reject> {
@@ -37,14 +48,18 @@ fn run() -> u8 {
     if TAKEN.swap(true, Ordering::AcqRel) {
         return 3;
     }
-    // SAFETY: `TAKEN` lets one caller through, once; nothing else names the two statics.
+    // SAFETY: `TAKEN` lets one caller through, once; nothing else names the statics.
     let heap = unsafe { &mut *(&raw mut HEAP) };
     // SAFETY: as above.
     let list = unsafe { &mut *(&raw mut LIST) };
-    match (works(heap, &HEAP_NODES), works(list, &LIST_NODES)) {
-        (Ok(true), Ok(true)) => 0,
-        (Ok(_), Ok(_)) => 1,
-        _ => 2,
+    // SAFETY: as above.
+    let groups = unsafe { &mut *(&raw mut LENT_GROUPS) };
+    let lent = HookQueue::lent(MANY, groups).and_then(|mut lent| works(&mut lent, &LENT_NODES));
+    black_box((&raw mut TREE, &raw mut WHEEL, &raw mut COARSE));
+    let all = [works(heap, &HEAP_NODES), works(list, &LIST_NODES), lent];
+    match all.iter().any(Result::is_err) {
+        true => 2,
+        false => u8::from(all.iter().any(|worked| *worked == Ok(false))),
     }
 }
 

@@ -18,7 +18,7 @@
 //! 3. An entry's node names the entry's cell ([`Violation::Position`]).
 //! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound, and uniqueness between
 //!    parent and child; all pairs would take a sort, which needs memory or a writable heap.
-//! 5. Every other cell is empty: latest expiry, last sequence number, no node ([`Violation::UnusedCell`]). No entry ever
+//! 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node ([`Violation::UnusedCell`]). No entry ever
 //!    has that number, so an empty cell never wins against an entry, and no search needs a bound inside a group.
 //!
 //! # Layout
@@ -31,7 +31,7 @@
 //!   children of c: group c - 2   |         `--> group 4   `--> group 5
 //!   parent of c:   c / 4 + 2     `--> children in group 2
 //!
-//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook)
+//!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook); both numbers as their distance from the last
 //! ```
 //! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two: half a line). For
 //! `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The children of four siblings are
@@ -307,7 +307,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only while they are
 // linked; 2. `vacate` overwrites the only cell that names the node, records hold no handles while linked, `clear` puts
 // every cell out of use; 3. no user code is called at all; 4. it holds handles, ticks
-// and numbers only, in a `Buffer` of this crate's.
+// and numbers only, in a `Buffer`, which is sealed.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discipline<P>
     for Heap<P, B, D, FIRST>
 {
@@ -390,17 +390,17 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
             Some(sift::pick(&siblings))
         });
         let candidates = [below, beside.flatten()];
-        candidates.into_iter().flatten().min_by_key(Entry::key)?.node
+        candidates.into_iter().flatten().max_by_key(Entry::key)?.node
     }
 
     #[inline]
     fn expiry<N: Nodes<P, HeapRecord>>(&self, nodes: &N, p: P) -> Tick {
-        self.entry(nodes.record(p).cell as usize).expiry
+        self.entry(nodes.record(p).cell as usize).expiry()
     }
 
     #[inline]
     fn next_expiry<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<Tick> {
-        self.first().map(|(_, entry)| entry.expiry)
+        self.first().map(|(_, entry)| entry.expiry())
     }
 
     #[inline]
@@ -410,7 +410,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
-        let (cell, &Entry { expiry, node, .. }) = self.first()?;
+        let (cell, entry) = self.first()?;
+        let (expiry, node) = (entry.expiry(), entry.node);
         if *budget == 0 || expiry > now {
             return None;
         }
@@ -454,7 +455,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
                 continue;
             }
             let p = entry.node.ok_or(Violation::Count)?;
-            if entry.sequence >= self.next_sequence {
+            if entry.sequence() >= self.next_sequence {
                 return Err(Violation::Sequence);
             }
             if nodes.record(p).cell as usize != cell {

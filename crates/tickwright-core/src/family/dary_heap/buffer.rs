@@ -57,40 +57,54 @@ impl Arity for Degree<4> {
 }
 
 /// One cell of the heap: when a node is due, which of the equals it is, and whose cell it is.
+///
+/// Both numbers count from the end of their range, so that an unused cell is all zeros. A static heap then takes no room in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
-    pub(super) expiry: Tick,
-    pub(super) sequence: u32,
+    /// How far the expiry is from [`Tick::MAX`].
+    pub(super) ticks_to_end: Tick,
+    /// How far the sequence number is from [`u32::MAX`].
+    pub(super) numbers_to_end: u32,
     pub(super) node: Option<P>,
 }
 
-/// What entries are ordered by.
+/// What entries are ordered by: the greater, the earlier.
 #[inline]
 pub(super) fn key(expiry: Tick, sequence: u32) -> u128 {
-    u128::from(expiry) << 64 | u128::from(sequence)
+    u128::from(!expiry) << 64 | u128::from(!sequence)
 }
 
 impl<P: Handle> Entry<P> {
     /// An unused cell. It is later than every entry, since no entry has the last sequence number: groups
     /// are always whole, and the search for the earliest sibling needs no bound.
-    pub(super) const EMPTY: Self = Self { expiry: Tick::MAX, sequence: u32::MAX, node: None };
+    pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
+
+    #[inline]
+    pub(super) fn expiry(&self) -> Tick {
+        !self.ticks_to_end
+    }
+
+    #[inline]
+    pub(super) fn sequence(&self) -> u32 {
+        !self.numbers_to_end
+    }
 
     /// Whether it leaves before `other`.
     #[inline]
     pub(super) fn precedes(&self, other: &Self) -> bool {
-        self.key() < other.key()
+        self.key() > other.key()
     }
 
-    /// Expiry and sequence as one number: a comparison without a branch on equal expiries.
+    /// Expiry and sequence as one number, as [`key`] makes it: a comparison without a branch on equal expiries.
     #[inline]
     pub(super) fn key(&self) -> u128 {
-        key(self.expiry, self.sequence)
+        u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
     }
 
     /// Becomes the entry of `p` with that [`key`](Self::key).
     #[inline]
     pub(super) fn set(&mut self, key: u128, p: P) {
-        *self = Self { expiry: (key >> 64) as Tick, sequence: key as u32, node: Some(p) };
+        *self = Self { ticks_to_end: (key >> 64) as Tick, numbers_to_end: key as u32, node: Some(p) };
     }
 }
 
@@ -113,8 +127,13 @@ where
     pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
-/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty.
-pub trait Buffer<P: Handle, const D: usize>: Sized {
+/// Who may hold groups: this crate alone. Over hooks a wrong buffer is a dangling pointer.
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. This trait is sealed.
+pub trait Buffer<P: Handle, const D: usize>: sealed::Sealed + Sized {
     /// No group, no memory taken.
     const NEW: Self;
     /// [`Arity::LEAVES_HOLE`] of its groups.
@@ -173,6 +192,9 @@ where
 /// From how many groups on the heap fetches ahead: half a mebibyte of four children a level over a slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
+
+#[cfg(feature = "alloc")]
+impl<P, const D: usize> sealed::Sealed for Growing<P, D> where Degree<D>: Arity {}
 
 #[cfg(feature = "alloc")]
 impl<P: Handle, const D: usize> Buffer<P, D> for Growing<P, D>
@@ -267,6 +289,8 @@ where
     pub(super) last: Group<P, D>,
     groups: usize,
 }
+
+impl<P, const D: usize, const CAP: usize> sealed::Sealed for Inline<P, D, CAP> where Degree<D>: Arity {}
 
 impl<P: Handle, const D: usize, const CAP: usize> Buffer<P, D> for Inline<P, D, CAP>
 where
@@ -375,6 +399,8 @@ where
 const fn nothing<T>() -> &'static mut [T] {
     &mut []
 }
+
+impl<P, const D: usize> sealed::Sealed for Lent<P, D> where Degree<D>: Arity {}
 
 impl<P: Handle, const D: usize> Buffer<P, D> for Lent<P, D>
 where

@@ -65,25 +65,25 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         assert_eq!(edit(cell, &|entry| entry.node = None), Violation::Count);
         let other = if cell == root { 7 } else { 1 };
         assert_eq!(edit(cell, &|entry| entry.node = Some(id(other))), Violation::Position);
-        assert_eq!(edit(cell, &|entry| entry.sequence = 7), Violation::Sequence);
+        assert_eq!(edit(cell, &|entry| entry.numbers_to_end = !7), Violation::Sequence);
         let number = (cell - root + 1) as u32;
         for wrong in [0, cell as u32 - 1, cell as u32 + 1, u32::MAX] {
             let wound = |_: &mut _, records: &mut Records| records.0[number as usize].cell = wrong;
             assert_eq!(broken(&wound), Violation::Position);
         }
         if cell > root {
-            assert_eq!(edit(cell, &|entry| entry.expiry = 0), Violation::HeapOrder);
+            assert_eq!(edit(cell, &|entry| entry.ticks_to_end = !0), Violation::HeapOrder);
         }
     }
-    assert_eq!(edit(root, &|entry| entry.expiry = 9), Violation::HeapOrder);
+    assert_eq!(edit(root, &|entry| entry.ticks_to_end = !9), Violation::HeapOrder);
     // The second of two equals, first: only the sequence tells.
-    assert_eq!(edit(root, &|entry| entry.sequence = 6), Violation::HeapOrder);
-    assert_eq!(edit(root + 1, &|entry| entry.sequence = 0), Violation::Sequence);
+    assert_eq!(edit(root, &|entry| entry.numbers_to_end = !6), Violation::HeapOrder);
+    assert_eq!(edit(root + 1, &|entry| entry.numbers_to_end = !0), Violation::Sequence);
 
     // Unused cells, before the root and behind the last entry.
     for cell in (0..root).chain(root + 7..groups * D) {
-        assert_eq!(edit(cell, &|entry| entry.expiry = 0), Violation::UnusedCell);
-        assert_eq!(edit(cell, &|entry| entry.sequence = 0), Violation::UnusedCell);
+        assert_eq!(edit(cell, &|entry| entry.ticks_to_end = !0), Violation::UnusedCell);
+        assert_eq!(edit(cell, &|entry| entry.numbers_to_end = !0), Violation::UnusedCell);
         assert_eq!(edit(cell, &|entry| entry.node = Some(id(1))), Violation::UnusedCell);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (
     while left > 1 {
         left /= 2;
         for at in 0..left {
-            let first = keys[2 * at] < keys[2 * at + 1];
+            let first = keys[2 * at] > keys[2 * at + 1];
             keys[at] = select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
             winners[at] = select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
         }
@@ -80,7 +80,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
             let Some(group) = self.buffer.group(above / D) else { break };
             let parent = &group[above % D];
             let parent_key = parent.key();
-            if parent_key < key {
+            if parent_key > key {
                 break;
             }
             let Some(parent) = parent.node else { break };
@@ -101,7 +101,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         p: P,
     ) -> usize {
         while let Some((below, child_key, child)) = self.earliest_child(hole) {
-            if key < child_key {
+            if key > child_key {
                 break;
             }
             self.place(nodes, hole, child_key, child);
@@ -122,7 +122,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     ) -> usize {
         // The root may be a hole: then nothing rises into it.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
-        if above.node.is_some() && key < above.key() {
+        if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)
         } else {
             self.sink(nodes, hole, key, p)
@@ -160,7 +160,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
         }
         let mut next = 0;
         for cell in Self::ROOT..Self::ROOT + self.len {
-            let entry = Entry { sequence: next, ..self.entry(cell) };
+            let entry = Entry { numbers_to_end: !next, ..self.entry(cell) };
             if let Some(p) = entry.node {
                 self.place(nodes, cell, entry.key(), p);
             }
