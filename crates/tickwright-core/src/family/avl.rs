@@ -83,6 +83,8 @@ const fn heavy(side: Side) -> i8 {
     }
 }
 
+impl bst::sealed::Sealed for Avl {}
+
 impl Balance for Avl {
     type Mark = i8;
     const LEAF: i8 = 0;

@@ -88,10 +88,22 @@ pub trait Linked<P: Handle> {
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 
-/// Keeps a tree shallow, whatever it is ordered by.
-pub trait Balance: Debug + Sized + 'static {
+/// Who may keep a balance: this crate alone. Over hooks a wrong one is a dangling pointer.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// Keeps a tree shallow, whatever it is ordered by. This trait is sealed: its implementations are
+/// [`RedBlack`](crate::odict::RedBlack) and [`Avl`](crate::odict::Avl).
+///
+/// ```compile_fail,E0277
+/// #[derive(Debug)]
+/// struct Mine;
+/// impl tickwright_core::odict::Balance for Mine {}
+/// ```
+pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// What it remembers of each node.
-    type Mark: Copy + PartialEq + Debug;
+    type Mark: Copy + PartialEq + Debug + Send + Sync;
 
     /// The mark of a new leaf.
     const LEAF: Self::Mark;

@@ -58,7 +58,7 @@
 //!
 //! # Choose when
 //! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of the delay is early enough;
-//! - the worst case of insert, remove and pop must not depend on how many are pending.
+//! - the worst case of insert, remove and pop must not depend on how many are pending, unless a far bucket ends: its timers are re-filed.
 //!
 //! # Avoid when
 //! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504, and so on ([`Geometry::lateness`]);
@@ -458,7 +458,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 }
 
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from the ends and links of lists, which hold linked nodes;
-// 2. `unlink` joins the neighbours (or the ends of the one list that `place` names, by invariants 3, 4 and 6) over the node, which nothing else
+// 2. `unlink` joins the neighbours (or the ends of the one list that `place` names, by invariants 3, 4 and 7) over the node, which nothing else
 // names, `clear` forgets the ends of all lists; 3. no user code is called at all, and places in arrays are taken modulo
 // their length or from records that were written so; 4. it holds handles, ticks and numbers only.
 unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Discipline<P>

@@ -105,6 +105,8 @@ fn paint<P: Handle, R: Linked<P, Mark = Colour>, N: Nodes<P, R>>(nodes: &mut N, 
     bst::links_mut(nodes, p).mark = colour;
 }
 
+impl bst::sealed::Sealed for RedBlack {}
+
 impl Balance for RedBlack {
     type Mark = Colour;
     const LEAF: Colour = Red;

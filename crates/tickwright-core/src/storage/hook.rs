@@ -662,8 +662,8 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
     }
 
     fn clear(&mut self) {
-        // One at a time through the algorithm: a node may be freed by another thread as soon as it is released,
-        // so its links must not be needed any more.
+        // One at a time through the algorithm: another queue, on another thread, may claim a node as soon as it is
+        // released, and write its links. So they must not be needed any more.
         while let Some(p) = self.order.any(&self.nodes) {
             let _ = self.order.remove(&mut self.nodes, p);
             self.release(p);

@@ -238,13 +238,13 @@ pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
 }
 
 // SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see `Sync for Hook`), and its order with it, which is
-// `Send`. 2. It hands out `&'a T`, and `T` is `Sync`. 3. Apart from handles, tree and records hold marks of a `Balance`, which is this
-// crate's: a colour or a number.
+// `Send`. 2. It hands out `&'a T`, and `T` is `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and
+// `Balance::Mark` is `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of `Discipline`.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> {}
 
 // SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and `T` is `Sync`; so is the order.
-// 3. As above.
+// 3. and 4. As above.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> {}
 
@@ -305,8 +305,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     fn unlink_all(&mut self) {
-        // One at a time through the algorithm: an object may be freed by another thread as soon as it is released,
-        // so its links must not be needed any more.
+        // One at a time through the algorithm: another dictionary, on another thread, may claim an object as soon as it is
+        // released, and write its links. So they must not be needed any more.
         while let Some(p) = self.sorted.tree.first() {
             self.sorted.tree.unlink(&mut self.objects, p);
             self.release(p);
