@@ -3,18 +3,19 @@
 use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::{self, Thread};
+use std::thread;
 
 use tickwright::clock::{Clock, SystemClock, Watcher};
 
 use crate::primitive::lock;
+use crate::waiter::Waiters;
 
 /// A clock that several parties sleep by. One that moves by command tells them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
     /// The clock moves by command, and wakes these.
     told: bool,
-    asleep: Mutex<Vec<Thread>>,
+    asleep: Waiters,
 }
 
 impl fmt::Debug for Timekeeper {
@@ -28,10 +29,9 @@ struct Bell(Mutex<Weak<Timekeeper>>);
 
 impl Watcher for Bell {
     fn clock_moved(&self) {
-        if let Some(timekeeper) = lock(&self.0).upgrade() {
-            for thread in lock(&timekeeper.asleep).iter() {
-                thread.unpark();
-            }
+        let timekeeper = lock(&self.0).upgrade();
+        if let Some(timekeeper) = timekeeper {
+            timekeeper.asleep.wake_all();
         }
     }
 }
@@ -53,7 +53,7 @@ impl Timed {
         let bell = Arc::new(Bell(Mutex::new(Weak::new())));
         let watcher: Arc<dyn Watcher> = Arc::clone(&bell) as _;
         let told = clock.watch(&Arc::downgrade(&watcher));
-        let keeper = Arc::new(Timekeeper { clock, told, asleep: Mutex::new(Vec::new()) });
+        let keeper = Arc::new(Timekeeper { clock, told, asleep: Waiters::new() });
         *lock(&bell.0) = Arc::downgrade(&keeper);
         Self { keeper, _bell: watcher }
     }
@@ -63,7 +63,7 @@ impl Timekeeper {
     pub(crate) fn system() -> &'static Arc<Self> {
         static SYSTEM: std::sync::LazyLock<Arc<Timekeeper>> = std::sync::LazyLock::new(|| {
             let clock = Arc::new(SystemClock::Monotonic);
-            Arc::new(Timekeeper { clock, told: false, asleep: Mutex::new(Vec::new()) })
+            Arc::new(Timekeeper { clock, told: false, asleep: Waiters::new() })
         });
         &SYSTEM
     }
@@ -92,21 +92,35 @@ impl Timekeeper {
         if now >= at {
             return false;
         }
-        if !self.told {
-            let most = self.clock.longest_sleep().unwrap_or(u64::MAX);
-            thread::park_timeout(Duration::from_nanos((at - now).min(most)));
-            return true;
+        self.park(Some(at), (!self.told).then(|| self.longest_wait(now, at)));
+        true
+    }
+
+    /// Parks the calling kernel thread until it is unparked, a clock that moves by command shows `at`, or
+    /// `most` is over; it may return sooner.
+    pub(crate) fn park(&self, at: Option<u64>, most: Option<Duration>) {
+        let park = || match most {
+            Some(most) => thread::park_timeout(most),
+            None => thread::park(),
+        };
+        match at.filter(|_| self.told) {
+            Some(at) => self.wait_told(at, park),
+            None => park(),
         }
-        let me = thread::current();
-        lock(&self.asleep).push(me.clone());
+    }
+
+    /// Calls `wait` unless this clock, which moves by command, shows `at`. A move of the clock ends the wait.
+    pub(crate) fn wait_told(&self, at: u64, wait: impl FnOnce()) {
+        let ticket = self.asleep.enter();
         // A move before this look is seen by it; one after it finds us in the list.
         if self.now() < at {
-            thread::park();
+            wait();
         }
-        let mut asleep = lock(&self.asleep);
-        if let Some(place) = asleep.iter().position(|each| each.id() == me.id()) {
-            asleep.swap_remove(place);
-        }
-        true
+        self.asleep.leave(ticket);
+    }
+
+    /// How long to wait by the machine's clock before this clock, which goes on by itself, is looked at again.
+    pub(crate) fn longest_wait(&self, now: u64, at: u64) -> Duration {
+        Duration::from_nanos(at.saturating_sub(now)).min(self.longest_sleep())
     }
 }

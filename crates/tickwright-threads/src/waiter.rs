@@ -57,11 +57,17 @@ impl Waiter {
             if Arc::ptr_eq(own, timekeeper) {
                 return worker.wait_until(at);
             }
+            // Another's clock: our worker's may stand still meanwhile, or be moved.
             let now = timekeeper.now();
-            now < at && {
-                worker.wait_until(own.now().saturating_add(at - now));
-                true
+            if now >= at {
+                return false;
             }
+            if timekeeper.moves_by_command() {
+                timekeeper.wait_told(at, || worker.wait());
+            } else {
+                worker.wait_for(timekeeper.longest_wait(now, at));
+            }
+            true
         });
         on_stack.unwrap_or_else(|| timekeeper.park_until(at))
     }

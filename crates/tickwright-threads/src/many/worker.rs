@@ -95,7 +95,10 @@ pub(crate) struct Worker {
     spare: RefCell<VecDeque<Spare>>,
     /// Threads that have begun and can go on.
     ready: RefCell<VecDeque<Box<Fiber>>>,
+    /// Threads that wait for a time of the runtime's clock.
     sleepers: RefCell<Box<dyn Sleepers>>,
+    /// Threads that wait for a time of the machine's clock, whatever the runtime's is.
+    by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// What the next stack that begins runs.
     handed: Cell<Option<Body>>,
@@ -120,7 +123,7 @@ pub(crate) struct Worker {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let seen = vec![0; shared.posts.len()];
-        let sleepers = (shared.structure.build)();
+        let (sleepers, by_the_machine) = ((shared.structure.build)(), (shared.structure.build)());
         let plain = !shared.portable && !shared.knobs.sigmask_per_switch && !shared.knobs.global_queue;
         // Called on the worker's own kernel thread. Contexts that are kernel threads have their own.
         let places = if shared.portable { Places::NONE } else { Places::current() };
@@ -132,6 +135,7 @@ impl Worker {
             spare: RefCell::default(),
             ready: RefCell::default(),
             sleepers: RefCell::new(sleepers),
+            by_the_machine: RefCell::new(by_the_machine),
             descriptors: RefCell::default(),
             handed: Cell::new(None),
             running: Cell::new(None),

@@ -1,12 +1,16 @@
 //! What threads ask of the worker that they run on.
 
+use core::cell::RefCell;
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use std::io;
 
 use super::super::overflow;
 use super::super::post::Fresh;
+use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
+use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
@@ -78,19 +82,31 @@ impl Worker {
         if now >= at {
             return false;
         }
+        self.wait_among(&self.sleepers, now, at);
+        true
+    }
+
+    /// The same, at most for so long by the machine's clock.
+    pub(crate) fn wait_for(&self, most: Duration) {
+        let keeper = Timekeeper::system();
+        let now = keeper.now();
+        let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
+        self.wait_among(&self.by_the_machine, now, now.saturating_add(most));
+    }
+
+    fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64, at: u64) {
         let key = match self.running.get() {
-            Some(id) => self.sleepers.borrow_mut().insert(now, at, id.record()),
+            Some(id) => sleepers.borrow_mut().insert(now, at, id.record()),
             None => None,
         };
         match key {
             Some(key) => {
                 self.wait();
-                self.sleepers.borrow_mut().remove(key);
+                sleepers.borrow_mut().remove(key);
             }
             // No memory for sleeping: it looks again and again.
             None => self.yield_now(),
         }
-        true
     }
 
     /// Waits until unparked.

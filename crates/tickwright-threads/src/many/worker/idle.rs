@@ -1,11 +1,14 @@
 //! Time, and having nothing to do.
 
+use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 
 use super::super::asleep::Sleep;
 use super::super::post::{Home, Post};
+use super::super::sleepers::Sleepers;
 use super::Worker;
+use crate::clock::Timekeeper;
 use crate::id::ThreadId;
 use crate::mail::News;
 
@@ -29,12 +32,17 @@ impl Worker {
     }
 
     pub(super) fn wake_sleepers(&self) {
-        if self.sleepers.borrow().is_empty() {
-            return;
+        if !self.sleepers.borrow().is_empty() {
+            self.wake_among(&self.sleepers, self.shared.now());
         }
-        let now = self.shared.now();
+        if !self.by_the_machine.borrow().is_empty() {
+            self.wake_among(&self.by_the_machine, Timekeeper::system().now());
+        }
+    }
+
+    fn wake_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64) {
         loop {
-            let Some(number) = self.sleepers.borrow_mut().pop(now) else { return };
+            let Some(number) = sleepers.borrow_mut().pop(now) else { return };
             if let Some(record) = self.shared.table.get(number)
                 && !self.tell_own(record, News::Wake)
             {
@@ -104,15 +112,16 @@ impl Worker {
     pub(super) fn sleep(&self, kind: Sleep, watch: bool) {
         let keeper = &self.shared.timed.keeper;
         let alarm = self.sleepers.borrow().next_wake();
-        let until =
-            |at: u64| Duration::from_nanos(at.saturating_sub(keeper.now())).min(keeper.longest_sleep());
-        let mut most = alarm.map(until);
+        let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
         if keeper.moves_by_command() {
             // Such a clock wakes kernel threads, and those that sleep otherwise look often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
-        if watch {
-            most = Some(most.map_or(WATCH, |most| most.min(WATCH)));
+        let machine = Timekeeper::system();
+        let by_the_machine = self.by_the_machine.borrow().next_wake();
+        let by_the_machine = by_the_machine.map(|at| machine.longest_wait(machine.now(), at));
+        for limit in [by_the_machine, watch.then_some(WATCH)].into_iter().flatten() {
+            most = Some(most.map_or(limit, |most| most.min(limit)));
         }
         match kind {
             Sleep::Polling => {
@@ -124,11 +133,7 @@ impl Worker {
                     pipe.sleep(most);
                 }
             }
-            Sleep::Parked => match (alarm, most) {
-                (Some(at), _) if !watch => drop(keeper.park_until(at)),
-                (_, Some(most)) => std::thread::park_timeout(most),
-                (_, None) => std::thread::park(),
-            },
+            Sleep::Parked => keeper.park(alarm, most),
         }
     }
 

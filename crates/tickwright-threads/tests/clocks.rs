@@ -1,0 +1,158 @@
+//! Threads of one runtime that wait for those of another, whose clock is another.
+
+mod common;
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, mpsc};
+
+use common::Gate;
+use tickwright::clock::{Clock, VirtualHost};
+use tickwright_threads::{
+    Attributes, JoinError, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, this_thread,
+};
+
+const PLAIN: Attributes = Attributes::new();
+const HOUR: u64 = 3_600_000_000_000;
+/// Longer than any machine needs: after it, a wait is taken for one without end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Moves when it is told to, by itself or in leaps, and tells nobody.
+#[derive(Clone, Debug, Default)]
+struct Jumping(Arc<AtomicU64>);
+
+impl Jumping {
+    fn leap(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Jumping {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn longest_sleep(&self) -> Option<u64> {
+        Some(1_000_000)
+    }
+}
+
+/// The clocks of those who wait, and how they may sleep.
+fn callers() -> Vec<(&'static str, Model)> {
+    let ours = Knobs::ours();
+    let one = || ManyToMany::new().workers(1);
+    let still = || VirtualHost::new().monotonic();
+    vec![
+        ("machine", Model::ManyToMany(one())),
+        ("machine, pipe", Model::ManyToMany(one().knobs(Knobs { pipe_wake: true, ..ours }))),
+        ("standing", Model::ManyToMany(one().clock(still()))),
+        ("standing, pipe", Model::ManyToMany(one().clock(still()).knobs(Knobs { pipe_wake: true, ..ours }))),
+        ("standing, ngpt", Model::ManyToMany(one().clock(still()).knobs(Knobs::ngpt()))),
+        ("jumping", Model::ManyToMany(one().clock(Jumping::default()))),
+        ("portable, standing", Model::ManyToMany(one().clock(still()).portable(true))),
+        ("one-to-one, standing", Model::OneToOne(OneToOne::new().clock(still()))),
+        ("manager, standing", Model::Manager(Manager::new().clock(still()))),
+    ]
+}
+
+/// A thread of a runtime by each clock joins one of `there` until `there` shows that; `then` moves the other clock when the
+/// joiner waits, or is about to.
+fn all_time_out(there: &Model, until: impl Fn(u64) -> u64, then: impl Fn()) {
+    for (name, model) in callers() {
+        // Not dropped where the test fails: their threads would not end.
+        let here = ManuallyDrop::new(common::start(model));
+        let there = ManuallyDrop::new(common::start(there.clone()));
+        let gate = Arc::new(Gate::default());
+        let behind = Arc::clone(&gate);
+        let never = there.create(&PLAIN, move || {
+            while !behind.is_open() {
+                this_thread::park();
+            }
+            5
+        });
+        let never = never.unwrap();
+        let (other, at) = (there.handle(), until(there.now()));
+        let (begins, begun) = mpsc::channel();
+        let (ended, ends) = mpsc::channel();
+        let joiner = here.create(&PLAIN, move || {
+            begins.send(()).unwrap();
+            let timed_out = matches!(other.join_until(never, at), Err(JoinError::TimedOut));
+            ended.send((timed_out, other.now() >= at)).unwrap();
+            0
+        });
+        begun.recv_timeout(PATIENCE).expect("begins");
+        // It waits, or will look at the clock after this.
+        let mut said = None;
+        while said.is_none() && !matches!(there.try_join(never), Err(JoinError::NotJoinable)) {
+            said = ends.try_recv().ok();
+            std::thread::yield_now();
+        }
+        then();
+        let said = said.or_else(|| ends.recv_timeout(PATIENCE).ok());
+        assert_eq!(said, Some((true, true)), "{name}: it waits for ever, or not long enough");
+        here.join(joiner.unwrap()).unwrap();
+        gate.open();
+        there.unpark(never).unwrap();
+        assert_eq!(there.join(never).unwrap(), 5);
+        for runtime in [here, there] {
+            drop(ManuallyDrop::<Runtime>::into_inner(runtime));
+        }
+    }
+}
+
+#[test]
+fn a_join_by_a_clock_that_is_moved() {
+    let host = VirtualHost::new();
+    let there = Model::OneToOne(OneToOne::new().clock(host.monotonic()));
+    all_time_out(&there, |now| now + HOUR, || host.advance(HOUR));
+    let there = Model::ManyToMany(ManyToMany::new().workers(1).clock(host.monotonic()));
+    all_time_out(&there, |now| now + HOUR, || host.advance(HOUR));
+}
+
+#[test]
+fn a_join_by_a_clock_that_goes_on() {
+    let there = Model::ManyToMany(ManyToMany::new().workers(1));
+    all_time_out(&there, |now| now + 2_000_000, || ());
+}
+
+#[test]
+fn a_join_by_a_clock_that_jumps() {
+    let clock = Jumping::default();
+    let there = Model::ManyToMany(ManyToMany::new().workers(1).clock(clock.clone()));
+    all_time_out(&there, |now| now + HOUR, || clock.leap(HOUR));
+}
+
+/// Waiting by another's clock keeps no worker, and neither does it keep the own clock's sleepers.
+#[test]
+fn others_sleep_by_their_own_clock_meanwhile() {
+    let host = VirtualHost::new();
+    let here = common::start(Model::ManyToMany(ManyToMany::new().workers(1).clock(host.monotonic())));
+    let there = common::start(common::one_worker());
+    let gate = Arc::new(Gate::default());
+    let behind = Arc::clone(&gate);
+    let waits = there
+        .create(&PLAIN, move || {
+            behind.wait();
+            6
+        })
+        .unwrap();
+    let (other, sleeps) = (there.handle(), Arc::new(Gate::default()));
+    let joiner = here.create(&PLAIN, move || other.join_timeout(waits, PATIENCE).unwrap()).unwrap();
+    let begun = Arc::clone(&sleeps);
+    let sleeper = here
+        .create(&PLAIN, move || {
+            begun.open();
+            this_thread::sleep(Duration::from_secs(3600));
+            7
+        })
+        .unwrap();
+    sleeps.wait();
+    // However often it is moved: the sleeper begins at an hour of its own.
+    while matches!(here.try_join(sleeper), Err(JoinError::Busy)) {
+        host.advance(HOUR);
+        std::thread::yield_now();
+    }
+    gate.open();
+    assert_eq!(here.join(joiner).unwrap(), 6);
+}
