@@ -2,17 +2,27 @@
 
 use core::time::Duration;
 
-/// The time-out for `poll` and its like, in milliseconds: so that it returns when `wake` has come, rounded up, since a loop that
-/// wakes too early finds nothing due and turns round at once. 0 if it is past, -1 (for ever) if there is none, at most `i32::MAX`
-/// (24 days): then it wakes in vain once, and asks again.
+/// The time-out in milliseconds for `poll` and its like, so that it returns when `wake` has come.
+///
+/// Both `now` and `wake` are nanoseconds of the same clock. A program whose queue counts ticks of
+/// another length converts them: with ticks of 1 ms, `wake` is `tick * 1_000_000`.
+///
+/// The result rounds up, since a loop that wakes too early finds nothing due and polls again at once.
+/// It is 0 if `wake` is past, -1 (wait for ever) if `wake` is `None`, and at most [`i32::MAX`]
+/// (24 days): then the loop wakes once in vain, and asks again.
 ///
 /// ```
 /// use tickwright::driver::timeout_ms;
 ///
-/// assert_eq!(timeout_ms(0, Some(1_000_001)), 2);
+/// assert_eq!(timeout_ms(0, Some(1_000_001)), 2, "1 ms and 1 ns round up to 2 ms");
 /// assert_eq!(timeout_ms(7, Some(7)), 0);
 /// assert_eq!(timeout_ms(7, None), -1);
+///
+/// let (now_ns, wake_tick) = (38_500_000, 40); // a tick is 1 ms
+/// assert_eq!(timeout_ms(now_ns, Some(wake_tick * 1_000_000)), 2);
 /// ```
+///
+/// The example `poll_loop` is a whole event loop.
 #[must_use]
 pub fn timeout_ms(now: u64, wake: Option<u64>) -> i32 {
     match wake {
@@ -21,7 +31,10 @@ pub fn timeout_ms(now: u64, wake: Option<u64>) -> i32 {
     }
 }
 
-/// The same where nanoseconds count (`ppoll`, `kevent`): exactly so long, zero if it is past; none is for ever.
+/// The time-out as a duration, for `ppoll`, `kevent` and others that count nanoseconds.
+///
+/// As in [`timeout_ms`] both `now` and `wake` are nanoseconds of the same clock. The result is exact,
+/// zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.
 #[must_use]
 pub fn timeout(now: u64, wake: Option<u64>) -> Option<Duration> {
     wake.map(|at| Duration::from_nanos(at.saturating_sub(now)))

@@ -1,0 +1,77 @@
+//! An event loop around `poll`: messages come by a socket, and a silent connection is closed.
+//!
+//! The queue's ticks are milliseconds. The clock and [`timeout`] count nanoseconds, so the loop
+//! converts: `now` down to a whole tick, so that nothing leaves early, and the wake-up exactly.
+//!
+//! Run it with `cargo run -p tickwright --example poll_loop`. It takes about 30 ms.
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn core::error::Error>> {
+    on_linux::run()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("this example calls `poll` through Linux's interface");
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use core::error::Error;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use tickwright::clock::{Clock, SystemClock};
+    use tickwright::driver::timeout;
+    use tickwright::{DaryHeap, SlabQueue, TimerQueue};
+
+    const NS_PER_TICK: u64 = 1_000_000;
+    /// A connection that is silent for this long is closed.
+    const IDLE_TICKS: u64 = 20;
+
+    /// What a timer is for.
+    #[derive(Debug)]
+    enum Purpose {
+        Send,
+        CloseWhenIdle,
+    }
+
+    pub(super) fn run() -> Result<(), Box<dyn Error>> {
+        let clock = SystemClock::Monotonic;
+        let (mut near, mut far) = UnixStream::pair()?;
+        let mut queue: SlabQueue<DaryHeap<4>, Purpose> = SlabQueue::with_capacity(4)?;
+        // Deadlines round up: a timer of 20 ticks waits 20 ms at least.
+        let tick_after = |ticks: u64| clock.now().div_ceil(NS_PER_TICK) + ticks;
+        for ticks in [2, 5, 9] {
+            let _ = queue.insert(tick_after(ticks), Purpose::Send)?;
+        }
+        let (idle, _) = queue.insert(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle)?;
+
+        loop {
+            // 1. Run what is due.
+            let now_tick = clock.now() / NS_PER_TICK;
+            while let Some(fired) = queue.pop_expired(now_tick) {
+                match fired.value {
+                    Purpose::Send => far.write_all(b"hello")?,
+                    Purpose::CloseWhenIdle => {
+                        println!("closed: silent for {IDLE_TICKS} ms");
+                        return Ok(());
+                    }
+                }
+            }
+            // 2. Sleep until a message comes or the next timer is due. Both arguments are in ns.
+            let wake_ns = queue.next_wake().map(|tick| tick.saturating_mul(NS_PER_TICK));
+            let limit = timeout(clock.now(), wake_ns).map(Timespec::try_from).transpose()?;
+            let mut sources = [PollFd::new(&near, PollFlags::IN)];
+            poll(&mut sources, limit.as_ref())?;
+            // 3. Handle what came. A message gives the connection another 20 ms.
+            if sources[0].revents().contains(PollFlags::IN) {
+                let mut message = [0; 16];
+                let length = near.read(&mut message)?;
+                println!("{length} bytes");
+                queue.reschedule(idle, tick_after(IDLE_TICKS))?;
+            }
+        }
+    }
+}
