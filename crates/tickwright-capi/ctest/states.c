@@ -180,6 +180,89 @@ static void full(int family)
     }
 }
 
+static void count(const tw_expired *fired, void *user)
+{
+    (void)fired;
+    ++*(size_t *)user;
+}
+
+static uint64_t a_little_later(tw_timer *timer, uint64_t expiry, void *user)
+{
+    (void)timer;
+    (void)user;
+    return expiry + 1000;
+}
+
+/* A wake-up comes in time, and after now once a call has returned that nothing is due. */
+static void no_later(tw_queue *queue, int done)
+{
+    uint64_t now = 0, wake = 0, due = 0;
+    int pending = tw_queue_next_expiry(queue, &due);
+    EQUAL(tw_queue_now(queue, &now), 0);
+    EQUAL(tw_queue_next_wake(queue, &wake), pending);
+    if (pending == 1) {
+        CHECK(wake <= due);
+        CHECK(!done || wake > now);
+    }
+}
+
+static void wakes(int family)
+{
+    enum { TIMERS = 40, ROUNDS = 4000 };
+    static tw_timer timers[TIMERS];
+    uint64_t random = 815, now = 0, at;
+    void *memory;
+    tw_queue *queue = new_queue(family, TIMERS, &memory);
+    size_t delivered = 0;
+    int round, result;
+    for (round = 0; round < TIMERS; round++)
+        EQUAL(tw_timer_init(&timers[round]), 0);
+    EQUAL(tw_queue_insert(queue, &timers[0], 100), 1);
+    CHECK(tw_queue_insert(queue, &timers[1], 120) >= 0);
+    CHECK(tw_queue_remove(queue, &timers[0]) >= 0);
+    result = tw_queue_advance(queue, 110, 0, count, &delivered, NULL);
+    CHECK(result == 0 || result == 1);
+    no_later(queue, result == 0);
+    EQUAL(tw_queue_pop_expired(queue, 110, NULL), 0);
+    no_later(queue, 1);
+    for (round = 0; round < ROUNDS; round++) {
+        tw_timer *timer = &timers[next_random(&random) % TIMERS];
+        at = now + (next_random(&random) & (((uint64_t)1 << next_random(&random) % 20) - 1));
+        switch (next_random(&random) % 8) {
+        case 0:
+            now = at;
+            no_later(queue, tw_queue_pop_expired(queue, now, NULL) == 0);
+            break;
+        case 1:
+            now = at;
+            no_later(queue, tw_queue_pop_and_reinsert(queue, now, a_little_later, NULL, NULL) == 0);
+            break;
+        case 2:
+        case 3:
+            now = at;
+            result = tw_queue_advance(queue, now, (size_t)(next_random(&random) % 4), count, &delivered,
+                                      NULL);
+            no_later(queue, result == 0);
+            break;
+        case 4:
+            CHECK(tw_queue_remove(queue, timer) >= -ENOENT);
+            no_later(queue, 0);
+            break;
+        case 5:
+            CHECK(tw_queue_reschedule(queue, timer, at) >= -ENOENT);
+            no_later(queue, 0);
+            break;
+        default:
+            result = tw_queue_insert(queue, timer, at);
+            CHECK(result >= 0 || result == -EALREADY);
+            no_later(queue, 0);
+        }
+    }
+    CHECK(delivered > 0);
+    EQUAL(tw_queue_clear(queue), 0);
+    end_queue(queue, memory);
+}
+
 int main(void)
 {
     void *memories[FAMILY_COUNT];
@@ -190,6 +273,7 @@ int main(void)
     for (i = 0; i < FAMILY_COUNT; i++) {
         life(FAMILIES[i], others, FAMILY_COUNT);
         moves(FAMILIES[i]);
+        wakes(FAMILIES[i]);
     }
     for (i = 0; i < FAMILY_COUNT; i++)
         end_queue(others[i], memories[i]);

@@ -165,7 +165,12 @@ TW_API int tw_queue_second(const tw_queue *queue, tw_timer **timer, uint64_t *ti
  * 1; 0: none is pending, nothing was written; -EINVAL; -EBUSY. Threads: serialised. */
 TW_API int tw_queue_next_expiry(const tw_queue *queue, uint64_t *tick);
 
-/* When to wake up: not later than the first timer is due, perhaps earlier in wheels, and after the queue's now once all that is due was delivered.
+/* The tick for which to set an alarm. It is never later than the tick at which the first timer is due,
+ * which tw_queue_next_expiry returns. In wheels it may be earlier. It may even be at or before the
+ * queue's now although no timer is due. For example: timers are due at 100 and 120, tw_queue_remove
+ * takes out the first, and tw_queue_advance to 110 has a budget of 0. Then a wheel may return 100.
+ * When tw_queue_pop_expired, tw_queue_pop_and_reinsert or tw_queue_advance has returned 0, it is after
+ * the queue's now, so that a loop does not spin.
  * 1; 0: none is pending, nothing was written; -EINVAL; -EBUSY. Threads: serialised. */
 TW_API int tw_queue_next_wake(const tw_queue *queue, uint64_t *tick);
 
