@@ -10,7 +10,7 @@ static int current;
 static void *body(void *argument)
 {
     int me = (int)(intptr_t)argument, round;
-    int many = current == TW_MODEL_MN;
+    int many = READ(current) == TW_MODEL_MN;
     /* A thread begins without an error. */
     EQUAL(errno, 0);
     for (round = 0; round < ROUNDS; round++) {
@@ -29,7 +29,7 @@ static void errno_is_ones_own(tw_threads *threads, int model)
 {
     tw_thread all[COUNT];
     int i, round;
-    current = model;
+    WRITE(current, model);
     for (round = 0; round < 3; round++) {
         for (i = 0; i < COUNT; i++)
             EQUAL(tw_thread_create(threads, &all[i], NULL, body, (void *)(intptr_t)i), 0);
