@@ -673,8 +673,12 @@ TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
  *     tw_thread_yield();            wrong: another thread of the worker may lock it now
  *     pthread_mutex_unlock(&lock);
  *
- * FORKS. A forked child has none of the runtime's threads: nothing can be created there (-ECANCELED) or joined (-ESRCH), and destroying does not wait. When
- * a thread of a runtime forks and its function returns in the child, the child ends.
+ * FORKS. A forked child has none of the runtime's threads: nothing can be created there (-ECANCELED) or joined (-ESRCH), and destroying does not wait. In the
+ * child a thread that has forked is one that no runtime has created, in every model: tw_thread_self returns 0. When its function returns, the child ends as a
+ * process does whose last thread returns: handlers of exit() run, buffers are written, and its code is 0.
+ *
+ * THE LAST MOMENTS. All functions work in the destructors of a thread's variables and keys, and in handlers of exit(). There a thread of a runtime is one that no
+ * runtime has created. A runtime may be destroyed in a handler of exit() if its threads end.
  */
 typedef struct tw_threads tw_threads;
 typedef uint64_t tw_thread;
@@ -736,7 +740,7 @@ TW_API int tw_thread_timedjoin(tw_threads *threads, tw_thread thread, void **val
 /* Nobody will join the thread: it is gone when it ends. 0; -ESRCH; -EINVAL: also for one that is detached already, or that another thread joins. Threads: any. */
 TW_API int tw_thread_detach(tw_threads *threads, tw_thread thread);
 
-/* The calling thread; 0 if no runtime has created it. Threads: any. */
+/* The calling thread; 0 if no runtime has created it, in the destructors of its variables and keys, and in a child that it has forked. Threads: any. */
 TW_API tw_thread tw_thread_self(void);
 
 /* 1 if both ids are the same, else 0. Threads: any. */

@@ -3,10 +3,10 @@
 use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
-use std::thread;
 
 use tickwright::clock::{Clock, SystemClock, Watcher};
 
+use crate::kernel_thread::KernelThread;
 use crate::primitive::lock;
 use crate::waiter::Waiters;
 
@@ -100,8 +100,8 @@ impl Timekeeper {
     /// `most` is over; it may return sooner.
     pub(crate) fn park(&self, at: Option<u64>, most: Option<Duration>) {
         let park = || match most {
-            Some(most) => thread::park_timeout(most),
-            None => thread::park(),
+            Some(most) => KernelThread::park_timeout(most),
+            None => KernelThread::park(),
         };
         match at.filter(|_| self.told) {
             Some(at) => self.wait_told(at, park),

@@ -19,10 +19,13 @@ use crate::join_word::{Claim, Leaves};
 use crate::local;
 use crate::primitive::{Ordering, lock};
 use crate::process::{self, Process};
+use crate::quiet::drop_quietly;
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
 use crate::waiter::{Waiter, wait_for_end};
+
+pub(crate) use pthread::{after_a_fork, before_a_fork};
 
 pub use manager::Manager;
 pub use one_to_one::{OneToOne, Stacks};
@@ -171,7 +174,9 @@ impl Kernel {
         here::enter(&self, id);
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.process.is_this() {
-            // The body has forked, and this is the child.
+            // The body has forked, and this is the child. Locks of the runtime may be held for ever.
+            process::child_has_ended(outcome.is_err());
+            drop_quietly(outcome);
             process::end_the_child();
         }
         local::end(Some(id));

@@ -58,6 +58,13 @@
 //! this_thread::yield_now(); // Another thread that wants the lock waits without its worker.
 //! drop(guard);
 //! ```
+//!
+//! # Forks
+//!
+//! A forked child has none of a runtime's threads. The thread that has forked goes on there as one that
+//! no runtime knows, with its values of [`Local`]. When its body ends, so does the child: by `exit`, with
+//! the code 0, or 101 after a panic. A lock of [`sync`] that another thread holds at the fork stays
+//! locked in the child.
 
 mod attributes;
 mod clock;
@@ -65,6 +72,7 @@ mod error;
 mod id;
 mod join_word;
 mod kernel;
+mod kernel_thread;
 mod local;
 mod mail;
 mod many;

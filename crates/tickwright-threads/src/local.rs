@@ -125,6 +125,20 @@ pub(crate) fn end(id: Option<ThreadId>) {
     core::mem::forget(take(id));
 }
 
+/// After a fork, in the child: the values of the thread that has forked are those of a thread that no runtime knows. Those of others are
+/// kept for ever, as their threads are the parent's.
+pub(crate) fn in_the_child(id: ThreadId) {
+    if OWNERS.get() == 0 {
+        return;
+    }
+    let own = take(Some(id));
+    change(|all| {
+        core::mem::forget(core::mem::take(all));
+        all.extend(own.map(|values| (None, values)));
+        OWNERS.set(all.len());
+    });
+}
+
 /// The values of a thread, which has none from then on.
 fn take(id: Option<ThreadId>) -> Option<Values> {
     change(|all| {

@@ -129,7 +129,7 @@ impl Shared {
         for index in 0..workers {
             let own = Arc::clone(&shared);
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
-                let _ = own.posts[index].thread.set(std::thread::current());
+                let _ = own.posts[index].thread.set(crate::kernel_thread::KernelThread::current());
                 let _stack = overflow::SignalStack::new();
                 here::work_as(&Worker::new(own, index));
             });

@@ -3,12 +3,12 @@
 
 use core::any::Any;
 use std::sync::{Mutex, OnceLock};
-use std::thread::Thread;
 
 use crate::error::JoinError;
 use crate::id::ThreadId;
 use crate::join_word::JoinWord;
 use crate::kernel::Started;
+use crate::kernel_thread::KernelThread;
 use crate::mail::Mail;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
@@ -57,7 +57,7 @@ pub(crate) struct Slow {
     /// Whom to wake when it ends and `joiner` is 0.
     pub(crate) joiner: Option<Waiter>,
     /// For waking it, of a kernel thread that has parked.
-    pub(crate) thread: Option<Thread>,
+    pub(crate) thread: Option<KernelThread>,
     /// For ending it, of a kernel thread that is joinable.
     pub(crate) started: Option<Started>,
 }

@@ -1,4 +1,7 @@
 //! What a thread does for itself. On threads that no runtime knows, these are the standard library's.
+//!
+//! All of them work in destructors of `thread_local!` variables, in those of the platform's keys, and in handlers of `exit`. There a kernel
+//! thread of a runtime is one that no runtime knows. So is, in every model, a thread in a child that it has forked.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -10,7 +13,7 @@ use crate::kernel::here as kernel;
 use crate::many::here as many;
 use crate::runtime::Handle;
 
-/// The calling thread, if a runtime created it.
+/// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that it has forked.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
     many::with(|worker| worker.current()).flatten().or_else(kernel::current)

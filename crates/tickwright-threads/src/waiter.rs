@@ -5,16 +5,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
-#[cfg(not(loom))]
-use std::thread::{self, Thread};
-
-#[cfg(loom)]
-use loom::thread::{self, Thread};
 
 use crate::clock::Timekeeper;
 use crate::error::JoinError;
 use crate::id::ThreadId;
 use crate::join_word::{Claim, JoinWord};
+use crate::kernel_thread::KernelThread;
 use crate::many::{Shared, here};
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, Ordering, const_where_possible, fence};
@@ -24,7 +20,7 @@ use crate::runtime::Wait;
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
     /// A kernel thread.
-    Kernel(Thread),
+    Kernel(KernelThread),
     /// A thread of the M:N model.
     Stack(Arc<Shared>, ThreadId),
 }
@@ -33,7 +29,7 @@ impl Waiter {
     /// The caller.
     pub(crate) fn current() -> Self {
         let stack = here::with(|worker| Some(Self::Stack(Arc::clone(&worker.shared), worker.current()?)));
-        stack.flatten().unwrap_or_else(|| Self::Kernel(thread::current()))
+        stack.flatten().unwrap_or_else(|| Self::Kernel(KernelThread::current()))
     }
 
     pub(crate) fn wake(&self) {
@@ -46,7 +42,7 @@ impl Waiter {
     /// Waits until woken.
     pub(crate) fn wait() {
         if here::with(|worker| worker.wait()).is_none() {
-            thread::park();
+            KernelThread::park();
         }
     }
 

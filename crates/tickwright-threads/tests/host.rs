@@ -249,13 +249,15 @@ mod alone {
     fn a_thread_that_forks() {
         for (name, model) in MODELS {
             let runtime = common::start(model());
+            let handle = runtime.handle();
             let forks = runtime
-                .create(&PLAIN, || {
+                .create(&PLAIN, move || {
                     // SAFETY: 1. The child creates nothing, and ends.
                     let child = unsafe { libc::fork() };
                     if child == 0 {
-                        let created = this_thread::handle().unwrap().create(&PLAIN, || 0);
-                        return usize::from(created.is_ok());
+                        let created = handle.create(&PLAIN, || 0);
+                        assert!(this_thread::handle().is_none() && created.is_err());
+                        return 0;
                     }
                     child as usize
                 })

@@ -1,10 +1,11 @@
 //! The platform's threads, with the attributes that it takes.
 
+use core::cell::Cell;
 use core::ffi::c_void;
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::Range;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Refused, Run, Stacks};
 use crate::attributes::Attributes;
@@ -40,6 +41,25 @@ static LEFT: Mutex<Vec<LetGo>> = Mutex::new(Vec::new());
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
 unsafe impl Send for LetGo {}
+
+thread_local! {
+    /// The lock of [`LEFT`] while the calling thread forks: no other thread holds it then.
+    static FORKING: ManuallyDrop<Cell<Option<MutexGuard<'static, Vec<LetGo>>>>> =
+        const { ManuallyDrop::new(Cell::new(None)) };
+}
+
+pub(crate) fn before_a_fork() {
+    FORKING.with(|forking| forking.set(Some(lock(&LEFT))));
+}
+
+/// In the child the threads are the parent's: they are forgotten with their stacks.
+pub(crate) fn after_a_fork(child: bool) {
+    if let Some(mut left) = FORKING.with(|forking| forking.take())
+        && child
+    {
+        core::mem::forget(core::mem::take(&mut *left));
+    }
+}
 
 /// A thread that was started and is joined once. Dropped instead, it is let go.
 #[derive(Debug)]

@@ -4,12 +4,11 @@ use core::cell::Cell;
 
 use super::Shared;
 use super::worker::Worker;
+use crate::id::ThreadId;
 use crate::process;
 
 thread_local! {
     static HERE: Cell<*const Worker> = const { Cell::new(core::ptr::null()) };
-    /// This is the one thread of a process that was forked by a thread of a runtime.
-    static FORKED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Works as the worker of this kernel thread.
@@ -88,16 +87,16 @@ pub(super) fn worker() -> *const Worker {
 }
 
 /// After a fork, in the child: only the calling thread is there, and its worker's others are the parent's. It goes on as a thread that no runtime knows.
-pub(crate) fn in_the_child() {
-    if !HERE.replace(core::ptr::null()).is_null() {
-        FORKED.set(true);
-    }
+/// Answers which it was; `Some(None)`: the worker itself.
+pub(crate) fn in_the_child() -> Option<Option<ThreadId>> {
+    let id = with(Worker::current).flatten();
+    (!HERE.replace(core::ptr::null()).is_null()).then_some(id)
 }
 
 /// Ends the child whose only thread has ended.
 #[inline]
 pub(super) fn end_if_forked() {
-    if HERE.get().is_null() && FORKED.get() {
+    if HERE.get().is_null() && process::is_child() {
         process::end_the_child();
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, OnceLock};
-use std::thread::Thread;
 
 use super::asleep::{Asleep, Sleep};
 use super::inbox::Inbox;
 use super::wake::Pipe;
 use crate::id::ThreadId;
+use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
 use crate::record::FreeList;
 use crate::registry::{Dictionary, Registered, Registry};
@@ -64,7 +64,7 @@ pub(super) struct Post {
     pub(super) begun: AtomicU64,
     pub(super) inbox: Inbox,
     pub(super) asleep: Asleep,
-    pub(super) thread: OnceLock<Thread>,
+    pub(super) thread: OnceLock<KernelThread>,
     pub(super) poller: OnceLock<polling::Poller>,
     pub(super) pipe: Option<Pipe>,
 }

@@ -30,6 +30,7 @@ use crate::join_word::Leaves;
 use crate::local;
 use crate::mail::News;
 use crate::primitive::Ordering;
+use crate::process;
 use crate::quiet::drop_quietly;
 use crate::record::{NONE, Record};
 use crate::registry::Registered;
@@ -437,6 +438,19 @@ impl Worker {
         while let Some(body) = self.handed.take() {
             self.places.reset();
             let outcome = catch_unwind(AssertUnwindSafe(body));
+            if process::is_child() {
+                // The body has forked, and this is the child. Locks of the runtime may be held for ever.
+                process::child_has_ended(outcome.is_err());
+                drop_quietly(outcome);
+                if self.shared.portable {
+                    // Its worker is the parent's.
+                    process::end_the_child();
+                }
+                // The worker's stack has room for what runs at the end of a process. It does not come back.
+                loop {
+                    self.pause(Pause::Ended);
+                }
+            }
             let id = self.running.get();
             local::end(id);
             if let Some(record) = id.and_then(|id| self.shared.table.get(id.record())) {

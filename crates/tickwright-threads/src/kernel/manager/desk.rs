@@ -13,11 +13,11 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 
 use std::sync::{Arc, Mutex};
-use std::thread::{self, Thread};
 
 use super::super::pthread::{Kept, Mask};
 use super::super::{Refused, Run};
 use crate::error::CreateError;
+use crate::kernel_thread::KernelThread;
 use crate::primitive::lock;
 use crate::process::Process;
 use crate::stack::Mapping;
@@ -84,7 +84,7 @@ struct Errand {
     guard: usize,
     detached: bool,
     mask: Mask,
-    creator: Thread,
+    creator: KernelThread,
     run: Mutex<Option<Run>>,
     answer: Mutex<Option<Result<(), CreateError>>>,
 }
@@ -209,7 +209,7 @@ impl Desk {
             guard,
             detached,
             mask: Mask::current(),
-            creator: thread::current(),
+            creator: KernelThread::current(),
             run: Mutex::new(Some(run)),
             answer: Mutex::new(None),
         });
@@ -232,7 +232,7 @@ impl Desk {
             let answer = lock(&errand.answer).take();
             match answer {
                 Some(answer) => break answer,
-                None => thread::park(),
+                None => KernelThread::park(),
             }
         };
         match answer {

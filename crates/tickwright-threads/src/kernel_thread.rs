@@ -1,0 +1,336 @@
+//! How a kernel thread waits and is woken: one word for each, in memory that is never given back.
+//!
+//! The standard library's `park` ends with a thread's own variables. This one serves destructors that run after those, handlers of
+//! `exit`, and forked children.
+//!
+//! # Invariants
+//! 1. A place belongs to one thread at a time: from its first wait until it ends.
+//! 2. A waker may come late and find the place of another thread, whose wait then returns without cause. It never finds memory
+//!    that was given back.
+//! 3. There is no lock, so no fork leaves one held. A child gives its thread a new place: a waker of the parent may still write the old one's copy.
+//! 4. Without memory for a place a thread waits by looking again every millisecond.
+
+#[cfg(not(loom))]
+pub(crate) use self::real::{KernelThread, in_the_child, is_ending};
+
+#[cfg(loom)]
+pub(crate) use self::modelled::{KernelThread, in_the_child, is_ending};
+
+/// How long a thread sleeps that has no place to be woken at, before it looks again.
+#[cfg(not(loom))]
+const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
+
+#[cfg(not(loom))]
+mod real {
+    use core::cell::Cell;
+    use core::ffi::c_void;
+    use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    use core::time::Duration;
+    use std::sync::OnceLock;
+
+    use super::word::Word;
+
+    /// A kernel thread, to be woken.
+    #[derive(Clone, Debug)]
+    pub(crate) struct KernelThread(Option<&'static Place>);
+
+    /// Where one thread waits.
+    #[derive(Debug)]
+    struct Place {
+        word: Word,
+        number: u32,
+        /// The next free place; `NONE`: there is no other.
+        next: AtomicU32,
+    }
+
+    const NONE: u32 = u32::MAX;
+    /// Chunk k has so many places, shifted left by k.
+    const FIRST: u32 = 64;
+    const CHUNKS: usize = 24;
+
+    static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+    /// The first free place below, and above how often that has changed: a place that came back meanwhile is not taken for what it was.
+    static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
+    /// Places from here on were never used.
+    static FRESH: AtomicU32 = AtomicU32::new(0);
+
+    thread_local! {
+        static MINE: Cell<Option<&'static Place>> = const { Cell::new(None) };
+        /// Whether `ends` will be called, and whether it was.
+        static NOTICED: Cell<bool> = const { Cell::new(false) };
+        static ENDING: Cell<bool> = const { Cell::new(false) };
+    }
+
+    fn chunk_of(number: u32) -> (usize, usize) {
+        let k = (number / FIRST + 1).ilog2();
+        (k as usize, (number - FIRST * ((1 << k) - 1)) as usize)
+    }
+
+    fn place(number: u32) -> Option<&'static Place> {
+        let (chunk, at) = chunk_of(number);
+        PLACES.get(chunk)?.get()?.get(at)
+    }
+
+    /// A place that nobody has. `None`: there is no memory.
+    fn take() -> Option<&'static Place> {
+        let mut free = FREE.load(Ordering::Acquire);
+        while free as u32 != NONE {
+            let found = place(free as u32)?;
+            let next = (free >> 32).wrapping_add(1) << 32 | u64::from(found.next.load(Ordering::Relaxed));
+            match FREE.compare_exchange_weak(free, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(found),
+                Err(now) => free = now,
+            }
+        }
+        let mut fresh = FRESH.load(Ordering::Relaxed);
+        loop {
+            let found = place(fresh).or_else(|| grow(fresh))?;
+            match FRESH.compare_exchange_weak(fresh, fresh + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(found),
+                Err(now) => fresh = now,
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(fresh: u32) -> Option<&'static Place> {
+        let chunk = chunk_of(fresh).0;
+        let (first, len) = (FIRST * ((1 << chunk) - 1), FIRST << chunk);
+        let mut places = Vec::new();
+        places.try_reserve_exact(len as usize).ok()?;
+        places.extend((first..first + len).map(|number| Place {
+            word: Word::new(),
+            number,
+            next: AtomicU32::new(NONE),
+        }));
+        // Another thread may have been faster.
+        let _ = PLACES.get(chunk)?.set(places.into_boxed_slice());
+        place(fresh)
+    }
+
+    fn give(place: &'static Place) {
+        let mut free = FREE.load(Ordering::Relaxed);
+        loop {
+            place.next.store(free as u32, Ordering::Relaxed);
+            let with = (free >> 32).wrapping_add(1) << 32 | u64::from(place.number);
+            match FREE.compare_exchange_weak(free, with, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => free = now,
+            }
+        }
+    }
+
+    /// The calling thread ends. If a destructor after this one waits, it takes a place again, and this is called once more.
+    extern "C" fn ends(_: *mut c_void) {
+        ENDING.set(true);
+        if let Some(place) = MINE.take() {
+            give(place);
+        }
+    }
+
+    /// Has `ends` called at the end of the calling thread. If the platform refuses, the thread's place is never used again.
+    fn notice_the_end() {
+        static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+        let key = KEY.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and touches atomics and a cell without a destructor.
+            (unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0).then_some(key)
+        });
+        NOTICED.set(true);
+        if let Some(key) = *key {
+            // SAFETY: 1. A key that is never deleted. 2. The value is not null, and is not used.
+            unsafe {
+                libc::pthread_setspecific(key, core::ptr::without_provenance(1));
+            }
+        }
+    }
+
+    /// Whether the destructors of the calling thread's variables have run: from the first destructors of keys on.
+    pub(crate) fn is_ending() -> bool {
+        if !NOTICED.get() {
+            notice_the_end();
+        }
+        ENDING.get()
+    }
+
+    fn mine() -> Option<&'static Place> {
+        MINE.get().or_else(|| {
+            let place = take()?;
+            place.word.reset();
+            MINE.set(Some(place));
+            notice_the_end();
+            Some(place)
+        })
+    }
+
+    /// The thread that has forked, in the child.
+    pub(crate) fn in_the_child() {
+        MINE.set(None);
+    }
+
+    impl KernelThread {
+        /// The caller.
+        pub(crate) fn current() -> Self {
+            Self(mine())
+        }
+
+        /// Ends the thread's wait, or its next one.
+        pub(crate) fn unpark(&self) {
+            if let Some(place) = self.0 {
+                place.word.tell();
+            }
+        }
+
+        /// The caller waits until it is told to go on, or without cause.
+        pub(crate) fn park() {
+            match mine() {
+                Some(place) => place.word.wait(None),
+                None => std::thread::sleep(super::BLIND),
+            }
+        }
+
+        /// The same for so long at most.
+        pub(crate) fn park_timeout(most: Duration) {
+            match mine() {
+                Some(place) => place.word.wait(Some(most)),
+                None => std::thread::sleep(most.min(super::BLIND)),
+            }
+        }
+    }
+}
+
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+mod word {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    use core::time::Duration;
+
+    const RUNS: u32 = 0;
+    const TOLD: u32 = 1;
+    const WAITS: u32 = 2;
+    /// A longer wait returns without cause.
+    const LONGEST: Duration = Duration::from_secs(1 << 30);
+
+    /// What one thread sleeps at: the kernel compares it before it lets the thread sleep.
+    #[derive(Debug)]
+    pub(super) struct Word(AtomicU32);
+
+    impl Word {
+        pub(super) const fn new() -> Self {
+            Self(AtomicU32::new(RUNS))
+        }
+
+        pub(super) fn reset(&self) {
+            self.0.store(RUNS, Ordering::Relaxed);
+        }
+
+        pub(super) fn wait(&self, most: Option<Duration>) {
+            if self.0.compare_exchange(RUNS, WAITS, Ordering::Acquire, Ordering::Acquire).is_ok() {
+                let limit = most.map(|most| {
+                    let most = most.min(LONGEST);
+                    libc::timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ }
+                });
+                let limit = limit.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+                // SAFETY: 1. The word is never given back. 2. No limit, or a filled one.
+                unsafe {
+                    let how = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+                    libc::syscall(libc::SYS_futex, self.0.as_ptr(), how, WAITS, limit);
+                }
+            }
+            self.0.swap(RUNS, Ordering::AcqRel);
+        }
+
+        pub(super) fn tell(&self) {
+            if self.0.swap(TOLD, Ordering::AcqRel) == WAITS {
+                // SAFETY: 1. The word is never given back.
+                unsafe {
+                    let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+                    libc::syscall(libc::SYS_futex, self.0.as_ptr(), how, 1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(not(loom), not(any(target_os = "linux", target_os = "android"))))]
+mod word {
+    use core::time::Duration;
+    use std::sync::{Condvar, Mutex, PoisonError};
+
+    use crate::primitive::lock;
+
+    /// What one thread sleeps at.
+    #[derive(Debug)]
+    pub(super) struct Word {
+        told: Mutex<bool>,
+        event: Condvar,
+    }
+
+    impl Word {
+        pub(super) const fn new() -> Self {
+            Self { told: Mutex::new(false), event: Condvar::new() }
+        }
+
+        pub(super) fn reset(&self) {
+            *lock(&self.told) = false;
+        }
+
+        pub(super) fn wait(&self, most: Option<Duration>) {
+            let mut told = lock(&self.told);
+            if !*told {
+                told = match most {
+                    None => self.event.wait(told).unwrap_or_else(PoisonError::into_inner),
+                    Some(most) => {
+                        self.event.wait_timeout(told, most).unwrap_or_else(PoisonError::into_inner).0
+                    }
+                };
+            }
+            *told = false;
+        }
+
+        pub(super) fn tell(&self) {
+            *lock(&self.told) = true;
+            self.event.notify_one();
+        }
+    }
+}
+
+#[cfg(loom)]
+mod modelled {
+    use core::time::Duration;
+
+    use loom::thread::{self, Thread};
+
+    /// No model forks.
+    pub(crate) fn in_the_child() {}
+
+    /// No model waits in destructors.
+    pub(crate) fn is_ending() -> bool {
+        false
+    }
+
+    /// A kernel thread, to be woken.
+    #[derive(Clone, Debug)]
+    pub(crate) struct KernelThread(Thread);
+
+    impl KernelThread {
+        /// The caller.
+        pub(crate) fn current() -> Self {
+            Self(thread::current())
+        }
+
+        /// Ends the thread's wait, or its next one.
+        pub(crate) fn unpark(&self) {
+            self.0.unpark();
+        }
+
+        /// The caller waits until it is told to go on, or without cause.
+        pub(crate) fn park() {
+            thread::park();
+        }
+
+        /// The same for so long at most. No model waits for a time.
+        pub(crate) fn park_timeout(_: Duration) {
+            thread::park();
+        }
+    }
+}

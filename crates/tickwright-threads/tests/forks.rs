@@ -1,0 +1,213 @@
+//! A thread of a runtime forks: what the child is, what it may do, and how it ends.
+
+mod common;
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use common::start;
+use tickwright_threads::{Attributes, Local, Model, Runtime, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+
+type Made = fn() -> Model;
+
+const MODELS: [(&str, Made); 7] = [
+    ("one-to-one", common::one_to_one),
+    ("own stacks", common::own_stacks),
+    ("fresh stacks", common::fresh_stacks),
+    ("manager", common::manager),
+    ("m:n", common::two_workers),
+    ("as ngpt", common::as_ngpt),
+    ("portable", common::portable),
+];
+
+/// Runs a test of this file alone, in a process of its own.
+fn alone(test: &str) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args([&format!("alone::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .output()
+        .unwrap()
+}
+
+fn passes_alone(test: &str) {
+    let output = alone(test);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let passed = output.status.success() && said.contains("1 passed");
+    assert!(passed, "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_child_parks_sleeps_and_has_its_values() {
+    passes_alone("a_child_parks_sleeps_and_has_its_values");
+}
+
+#[test]
+fn a_child_ends_with_a_code() {
+    passes_alone("a_child_ends_with_a_code");
+}
+
+#[test]
+fn a_child_starts_a_runtime_while_others_end() {
+    passes_alone("a_child_starts_a_runtime_while_others_end");
+}
+
+#[test]
+fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
+    let output = alone("a_child_writes_its_buffers_and_runs_handlers_of_exit");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for (name, _) in MODELS {
+        assert!(said.contains(&format!("{name}: buffered")), "{name}: {said}");
+        assert!(said.contains(&format!("{name}: handler")), "{name}: {said}");
+    }
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+mod alone {
+    use super::*;
+
+    /// How a child ended: its code, or 1000 and a signal. One that hangs is killed.
+    fn wait_for(child: libc::pid_t) -> usize {
+        let began = Instant::now();
+        let mut status = 0;
+        loop {
+            // SAFETY: 1. A child of ours, and a place for the answer.
+            if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
+                break;
+            }
+            if began.elapsed() > Duration::from_secs(60) {
+                // SAFETY: 1. A child of ours, which was not waited for.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let code =
+            if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 1000 + libc::WTERMSIG(status) };
+        usize::try_from(code).unwrap()
+    }
+
+    /// A body that forks; in the child it goes on with `inside`, in the parent it returns how that ended.
+    fn forking(inside: impl FnOnce() -> usize + Send + 'static) -> impl FnOnce() -> usize + Send + 'static {
+        || {
+            // SAFETY: 1. The child does what this library promises of forked children, and ends.
+            match unsafe { libc::fork() } {
+                0 => inside(),
+                child => wait_for(child),
+            }
+        }
+    }
+
+    fn in_a_child(runtime: &Runtime, inside: impl FnOnce() -> usize + Send + 'static) -> usize {
+        let id = runtime.create(&PLAIN, forking(inside)).unwrap();
+        runtime.join(id).unwrap()
+    }
+
+    fn end(code: c_int) -> usize {
+        // SAFETY: 1. Ends the child.
+        unsafe { libc::_exit(code) }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_child_parks_sleeps_and_has_its_values() {
+        for (name, model) in MODELS {
+            let runtime = start(model());
+            // At once: its creator may hold locks still.
+            for _ in 0..100 {
+                let code = in_a_child(&runtime, || {
+                    this_thread::park_timeout(Duration::from_micros(100));
+                    this_thread::sleep(Duration::from_micros(100));
+                    end(7)
+                });
+                assert_eq!(code, 7, "{name}");
+            }
+            let code = in_a_child(&runtime, || {
+                let nobody = this_thread::current().is_none() && this_thread::handle().is_none();
+                end(if nobody { 7 } else { 1 })
+            });
+            assert_eq!(code, 7, "{name}: in a child no runtime knows the caller");
+            let value = std::sync::Arc::new(Local::new(|| AtomicUsize::new(1)));
+            let id = runtime.create(&PLAIN, move || {
+                value.with(|own| own.store(5, Ordering::Relaxed));
+                forking(move || end(value.with(|own| own.load(Ordering::Relaxed)) as c_int))()
+            });
+            assert_eq!(runtime.join(id.unwrap()).unwrap(), 5, "{name}: its own values");
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_child_ends_with_a_code() {
+        std::panic::set_hook(Box::new(|_| {}));
+        for (name, model) in MODELS {
+            let runtime = start(model());
+            assert_eq!(in_a_child(&runtime, || 3), 0, "{name}");
+            assert_eq!(in_a_child(&runtime, || panic!("in the child")), 101, "{name}");
+            assert_eq!(runtime.run(|| 4).unwrap(), 4, "{name}: the parent goes on");
+        }
+    }
+
+    /// Threads that end by themselves, on stacks of ours, leave them in a list that all runtimes share.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_child_starts_a_runtime_while_others_end() {
+        let stop = std::sync::Arc::new(common::Gate::default());
+        let stopped = std::sync::Arc::clone(&stop);
+        let busy = std::thread::spawn(move || {
+            while !stopped.is_open() {
+                let runtime = start(common::own_stacks());
+                let handle = runtime.handle();
+                let body = move || {
+                    drop(runtime);
+                    0
+                };
+                handle.create(&PLAIN.detached(true), body).unwrap();
+            }
+        });
+        let runtime = start(common::one_to_one());
+        for _ in 0..200 {
+            let code = in_a_child(&runtime, || {
+                let own = start(common::own_stacks());
+                let id = own.create(&PLAIN, || 7).unwrap();
+                let value = own.join(id).unwrap();
+                drop(own);
+                end(value as c_int)
+            });
+            if code != 7 {
+                stop.open();
+            }
+            assert_eq!(code, 7);
+        }
+        stop.open();
+        busy.join().unwrap();
+    }
+
+    static MODEL: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn handler() {
+        if let Some((name, _)) = MODELS.get(MODEL.load(Ordering::Relaxed).wrapping_sub(1)) {
+            println!("{name}: handler");
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
+        // SAFETY: 1. The function is there for ever.
+        unsafe { libc::atexit(handler) };
+        for (number, (name, model)) in MODELS.into_iter().enumerate() {
+            let runtime = start(model());
+            let code = in_a_child(&runtime, move || {
+                MODEL.store(number + 1, Ordering::Relaxed);
+                let text = std::ffi::CString::new(format!("{name}: buffered")).unwrap();
+                // SAFETY: 1. A text with its end. It stays in the C library's buffer, as standard output is a pipe.
+                unsafe { libc::puts(text.as_ptr()) };
+                0
+            });
+            assert_eq!(code, 0, "{name}");
+        }
+    }
+}

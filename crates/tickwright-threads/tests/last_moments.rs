@@ -1,0 +1,242 @@
+//! Every function of the library works in the last moments of a thread and of a process: in destructors of `thread_local!`, in those
+//! of the platform's keys, which run after them, and in handlers of `exit`.
+
+mod common;
+
+use core::cell::RefCell;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::process::Command;
+use std::sync::Mutex as StdMutex;
+
+use common::start;
+use tickwright_threads::{Attributes, Handle, JoinError, Local, Model, Runtime, io, sync, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+const MS: Duration = Duration::from_millis(1);
+
+type Made = fn() -> Model;
+
+const MODELS: [(&str, Made); 7] = [
+    ("one-to-one", common::one_to_one),
+    ("own stacks", common::own_stacks),
+    ("fresh stacks", common::fresh_stacks),
+    ("manager", common::manager),
+    ("m:n", common::two_workers),
+    ("as ngpt", common::as_ngpt),
+    ("portable", common::portable),
+];
+
+/// What threads do at their end; each says that it was done.
+type Deed = fn(&Handle);
+
+const DEEDS: [(&str, Deed); 13] = [
+    ("now", |_| assert!(this_thread::now() > 0)),
+    ("current", |_| assert!(this_thread::current().is_some() || this_thread::stack().is_none())),
+    ("handle", |_| assert_eq!(this_thread::handle().is_some(), this_thread::current().is_some())),
+    ("yield", |_| this_thread::yield_now()),
+    ("sleep", |_| this_thread::sleep(MS)),
+    ("park", |_| this_thread::park_timeout(MS)),
+    ("create", |handle| handle.detach(handle.create(&PLAIN, || 1).unwrap()).unwrap()),
+    ("join", |handle| {
+        let id = handle.create(&PLAIN, slow).unwrap();
+        assert_eq!(handle.join(id).unwrap(), 1);
+    }),
+    ("join for a time", |handle| {
+        let id = handle.create(&PLAIN, slow).unwrap();
+        while let Err(error) = handle.join_timeout(id, MS) {
+            assert!(matches!(error, JoinError::TimedOut), "{error}");
+        }
+    }),
+    ("lock", |_| {
+        let lock = sync::Mutex::new(1);
+        *lock.lock() += 1;
+    }),
+    ("receive", |handle| {
+        let (sender, receiver) = sync::bounded::<u8>(1);
+        assert!(receiver.recv_until(this_thread::now() + 1000).is_err());
+        let id = handle.create(&PLAIN, move || {
+            this_thread::sleep(MS);
+            usize::from(sender.send(5).is_ok())
+        });
+        assert_eq!(receiver.recv().ok(), Some(5));
+        assert_eq!(handle.join(id.unwrap()).unwrap(), 1);
+    }),
+    ("values", |_| {
+        let value = Local::new(|| 5_u8);
+        assert_eq!(value.with(|value| *value), 5);
+    }),
+    ("descriptors", |_| {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        io::readable(&null).unwrap();
+    }),
+];
+
+fn slow() -> usize {
+    this_thread::sleep(MS);
+    1
+}
+
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
+fn all_deeds(handle: &Handle) {
+    for (_, deed) in DEEDS {
+        deed(handle);
+        DONE.fetch_add(1, Ordering::SeqCst);
+    }
+    let own = start(common::one_to_one());
+    assert_eq!(own.run(|| 3).unwrap(), 3);
+}
+
+/// Does all when it is dropped.
+struct Last(Handle);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        all_deeds(&self.0);
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+}
+
+static HANDLE: AtomicPtr<Handle> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Rounds of destructors of keys: the standard library's own variables are gone after the second.
+const ROUNDS: usize = 3;
+
+extern "C" fn key_ends(value: *mut c_void) {
+    // SAFETY: 1. From a reference that is never dropped.
+    all_deeds(unsafe { &*HANDLE.load(Ordering::SeqCst) });
+    let round = value.addr();
+    if round < ROUNDS {
+        set_key(round + 1);
+    }
+}
+
+static KEY: StdMutex<Option<libc::pthread_key_t>> = StdMutex::new(None);
+
+fn set_key(round: usize) {
+    let key = *KEY.lock().unwrap().get_or_insert_with(|| {
+        let mut key = 0;
+        // SAFETY: 1. A place for the key. 2. The function is there for ever.
+        assert_eq!(unsafe { libc::pthread_key_create(&raw mut key, Some(key_ends)) }, 0);
+        key
+    });
+    // SAFETY: 1. A key that is never deleted.
+    assert_eq!(unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(round)) }, 0);
+}
+
+/// Runs the second half of a test in a process of its own, and holds it to what it has done.
+fn in_a_process(test: &str, deeds: usize) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("TICKWRIGHT_PART", "child")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}{complaint}");
+    assert!(said.contains(&format!("done {deeds}\n")), "{said}{complaint}");
+}
+
+fn is_child() -> bool {
+    std::env::var_os("TICKWRIGHT_PART").is_some()
+}
+
+/// Ends the process if it hangs.
+fn within_a_minute() {
+    // SAFETY: 1. A number of seconds.
+    unsafe { libc::alarm(60) };
+}
+
+fn say() {
+    println!("done {}", DONE.load(Ordering::SeqCst));
+}
+
+/// Each model's, and those of a thread that no runtime knows.
+fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
+    within_a_minute();
+    for (_, model) in MODELS {
+        let runtime = start(model());
+        let handle = runtime.handle();
+        HANDLE.store(Box::into_raw(Box::new(handle.clone())), Ordering::SeqCst);
+        let own = handle.clone();
+        let foreign = std::thread::spawn(move || {
+            prepare(&own);
+            // It has used the library before.
+            this_thread::sleep(Duration::from_nanos(1));
+        });
+        foreign.join().unwrap();
+        // The other models' threads end with the runtime's, which cannot wait for others by then.
+        let other = start(common::one_to_one());
+        let inner = other.handle();
+        HANDLE.store(Box::into_raw(Box::new(other.handle())), Ordering::SeqCst);
+        let id = runtime.create(&PLAIN, move || {
+            prepare(&inner);
+            0
+        });
+        assert_eq!(runtime.join(id.unwrap()).unwrap(), 0);
+        drop(runtime);
+        drop(other);
+    }
+    // Detached or joined, all threads have ended but for their destructors.
+    while DONE.load(Ordering::SeqCst) < MODELS.len() * 2 * rounds * DEEDS.len() {
+        std::thread::yield_now();
+    }
+    say();
+    std::process::exit(0);
+}
+
+fn variables(handle: &Handle) {
+    let last = Last(handle.clone());
+    LAST.with_borrow_mut(|place| *place = Some(last));
+}
+
+fn keys(_: &Handle) {
+    set_key(1);
+}
+
+#[test]
+fn in_destructors_of_thread_local_variables() {
+    if is_child() {
+        for_each_thread(variables, 1);
+    }
+    in_a_process("in_destructors_of_thread_local_variables", MODELS.len() * 2 * DEEDS.len());
+}
+
+#[test]
+fn in_destructors_of_the_platforms_keys() {
+    if is_child() {
+        for_each_thread(keys, ROUNDS);
+    }
+    in_a_process("in_destructors_of_the_platforms_keys", MODELS.len() * 2 * DEEDS.len() * ROUNDS);
+}
+
+static LEFT: StdMutex<Vec<Runtime>> = StdMutex::new(Vec::new());
+
+extern "C" fn at_exit() {
+    for runtime in LEFT.lock().unwrap().drain(..) {
+        all_deeds(&runtime);
+        drop(runtime);
+    }
+    say();
+}
+
+#[test]
+fn in_handlers_of_exit() {
+    if is_child() {
+        within_a_minute();
+        // SAFETY: 1. The function is there for ever.
+        assert_eq!(unsafe { libc::atexit(at_exit) }, 0);
+        for (_, model) in MODELS {
+            let runtime = start(model());
+            assert_eq!(runtime.run(|| 1).unwrap(), 1);
+            LEFT.lock().unwrap().push(runtime);
+        }
+        std::process::exit(0);
+    }
+    in_a_process("in_handlers_of_exit", MODELS.len() * DEEDS.len());
+}
