@@ -88,7 +88,8 @@ static void without_positions(void)
 static void contained(void)
 {
     struct item items_of_two[3] = { { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } }, *fresh;
-    tw_heap *heap = new_heap(0, POSITION), *other = new_heap(0, POSITION), *without = new_heap(0, -1);
+    tw_heap *heap = new_heap(0, POSITION), *other = new_heap(0, POSITION);
+    tw_heap *without = new_heap(0, -1);
     size_t position;
     for (position = 0; position < 3; position++)
         EQUAL(tw_heap_contains(heap, &items_of_two[position]), 0);
@@ -144,6 +145,74 @@ static void contained(void)
     EQUAL(tw_heap_verify(heap, NULL, 0), 0);
     EQUAL(tw_heap_destroy(heap), 0);
     EQUAL(tw_heap_destroy(other), 0);
+}
+
+/* Random calls on two heaps, right ones and wrong ones. `where` is the heap that an item is in. */
+static void anyhow(void)
+{
+    enum { ITEMS = 60, ROUNDS = 50000 };
+    static struct item all[ITEMS];
+    static int where[ITEMS];
+    tw_heap *heaps[2];
+    ptrdiff_t sizes[2] = { 0, 0 };
+    uint64_t random = 2002;
+    int round, i;
+    heaps[0] = new_heap(0, POSITION);
+    heaps[1] = new_heap(7, POSITION);
+    memset(all, 0, sizeof all);
+    for (i = 0; i < ITEMS; i++)
+        where[i] = -1;
+    for (round = 0; round < ROUNDS; round++) {
+        int h = (int)(next_random(&random) % 2), is_in;
+        i = (int)(next_random(&random) % ITEMS);
+        is_in = where[i] == h;
+        switch (next_random(&random) % 7) {
+        case 0:
+        case 1:
+            if (where[i] < 0)
+                all[i].value = (int)(next_random(&random) % 1000);
+            EQUAL(tw_heap_push(heaps[h], &all[i]), is_in ? -EALREADY : where[i] >= 0 ? -EXDEV : 0);
+            if (where[i] < 0) {
+                where[i] = h;
+                sizes[h]++;
+            }
+            break;
+        case 2:
+            EQUAL(tw_heap_remove(heaps[h], &all[i]), is_in ? 0 : where[i] >= 0 ? -EXDEV : -ENOENT);
+            if (is_in) {
+                where[i] = -1;
+                sizes[h]--;
+            }
+            break;
+        case 3:
+            if (is_in)
+                all[i].value = (int)(next_random(&random) % 1000);
+            EQUAL(tw_heap_update(heaps[h], &all[i]), is_in ? 0 : where[i] >= 0 ? -EXDEV : -ENOENT);
+            break;
+        case 4:
+            if (sizes[h] > 0) {
+                struct item *item = pop(heaps[h]);
+                EQUAL(where[item - all], h);
+                where[item - all] = -1;
+                sizes[h]--;
+            }
+            break;
+        case 5:
+            if (where[i] < 0) {
+                all[i].position = (size_t)next_random(&random) % 100;
+                EQUAL(tw_heap_contains(heaps[h], &all[i]), 0);
+                EQUAL(tw_heap_forget(heaps[h], &all[i]), 0);
+            }
+            break;
+        default:
+            EQUAL(tw_heap_contains(heaps[h], &all[i]), is_in);
+        }
+        EQUAL(tw_heap_size(heaps[h]), sizes[h]);
+        if (round % 64 == 0)
+            EQUAL(tw_heap_verify(heaps[h], NULL, 0), 0);
+    }
+    EQUAL(tw_heap_destroy(heaps[0]), 0);
+    EQUAL(tw_heap_destroy(heaps[1]), 0);
 }
 
 static void pop_all(tw_heap *heap)
@@ -206,6 +275,7 @@ int main(void)
     few();
     without_positions();
     contained();
+    anyhow();
     many(0);
     many(COUNT / 10);
     CHECK(comparisons > 0);

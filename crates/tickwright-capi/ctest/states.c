@@ -213,7 +213,7 @@ static void wakes(int family)
     uint64_t random = 815, now = 0, at;
     void *memory;
     tw_queue *queue = new_queue(family, TIMERS, &memory);
-    size_t delivered = 0;
+    size_t delivered = 0, budget;
     int round, result;
     for (round = 0; round < TIMERS; round++)
         EQUAL(tw_timer_init(&timers[round]), 0);
@@ -240,8 +240,8 @@ static void wakes(int family)
         case 2:
         case 3:
             now = at;
-            result = tw_queue_advance(queue, now, (size_t)(next_random(&random) % 4), count, &delivered,
-                                      NULL);
+            budget = (size_t)(next_random(&random) % 4);
+            result = tw_queue_advance(queue, now, budget, count, &delivered, NULL);
             no_later(queue, result == 0);
             break;
         case 4:
