@@ -162,6 +162,7 @@ static void periods(void)
     static const struct { int missed; uint64_t overruns, due, next; } ROWS[] = {
         { TW_MISSED_COLLAPSE, 2, 20, 47 }, { TW_MISSED_BURST, 0, 20, 30 },
         { TW_MISSED_SKIP, 2, 40, 50 },     { TW_MISSED_DELAY, 2, 20, 57 },
+        { TW_MISSED_PERSIST, 2, 20, 57 },
     };
     size_t row;
     for (row = 0; row < sizeof ROWS / sizeof *ROWS; row++) {

@@ -484,7 +484,10 @@ enum tw_missed {
     TW_MISSED_COLLAPSE = 0, /* counted; the next is one period after the due time, but never before now */
     TW_MISSED_BURST = 1,    /* each is made up for */
     TW_MISSED_SKIP = 2,     /* counted and left out; the grid stays */
-    TW_MISSED_DELAY = 3     /* counted; the next period begins when the callback ends */
+    TW_MISSED_DELAY = 3,    /* counted; the next period begins when the callback ends. So the timer drifts at
+                               each firing, by its lateness and by the time that the callback takes */
+    TW_MISSED_PERSIST = 4   /* counted; the grid stays unless a period was missed, then the next one is a period
+                               after the late run: EV_PERSIST of libevent */
 };
 
 /* When a timer is due. All zeros: now, once. Numbers less than 0 are -EINVAL. */
@@ -588,10 +591,13 @@ TW_API int tw_sched_when(const tw_sched *sched, uint64_t id, uint64_t *due_ns);
 TW_API int tw_sched_remaining(const tw_sched *sched, uint64_t id, int64_t *ms);
 
 /* How long there is nothing to run, as a time-out for poll: in ms rounded up, 0 if something is due, at most INT_MAX. -1: nothing is pending; -EINVAL, for which poll
- * waits for ever too. Threads: any. */
+ * waits for ever too. Over TW_FAMILY_WHEEL and TW_FAMILY_COARSE it may be too short, once for each bucket: then
+ * tw_sched_run finds nothing, and the next answer is right. Threads: any. */
 TW_API int tw_sched_wait(tw_sched *sched);
 
 /* Runs what is due now and was armed before, at most `budget` callbacks (SIZE_MAX: all), and answers how many ran.
+ * Other threads' calls wait for a bounded time: no lock is held in a callback, nor while more than 256 timers are
+ * moved inside the queue.
  * -EBUSY: another thread does; -EDEADLK: from a callback; -EINVAL. Threads: any. */
 TW_API ptrdiff_t tw_sched_run(tw_sched *sched, size_t budget);
 

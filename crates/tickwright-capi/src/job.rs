@@ -92,6 +92,7 @@ numbers! {
     TW_MISSED_BURST = 1;
     TW_MISSED_SKIP = 2;
     TW_MISSED_DELAY = 3;
+    TW_MISSED_PERSIST = 4;
     TW_JOB_VARIABLE = 1;
     TW_JOB_KEEP = 2;
     TW_STATE_IDLE = 0;
@@ -227,6 +228,7 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
         TW_MISSED_BURST => Missed::Burst,
         TW_MISSED_SKIP => Missed::Skip,
         TW_MISSED_DELAY => Missed::Delay,
+        TW_MISSED_PERSIST => Missed::Persist,
         _ => return Err(code::INVALID),
     });
     match span(asked.period)? {

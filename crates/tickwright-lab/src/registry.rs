@@ -8,7 +8,8 @@ use std::collections::BinaryHeap;
 use dary_heap::QuaternaryHeap;
 use serde::Serialize;
 use strsim::damerau_levenshtein;
-use tickwright_core::{SlabQueue, TimerQueue};
+use tickwright_core::storage;
+use tickwright_core::{Family, SlabQueue, TimerQueue};
 use tickwright_testkit::foreign::DelayQueue;
 use wildmatch::WildMatch;
 
@@ -44,14 +45,13 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// Of one of our families, by its identifier.
-    const fn of(family: &str) -> Self {
-        // `==` on strings is not const.
-        match family.as_bytes() {
-            b"list" => Self::List,
-            [b'h', b'e', b'a', b'p', ..] => Self::Heap,
-            b"wheel" | b"coarse" => Self::Wheel,
-            _ => Self::Tree,
+    /// Of one of our families.
+    const fn of<F: Family>() -> Self {
+        match F::SHAPE {
+            storage::Shape::List => Self::List,
+            storage::Shape::Heap => Self::Heap,
+            storage::Shape::Tree => Self::Tree,
+            storage::Shape::Wheel => Self::Wheel,
         }
     }
 
@@ -142,21 +142,21 @@ macro_rules! table {
                 Structure {
                     id: concat!($id, "/slab"),
                     kind: Kind::Ours,
-                    shape: Shape::of($id),
+                    shape: Shape::of::<$family>(),
                     ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
                     second: true,
                     exact_head: true,
-                    sensible: linear($id),
+                    sensible: linear::<$family>(),
                     about: "ours; the queue owns the timers, keys carry generations",
                 },
                 Structure {
                     id: concat!($id, "/hook"),
                     kind: Kind::Ours,
-                    shape: Shape::of($id),
+                    shape: Shape::of::<$family>(),
                     ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
                     second: true,
                     exact_head: true,
-                    sensible: linear($id),
+                    sensible: linear::<$family>(),
                     about: "ours; the caller owns the nodes, nothing allocates",
                 },
             )+
@@ -206,8 +206,8 @@ tickwright_core::for_each_family!(table [
         "timer-queue 0.1, a hierarchical wheel";
 ]);
 
-const fn linear(family: &str) -> Option<Sensible> {
-    match Shape::of(family) {
+const fn linear<F: Family>() -> Option<Sensible> {
+    match Shape::of::<F>() {
         Shape::List => Some(LINEAR),
         _ => None,
     }

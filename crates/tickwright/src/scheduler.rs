@@ -60,11 +60,14 @@
 mod callback;
 mod report;
 mod run;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod thread;
 mod urgent;
 
 use core::alloc::Layout;
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::alloc::handle_alloc_error;
 
@@ -83,7 +86,7 @@ use crate::fork::{ForkLock, Order};
 use crate::service::{
     Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Statistics, Timing, nanos,
 };
-use crate::sync::{Arc, Condvar, MutexGuard, lock, this_thread, wait};
+use crate::sync::{Arc, Condvar, MutexGuard, lock, this_thread, try_lock, wait};
 use run::Running;
 
 /// What a cancel found. The table is in the [module](self).
@@ -139,6 +142,24 @@ pub struct Scheduler<C: Callback> {
     core: ForkLock<Core<C>>,
     /// A callback has ended, or a pass.
     ended: Condvar,
+    queue: Queue,
+}
+
+/// How many wait for the lock, and how many have had it after a wait: hints for a pass, which makes room. No step of the protocol reads them.
+#[derive(Default)]
+struct Queue {
+    waiting: AtomicUsize,
+    served: AtomicUsize,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+
+    fn served(&self) -> usize {
+        self.served.load(Ordering::Relaxed)
+    }
 }
 
 /// What the lock guards.
@@ -184,11 +205,23 @@ impl<C: Callback> Scheduler<C> {
             shut: false,
         };
         let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
-        Some(Self { core, ended: Condvar::new() })
+        Some(Self { core, ended: Condvar::new(), queue: Queue::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Core<C>> {
-        lock(&self.core)
+        match try_lock(&self.core) {
+            Some(core) => core,
+            None => self.lock_behind_others(),
+        }
+    }
+
+    #[cold]
+    fn lock_behind_others(&self) -> MutexGuard<'_, Core<C>> {
+        self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+        let core = lock(&self.core);
+        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.queue.served.fetch_add(1, Ordering::Relaxed);
+        core
     }
 
     /// Runs `callback` after `delay`: [`add_timer`](Self::add_timer) without a name and token.
@@ -461,7 +494,8 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due, `None` if nothing is pending.
+    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due, `None` if nothing is pending. Over a wheel it may be too
+    /// short, once for each bucket: then the queue is run for nothing, and the next answer is right. O(levels) at most.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.lock().service.remaining()

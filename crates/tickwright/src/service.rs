@@ -296,11 +296,18 @@ impl<P> Service<P> {
 
     /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its tick. It runs from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
+        let mut unlimited = usize::MAX;
+        self.take_within(&mut unlimited)
+    }
+
+    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which are taken from `moves`. With none of them left
+    /// the answer is `None`, although there may be a next one: call it again. So the time that it takes has a bound.
+    pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
             // The clock is the user's code: it is asked while all is whole.
             let now = self.clock.now();
             let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
-            let mut slot = self.next_slot()?;
+            let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.entry(slot).pass == pass {
                 // All that is left of what is due was armed in this pass as well, but for a host tick that was put aside.
@@ -330,11 +337,11 @@ impl<P> Service<P> {
         let payload = entry.payload.take()?;
         entry.state = Some(State::Running);
         let base = offset.map_or(now, |offset| shifted(now, offset));
-        let (overruns, due) = match entry.is(Flag::Periodic) {
+        let (overruns, due, from) = match entry.is(Flag::Periodic) {
             true => entry.missed.deliver(entry.due, entry.period, base),
-            false => (0, entry.due),
+            false => (0, entry.due, entry.due),
         };
-        entry.due = due;
+        entry.due = from;
         entry.set(Flag::Started, true);
         let (token, site) = (entry.token, entry.site);
         let due = offset.map_or(due, |offset| unshifted(due, offset));
@@ -391,11 +398,14 @@ impl<P> Service<P> {
             Next::Again | Next::Done => entry.period,
         };
         // Of a periodic timer the missed periods were counted when it was taken; what passed meanwhile is counted the next time.
-        let (overruns, due) = match entry.is(Flag::Periodic) {
+        let (overruns, from) = match entry.is(Flag::Periodic) {
             true => (0, entry.due),
-            false => entry.missed.deliver(entry.due, period, base),
+            false => {
+                let (overruns, _, from) = entry.missed.deliver(entry.due, period, base);
+                (overruns, from)
+            }
         };
-        entry.due = entry.missed.next(due, period, base);
+        entry.due = entry.missed.next(from, period, base);
         self.count_overruns(overruns);
     }
 
@@ -408,7 +418,7 @@ impl<P> Service<P> {
         if self.walls > 0 {
             self.look_at_wall(self.clock.now());
         }
-        let next = self.next_wake();
+        let next = self.wake_bound();
         if let Some(alarm) = &self.alarm {
             self.alarm_at = next;
             alarm.set(next);
@@ -426,12 +436,13 @@ impl<P> Service<P> {
     }
 
     /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At most what the clock
-    /// [can be trusted for](Clock::longest_sleep) where that matters: then look again.
+    /// [can be trusted for](Clock::longest_sleep) where that matters: then look again. O(levels) at most: over a wheel it may be too short, and the pass
+    /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn remaining(&mut self) -> Option<Duration> {
         let now = self.clock.now();
         self.look_at_wall(now);
-        let left = self.next_wake()?.saturating_sub(now);
+        let left = self.wake_bound()?.saturating_sub(now);
         let most = match self.clock.get().longest_sleep() {
             // Only the wall may jump, and no timer goes by it.
             Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => u64::MAX,
@@ -509,10 +520,12 @@ impl<P> Service<P> {
         Ok(sites)
     }
 
-    /// Counts a run of a callback that ended in a panic.
+    /// Counts a run of a callback that ended in a panic. What armed the timer meanwhile counts no more.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id) {
-            let site = self.entry(slot).site;
+            let entry = self.entry(slot);
+            entry.set(Flag::Restarted, false);
+            let site = entry.site;
             self.sites.row(site).panicked += 1;
         }
     }

@@ -21,7 +21,7 @@ pub(crate) use loom::{
 pub(crate) use core::sync::atomic::Ordering;
 use core::time::Duration;
 pub(crate) use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 /// Tells a thread from all others that live: by the address of a variable that each has of its own. The name that the standard library
 /// gives to a thread is allocated when a thread that it did not start first asks, and a C program's may be asked without memory.
@@ -45,6 +45,15 @@ pub(crate) fn this_thread() -> ThreadId {
 /// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks, if that needs no wait.
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Waits for the event, with the lock released meanwhile.

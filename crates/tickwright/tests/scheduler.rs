@@ -6,11 +6,12 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Ticks, VirtualHost};
 use tickwright::scheduler::{
     Boxed, Callback, Cancelled, Firing, Next, Plain, RunError, Scheduler, TimerId, WouldDeadlock,
 };
-use tickwright::service::{Missed, Refusal, Settings, Site, State, Structure, Timing};
+use tickwright::service::{Missed, Origin, Refusal, Settings, Site, State, Structure, Timing};
+use tickwright::{BoundedHeap, Wheel};
 
 fn ns(span: Duration) -> u64 {
     span.as_nanos().try_into().unwrap_or(u64::MAX)
@@ -639,4 +640,67 @@ fn a_shutdown_ends_the_pass_that_is_under_way() {
         });
         assert_eq!((ended, runner.join().unwrap()), (Ok(()), Ok(1)));
     });
+}
+
+/// What a callback armed before it panicked counts no more: the timer is gone, or idle if it is kept.
+#[test]
+fn a_callback_that_starts_its_own_timer_and_panics() {
+    for structure in Structure::all() {
+        let host = VirtualHost::new();
+        let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
+        let bad = || {
+            Boxed::new(|firing| {
+                firing.scheduler().start(firing.id(), Timing::after(ms(5))).unwrap();
+                panic!("on purpose")
+            })
+        };
+        let once = scheduler.add(ms(1), bad()).unwrap();
+        let kept = scheduler.keep(&Site::here("k"), 0, bad()).unwrap();
+        scheduler.start(kept, Timing::after(ms(2))).unwrap();
+        host.advance(10_000_000);
+        for _ in 0..2 {
+            assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+        }
+        let state = |id| scheduler.find(id).map(|info| info.state);
+        assert_eq!((state(once), state(kept)), (None, Some(State::Idle)), "{structure}");
+        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())), "{structure}");
+        // A kept one goes on as before.
+        scheduler.start(kept, Timing::after(ms(1))).unwrap();
+        assert_eq!(state(kept), Some(State::Pending));
+    }
+}
+
+/// Any key may be an origin's, also one of zeros.
+#[test]
+fn an_origin_whose_key_is_zero_has_a_name() {
+    struct Numbered(usize);
+    impl Origin for Numbered {
+        fn key(&self) -> [usize; 3] {
+            [self.0, 0, 0]
+        }
+        fn site(&self) -> Site {
+            Site { name: if self.0 == 0 { "zero" } else { "other" }, file: "table", line: 1 }
+        }
+    }
+    let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
+    for number in [0, 0, 1, 0, 1] {
+        scheduler.add_timer(Timing::after(ms(1)), &Numbered(number), 0, Boxed::new(|_| Next::Done)).unwrap();
+    }
+    let sites = scheduler.report().sites;
+    let added: Vec<_> = sites.iter().map(|site| (site.site.name, site.added)).collect();
+    assert_eq!(added, [("zero", 3), ("other", 2)]);
+}
+
+/// Families are compared, and not their names.
+#[test]
+fn structures_of_one_name_differ_by_their_parameters() {
+    let (usual, other) = (Structure::of::<Wheel>(), Structure::of::<Wheel<32, 13>>());
+    assert_eq!((usual.id(), usual == other), (other.id(), false));
+    assert_eq!((usual.default_tick(), other.default_tick()), (Ticks::MILLISECOND, Ticks::MILLISECOND));
+    assert_eq!(usual, Structure::of::<Wheel<64, 11>>());
+    assert_eq!("wheel".parse(), Ok(usual));
+    assert_ne!(Structure::of::<BoundedHeap<4, 8>>(), Structure::of::<BoundedHeap<4, 4096>>());
+    let declared = |structure: &Structure| (structure.id(), structure.default_tick() == Ticks::MILLISECOND);
+    let wheels: Vec<_> = Structure::all().iter().map(declared).filter(|row| row.1).map(|row| row.0).collect();
+    assert_eq!(wheels, ["wheel", "coarse"]);
 }

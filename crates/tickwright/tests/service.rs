@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Clock, VirtualHost};
 use tickwright::service::{
     Missed, Next, Refusal, Removal, Service, Settings, Site, State, Structure, Timing, When,
 };
@@ -52,6 +52,7 @@ fn each_policy_does_what_its_table_says() {
             (Missed::Skip, vec![("t", 40, 2)], 50),
             (Missed::Delay, vec![("t", 20, 2)], 57),
             (Missed::Collapse, vec![("t", 20, 2), ("t", 47, 0)], 57),
+            (Missed::Persist, vec![("t", 20, 2)], 57),
         ] {
             let host = VirtualHost::new();
             let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
@@ -64,12 +65,67 @@ fn each_policy_does_what_its_table_says() {
     }
 }
 
+/// A run that is late, but not by a period, at 23 of 20: the grid stays, but for one that has none.
+#[test]
+fn no_period_was_missed() {
+    for (missed, next) in [
+        (Missed::Burst, 30),
+        (Missed::Skip, 30),
+        (Missed::Delay, 33),
+        (Missed::Collapse, 30),
+        (Missed::Persist, 30),
+    ] {
+        let host = VirtualHost::new();
+        let mut service = Service::new(Settings::new().clock(host.monotonic()));
+        let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
+        service.add(timing, &Site::here("t"), 0, "t").unwrap();
+        host.advance(ns(secs(23)));
+        assert_eq!(all_passes(&mut service), [("t", 20, 0)]);
+        assert_eq!(service.remaining(), Some(secs(next - 23)), "{missed:?}");
+    }
+}
+
+/// The rule of libevent: the next is due a period after this one was, unless that is before now; then a period after now. Now is the moment of the
+/// run, and not that of its end.
+#[test]
+fn a_persistent_timer_keeps_its_grid_until_it_misses() {
+    let host = VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
+    let id = service.add(timing, &Site::here("t"), 0, "t").unwrap();
+    let mut now = 0;
+    // Runs at; takes so long; the next is due at. At 400 the next is just due, so it was not missed.
+    for (at, takes, overruns, next) in [
+        (103, 0, 0, 200),
+        (250, 0, 0, 300),
+        (400, 0, 0, 400),
+        (400, 0, 0, 500),
+        (777, 50, 2, 877),
+        (880, 150, 0, 977),
+        (1030, 0, 0, 1077),
+    ] {
+        host.advance(ns(secs(at - now)));
+        service.begin_pass();
+        let due = service.take().unwrap();
+        assert_eq!(due.overruns, overruns, "at {at}");
+        host.advance(ns(secs(takes)));
+        now = at + takes;
+        service.finish(due.id, due.payload, Next::Again);
+        service.end_pass();
+        assert_eq!(service.find(id).map(|info| info.due / SECOND), Some(next), "at {at}");
+    }
+}
+
 /// One that goes on without a period of its own goes on after its delay, and its policy is kept.
 #[test]
 fn policies_without_a_period() {
-    for (missed, next, overruns) in
-        [(Missed::Burst, 20, 0), (Missed::Skip, 50, 3), (Missed::Delay, 57, 3), (Missed::Collapse, 47, 3)]
-    {
+    for (missed, next, overruns) in [
+        (Missed::Burst, 20, 0),
+        (Missed::Skip, 50, 3),
+        (Missed::Delay, 57, 3),
+        (Missed::Collapse, 47, 3),
+        (Missed::Persist, 57, 3),
+    ] {
         let host = VirtualHost::new();
         let mut service = Service::new(Settings::new().clock(host.monotonic()));
         let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), 0, "t").unwrap();
@@ -336,4 +392,44 @@ fn finishing_what_does_not_run_changes_nothing() {
     assert_eq!(service.cancel(id), Removal::Removed("t"));
     assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
     assert_eq!(service.check(), Ok(()));
+}
+
+/// Small steps of the wall, each below what files timers anew: filed by one that is less than what was noted, run by one that is more.
+#[test]
+fn timers_by_the_wall_are_at_most_a_millisecond_late() {
+    const MS: i64 = 1_000_000;
+    for most in (10..=200).map(|tenth| tenth * MS / 100) {
+        for (back, on) in [(most, 2 * most), (most, most), (0, most), (most / 2, most + most / 2)] {
+            let host = VirtualHost::starting_at(0, 1_700_000_000_000 * MS);
+            let clock = host.real_time();
+            let wall = || clock.now() as i64 + clock.wall_offset().unwrap();
+            let mut service = Service::new(Settings::new().clock(host.real_time()));
+            let begin = wall();
+            let far = Timing::at(When::Wall((begin + 1_000_000 * MS) as u64));
+            service.add(far, &Site::here("keeps the offset"), 0, "far").unwrap();
+            let due = begin + 100 * MS;
+            service.add(Timing::at(When::Wall(due as u64)), &Site::here("near"), 0, "near").unwrap();
+            host.step_wall(-back);
+            host.advance(100 * MS as u64);
+            let run = |service: &mut Service<&str>| {
+                service.begin_pass();
+                let due = service.take();
+                if let Some(due) = &due {
+                    service.finish(due.id, due.payload, Next::Done);
+                }
+                service.end_pass();
+                due.is_some()
+            };
+            assert_eq!(run(&mut service), back == 0, "never early: back {back}");
+            if back > 0 {
+                host.step_wall(on);
+                while !run(&mut service) {
+                    host.advance(10_000);
+                }
+                // A step makes what it leaps over due at once: late is what comes after the later of the two.
+                let late = wall() - due.max(begin + 100 * MS - back + on);
+                assert!((0..=MS).contains(&late), "back {back}, on {on}: {late} ns late");
+            }
+        }
+    }
 }

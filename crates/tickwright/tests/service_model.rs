@@ -44,7 +44,8 @@ fn timing(random: &mut Random, now: u64) -> Timing {
         1 => When::Wall(EPOCH + (now + span).saturating_sub(SECOND)),
         _ => When::After(span),
     };
-    let missed = [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse][random.below(4) as usize];
+    let missed = [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse, Missed::Persist]
+        [random.below(5) as usize];
     let timing = Timing::at(when).missed(missed);
     let timing =
         if random.below(2) == 0 { timing.every(Duration::from_nanos(random.below(SECOND))) } else { timing };

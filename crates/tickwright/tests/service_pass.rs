@@ -170,3 +170,73 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
         Err("due since a second and armed before, and the pass has left it".into())
     });
 }
+
+/// A callback that takes long, and adds a timer: what becomes due meanwhile is the next pass's, also where adding moves the queue's clock.
+#[test]
+fn what_becomes_due_in_a_pass_waits_for_the_next() {
+    each(|structure| {
+        for host_tick in [false, true] {
+            let host = VirtualHost::new();
+            let settings = Settings::new().clock(host.monotonic()).structure(structure);
+            let scheduler = Scheduler::new(settings.tick(Duration::from_millis(1)));
+            let ms = Duration::from_millis;
+            let machine = host.clone();
+            let a = Boxed::new(move |firing| {
+                machine.advance(50_000_000);
+                firing.scheduler().add(secs(1), Boxed::new(|_| Next::Done)).unwrap();
+                Next::Done
+            });
+            scheduler.add(ms(10), a).unwrap();
+            let b = scheduler.add(ms(40), Boxed::new(|_| Next::Done)).unwrap();
+            if host_tick {
+                scheduler.set_host(b).unwrap();
+            }
+            host.advance(12_000_000);
+            let first = scheduler.run_queue();
+            scheduler.check().map_err(|violation| violation.to_string())?;
+            let (wait, second) = (scheduler.wait(), scheduler.run_queue());
+            if (first, wait, second) != (Ok(1), Some(Duration::ZERO), Ok(1)) {
+                return Err(format!("host tick {host_tick}: {first:?}, {wait:?}, {second:?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// It is pending until then, and can be cancelled and re-armed as any other.
+#[test]
+fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
+    each(|structure| {
+        for again in [false, true] {
+            let host = VirtualHost::new();
+            let settings = Settings::new().clock(host.monotonic()).structure(structure);
+            let mut service = Service::new(settings.tick(Duration::from_millis(1)));
+            let add = |service: &mut Service<_>, ms| {
+                service.add(Timing::after(Duration::from_millis(ms)), &Site::here("x"), 0, ms).unwrap()
+            };
+            add(&mut service, 10);
+            let b = add(&mut service, 40);
+            host.advance(12_000_000);
+            service.begin_pass();
+            let due = service.take().ok_or("nothing is due")?;
+            host.advance(50_000_000);
+            add(&mut service, 1000);
+            if let Some(due) = service.take() {
+                return Err(format!("{} ms was taken", due.payload));
+            }
+            service.finish(due.id, due.payload, Next::Done);
+            if again {
+                service.start(b, Timing::after(Duration::from_millis(100))).unwrap();
+            } else {
+                service.cancel(b);
+            }
+            service.end_pass();
+            service.check().map_err(|violation| violation.to_string())?;
+            service.begin_pass();
+            if let Some(due) = service.take() {
+                return Err(format!("{} ms was taken, again {again}", due.payload));
+            }
+        }
+        Ok(())
+    });
+}

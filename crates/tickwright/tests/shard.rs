@@ -69,7 +69,7 @@ fn every_level_boundary_from_every_clock() {
                     _ if delay >= CUTOFF => end(deadline, granule(CUTOFF - 1)),
                     _ => end(deadline, granule(delay)),
                 };
-                assert_eq!(shards.next_expiry(0), Some(expected), "{clock} + {delay}");
+                assert_eq!(shards.next_expiry(0), Ok(Some(expected)), "{clock} + {delay}");
                 if expected > clock {
                     let _ = shards.advance(0, expected - 1, ALL).unwrap();
                     assert_eq!(fired(&log), [], "{clock} + {delay}: early");
@@ -99,7 +99,7 @@ fn every_granule_edge_of_a_re_arm() {
                 let after = shards.statistics();
                 assert_eq!((after.matched - before.matched, after.locks), (1, before.locks), "no lock");
                 assert_eq!(timer.deadline(), Some(deadline));
-                assert_eq!(shards.next_expiry(0), Some(first + width));
+                assert_eq!(shards.next_expiry(0), Ok(Some(first + width)));
             }
             for deadline in [first + width, first - 1] {
                 let before = shards.statistics();
@@ -151,7 +151,7 @@ fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
         // The deadline that it has changes nothing: lateness then counts from the re-arm before.
         let same = timer.deadline() == Some(clock + delay);
         timer.modify(clock + delay).unwrap();
-        let expiry = shards.next_expiry(0).unwrap();
+        let expiry = shards.next_expiry(0).unwrap().unwrap();
         let late = expiry - (clock + delay);
         assert!(same || late <= granule(delay), "delay {delay}: {late} late");
         clock += (random >> 50) % 64;
@@ -222,6 +222,11 @@ fn reduce_only_makes_earlier() {
     // Beyond the last level, where the word does not say the deadline.
     timer.modify(u64::MAX - 1).unwrap();
     assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(true), Some(u64::MAX - 1)));
+    // To the same deadline it stays where it is: that is no requeue.
+    let before = shards.statistics();
+    assert_eq!((timer.reduce(u64::MAX - 1), timer.deadline()), (Ok(true), Some(u64::MAX - 1)));
+    let after = shards.statistics();
+    assert_eq!((after.requeued, after.no_op), (before.requeued, before.no_op + 1));
     assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(true), Some(1 << 60)));
     assert_eq!((timer.reduce(7), timer.deadline()), (Ok(true), Some(7)));
     // Due and not yet taken: it keeps its turn.
@@ -281,7 +286,7 @@ fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_p
             let passed = shards.advance(0, 100 + pass, 10).unwrap();
             assert!(passed.complete);
             assert_eq!((passed.delivered, count.load(Ordering::Relaxed) as u64), (1, pass + 1));
-            assert_eq!(shards.next_wake(0), Some(100 + pass + 1));
+            assert_eq!(shards.next_wake(0), Ok(Some(100 + pass + 1)));
         }
     }
     // The end of time has no next tick. The pass ends all the same.
@@ -303,7 +308,7 @@ fn a_budget_leaves_the_rest_due() {
     }
     let pass = shards.advance(0, 100, 2).unwrap();
     assert_eq!((pass.delivered, pass.complete), (2, false));
-    assert!(shards.next_wake(0).unwrap() <= 100, "not in the future");
+    assert!(shards.next_wake(0).unwrap().unwrap() <= 100, "not in the future");
     assert!(timers[2].cancel());
     assert_eq!(timers[3].modify(500), Ok(true));
     let pass = shards.advance(0, 0, ALL).unwrap();
@@ -318,10 +323,13 @@ fn deferrable_timers_wake_nobody() {
     let lazy = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
     lazy.add(10).unwrap();
     assert!(lazy.is_deferrable());
-    assert_eq!((shards.next_wake(0), shards.next_expiry(0), shards.pending(0)), (None, None, Some(1)));
+    assert_eq!(
+        (shards.next_wake(0), shards.next_expiry(0), shards.pending(0)),
+        (Ok(None), Ok(None), Some(1))
+    );
     let eager = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
     eager.add(200).unwrap();
-    assert_eq!(shards.next_wake(0), Some(208));
+    assert_eq!(shards.next_wake(0), Ok(Some(208)));
     assert_eq!(lazy.modify(11), Ok(true));
     assert_eq!(shards.advance(0, 208, ALL).unwrap().delivered, 2, "it leaves when the shard is advanced");
     lazy.add(1_000).unwrap();
@@ -352,7 +360,10 @@ fn shards_have_clocks_of_their_own_and_timers_move_between_them() {
     assert!(shards.timer(3, |_: &Firing<'_>| {}).is_err());
     assert_eq!(shards.advance(3, 0, ALL), Err(AdvanceError::NoSuchShard));
     assert_eq!(shards.drain(0, 3), Err(AdvanceError::NoSuchShard));
-    assert_eq!((shards.now(3), shards.next_wake(3), shards.pending(3)), (None, None, None));
+    assert_eq!((shards.now(3), shards.pending(3)), (None, None));
+    let none = Err(ArmError::NoSuchShard);
+    assert_eq!((shards.next_wake(3), shards.next_expiry(3)), (none, none), "not the same as nothing pending");
+    assert_eq!((shards.next_wake(2), shards.next_expiry(2)), (Ok(None), Ok(None)));
     assert_eq!(Shards::<LockFree>::new(0).len(), 1);
 }
 
@@ -572,7 +583,7 @@ fn idle_time_is_free() {
     timer.add(1 << 50).unwrap();
     let mut now = 0;
     while now < 1 << 51 {
-        now = shards.next_wake(0).unwrap_or(1 << 51);
+        now = shards.next_wake(0).unwrap().unwrap_or(1 << 51);
         let _ = shards.advance(0, now, ALL).unwrap();
     }
     assert_eq!(fired(&log)[0].0, 1 << 50);

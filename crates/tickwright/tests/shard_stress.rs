@@ -189,7 +189,7 @@ impl<V: Variant> Books<V> {
         // Everything that is left fires, once.
         for shard in 0..SHARDS {
             assert!(self.shards.advance(shard, u64::MAX, usize::MAX).unwrap().complete);
-            assert_eq!((self.shards.pending(shard), self.shards.next_wake(shard)), (Some(0), None));
+            assert_eq!((self.shards.pending(shard), self.shards.next_wake(shard)), (Some(0), Ok(None)));
         }
         for (_, book) in &self.timers {
             let gone = book.fired.load(Ordering::Relaxed) + book.withdrawn.load(Ordering::Relaxed);

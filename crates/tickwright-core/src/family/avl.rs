@@ -55,7 +55,7 @@
 use super::bst::{self, Balance, Gap, Left, Linked, Right, Side};
 use super::timer_tree::{TimerTree, TreeRecord};
 use crate::contract::Violation;
-use crate::storage::{Family, Handle, Nodes};
+use crate::storage::{Family, Handle, Nodes, Shape};
 
 /// The AVL tree with a cached head, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,7 @@ pub struct AvlTree;
 impl Family for AvlTree {
     type Of<P: Handle> = TimerTree<P, Avl, true>;
     const ID: &'static str = "avl";
+    const SHAPE: Shape = Shape::Tree;
 }
 
 /// Keeps a tree within 1.44 times the least height by differences of heights: right minus left, -1, 0 or 1.

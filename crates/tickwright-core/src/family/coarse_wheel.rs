@@ -73,7 +73,7 @@ use core::{fmt, mem};
 pub use self::geometry::Geometry;
 use super::chain::{Chain, Chained, Links};
 use crate::contract::{HeadChange, Order, Tick, Violation};
-use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record};
+use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 mod geometry;
 
@@ -87,6 +87,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
 {
     type Of<P: Handle> = Coarse<P, BUCKETS, SHIFT, DEPTH>;
     const ID: &'static str = "coarse";
+    const SHAPE: Shape = Shape::Wheel;
+    const DEFAULT_TICK_NS: u64 = 1_000_000;
 }
 
 /// Far buckets: one for each bit of a tick.

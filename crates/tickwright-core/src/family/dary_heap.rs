@@ -82,7 +82,7 @@ mod tests;
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::storage::hook::{HookPtr, HookQueue};
-use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record};
+use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
 #[cfg(feature = "alloc")]
@@ -105,6 +105,7 @@ where
 {
     type Of<P: Handle> = Heap<P, Growing<P, D>, D, 0>;
     const ID: &'static str = Degree::<D>::ID;
+    const SHAPE: Shape = Shape::Heap;
 }
 
 /// The `D`-ary heap of at most `CAP` timers, inside the queue: no allocation, and a constant expression builds it. `D` is 2 or 4.
@@ -130,6 +131,7 @@ where
 {
     type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D, 0>;
     const ID: &'static str = Degree::<D>::BOUNDED_ID;
+    const SHAPE: Shape = Shape::Heap;
 }
 
 /// The `D`-ary heap in memory that the caller lends, whose amount is known when running. `D` is 2 or 4. A queue that was made without
@@ -158,6 +160,7 @@ where
 {
     type Of<P: Handle> = Heap<P, Lent<P, D>, D, 0>;
     const ID: &'static str = Degree::<D>::LENT_ID;
+    const SHAPE: Shape = Shape::Heap;
 }
 
 impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
@@ -191,6 +194,7 @@ where
 {
     type Of<P: Handle> = Heap<P, Growing<P, D>, D, FIRST>;
     const ID: &'static str = Degree::<D>::ID;
+    const SHAPE: Shape = Shape::Heap;
 }
 
 /// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0 is none.

@@ -61,7 +61,7 @@
 use super::bst::{self, Balance, Gap, Linked, Links, Side};
 use super::timer_tree::{TimerTree, TreeRecord};
 use crate::contract::Violation;
-use crate::storage::{Family, Handle, Nodes};
+use crate::storage::{Family, Handle, Nodes, Shape};
 
 /// The red-black tree that finds its head by walking down, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,7 @@ pub struct RbTree;
 impl Family for RbTree {
     type Of<P: Handle> = TimerTree<P, RedBlack, false>;
     const ID: &'static str = "rb";
+    const SHAPE: Shape = Shape::Tree;
 }
 
 /// The red-black tree with a cached head, as the type argument of a queue.
@@ -79,6 +80,7 @@ pub struct RbTreeCached;
 impl Family for RbTreeCached {
     type Of<P: Handle> = TimerTree<P, RedBlack, true>;
     const ID: &'static str = "rb-cached";
+    const SHAPE: Shape = Shape::Tree;
 }
 
 /// The colour of a node. A missing child counts as black.

@@ -42,7 +42,7 @@
 //! delayed task lists; Varghese & Lauck, SOSP 1987, scheme 2.
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
-use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Record};
+use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted list, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,7 @@ pub struct SortedList;
 impl Family for SortedList {
     type Of<P: Handle> = List<P>;
     const ID: &'static str = "list";
+    const SHAPE: Shape = Shape::List;
 }
 
 /// What a node of the list remembers.

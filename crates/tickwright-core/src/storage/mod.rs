@@ -265,6 +265,25 @@ pub trait Family: 'static {
 
     /// Its name in the lab: `list`, `heap4`, `rb-cached`, ...
     const ID: &'static str;
+
+    /// How it keeps its order, and so how its costs grow.
+    const SHAPE: Shape;
+
+    /// The tick that a service gives it unless told otherwise, in nanoseconds. A wheel's levels are made for longer ones.
+    const DEFAULT_TICK_NS: u64 = 1;
+}
+
+/// How a structure keeps its order. Rivals of one shape are the nearest to compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A chain in order. An insert walks it, in O(n), so it is measured with few timers only.
+    List,
+    /// An array in which parents precede their children.
+    Heap,
+    /// A search tree.
+    Tree,
+    /// Buckets by time.
+    Wheel,
 }
 
 /// What hooks are made for: every [`Family`], and the [dictionary](crate::odict).

@@ -268,6 +268,13 @@ impl<F: Family, T> SlabQueue<F, T> {
             + self.order.heap_bytes()
     }
 
+    /// As [`pop_expired`](TimerQueue::pop_expired), but moves at most `budget` timers inside the structure, which are taken from the budget. With nothing left of
+    /// it the answer is `None`, although something may be due: call it again.
+    pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
+        self.now = self.now.max(now);
+        self.pop_within(budget)
+    }
+
     #[inline]
     fn validate(&self, key: Key) -> Result<(), KeyError> {
         let live = if RecordOf::<F, Idx>::STAMPED {

@@ -28,13 +28,25 @@ fn ids_are_unique_and_each_row_can_be_visited() {
 }
 
 #[test]
-fn shapes_follow_from_the_names_of_families() {
+fn shapes_are_what_families_declare() {
     let of = |id: &str| find(id).unwrap().shape;
     assert_eq!(
-        [of("list/slab"), of("heap2/hook"), of("rb-cached/slab"), of("avl/hook")],
-        [Shape::List, Shape::Heap, Shape::Tree, Shape::Tree]
+        [of("list/slab"), of("heap2/hook"), of("rb-cached/slab"), of("avl/hook"), of("coarse/slab")],
+        [Shape::List, Shape::Heap, Shape::Tree, Shape::Tree, Shape::Wheel]
     );
-    assert_eq!([Shape::of("wheel"), Shape::of("coarse")], [Shape::Wheel; 2]);
+}
+
+/// A family that walks is not run at a million, whatever its name.
+#[test]
+fn a_new_family_that_walks_is_measured_with_few_timers() {
+    struct Walks;
+    impl Family for Walks {
+        type Of<P: storage::Handle> = <tickwright_core::SortedList as Family>::Of<P>;
+        const ID: &'static str = "skips";
+        const SHAPE: storage::Shape = storage::Shape::List;
+    }
+    assert_eq!(Shape::of::<Walks>(), Shape::List);
+    assert_eq!(linear::<Walks>(), Some(LINEAR));
 }
 
 #[test]

@@ -18,6 +18,11 @@ pub(super) struct Running {
     pub(super) awaited: bool,
 }
 
+/// How many timers a pass moves inside the queue before it releases the lock.
+const SLICE: usize = 256;
+/// How often a pass lets others go first before it takes the lock again.
+const YIELDS: u32 = 1000;
+
 /// Why the queue was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunError {
@@ -53,6 +58,9 @@ impl<C: Callback> Scheduler<C> {
     /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order, and
     /// [`wait`](Self::wait) is zero.
     ///
+    /// To find the first callback a wheel may have to move many timers. All of them are moved, whatever the budget, but the lock is released after each 256 of
+    /// them, and between callbacks: so other threads wait for a bounded time.
+    ///
     /// # Errors
     /// As `run_queue`.
     ///
@@ -71,17 +79,38 @@ impl<C: Callback> Scheduler<C> {
         }
         core.service.begin_pass();
         core.pass = Some(me);
-        let mut ran = 0;
+        let (mut ran, mut moves) = (0, SLICE);
         while ran < budget {
-            let Some(due) = core.service.take() else { break };
-            core = self.fire(core, me, due);
-            ran += 1;
+            match core.service.take_within(&mut moves) {
+                Some(due) => {
+                    core = self.fire(core, me, due);
+                    ran += 1;
+                }
+                None if moves > 0 => break,
+                None => core = self.give_way(core),
+            }
+            moves = SLICE;
             if core.shut {
                 break;
             }
         }
         self.end_pass(&mut core);
         Ok(ran)
+    }
+
+    /// Releases the lock for others, and takes it again. If somebody waits for it, not before they had it, since a lock that is taken again at once
+    /// is had by nobody else.
+    #[cold]
+    pub(super) fn give_way<'s>(&'s self, core: MutexGuard<'s, Core<C>>) -> MutexGuard<'s, Core<C>> {
+        let before = self.queue.served();
+        drop(core);
+        for _ in 0..YIELDS {
+            if self.queue.is_empty() || self.queue.served() != before {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        self.lock()
     }
 
     fn end_pass(&self, core: &mut Core<C>) {

@@ -210,6 +210,16 @@ impl<P> Service<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
+    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound: O(1) or O(levels), where `next_wake` may look at each
+    /// timer of a bucket. After a pass that took all that was due it is in the future, so a driver wakes too early once a bucket at most.
+    pub(super) fn wake_bound(&self) -> Option<u64> {
+        // The bound may be that of a host tick for which nobody shall wake.
+        if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.host_key().is_some() {
+            return self.next_wake();
+        }
+        self.queue.next_wake().map(|tick| self.ticks.start(tick))
+    }
+
     /// The expiry of the head, or that of the second if the head is the host tick.
     fn first_but_host(&self) -> Option<Tick> {
         let head = self.queue.peek()?;
@@ -233,20 +243,32 @@ impl<P> Service<P> {
 
     /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
     #[inline]
-    pub(super) fn next_slot(&mut self) -> Option<u32> {
+    pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<u32> {
         if self.host.slot.is_some() {
-            return self.next_beside_host();
+            return self.next_beside_host(moves);
         }
-        let slot = match self.ahead.take() {
-            Some(slot) => slot,
-            None => self.queue.pop(self.cutoff)?,
-        };
-        self.entry(slot).key = None;
+        match self.ahead.take() {
+            Some(slot) => Some(slot),
+            None => self.pop(moves),
+        }
+    }
+
+    /// Takes the first timer that is due out of the queue. One that became due after the pass began counts as armed in it: the clock of a granular
+    /// queue may be ahead, since lateness counts from it.
+    #[inline]
+    fn pop(&mut self, moves: &mut usize) -> Option<u32> {
+        let (slot, expiry) = self.queue.pop(self.cutoff, moves)?;
+        let (cutoff, pass) = (self.cutoff, self.pass);
+        let entry = self.entry(slot);
+        entry.key = None;
+        if expiry > cutoff {
+            entry.pass = pass;
+        }
         Some(slot)
     }
 
     /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is left and nothing urgent runs.
-    fn next_beside_host(&mut self) -> Option<u32> {
+    fn next_beside_host(&mut self, moves: &mut usize) -> Option<u32> {
         loop {
             if let Some(tick) = self.host.held
                 && self.ahead.is_none()
@@ -256,10 +278,10 @@ impl<P> Service<P> {
                 return Some(slot);
             }
             let expiry = self.host_expiry();
-            let Some(slot) = self.ahead.take().or_else(|| self.queue.pop(self.cutoff)) else {
-                return self.release_host();
+            let Some(slot) = self.ahead.take().or_else(|| self.pop(moves)) else {
+                // With no moves left, others of its tick may still be there.
+                return if *moves > 0 { self.release_host() } else { None };
             };
-            self.entry(slot).key = None;
             if self.host.slot != Some(slot) {
                 return Some(slot);
             }

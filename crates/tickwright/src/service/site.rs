@@ -60,9 +60,11 @@ pub struct SiteCounts {
 
 /// How many origins are told apart; what comes after is counted as one, called "(others)".
 const MOST: usize = 1024;
-const _: () = assert!(MOST <= u16::MAX as usize);
+const _: () = assert!(MOST <= NONE as usize);
 /// Recent origins are found without hashing.
 const RECENT: usize = 64;
+/// In place of the number of an origin: none is noted there. Any key may be an origin's.
+const NONE: u16 = u16::MAX;
 
 /// The origins seen so far, by number.
 pub(super) struct Sites {
@@ -80,13 +82,13 @@ impl Sites {
         let mut rows = Vec::new();
         rows.try_reserve(1).ok()?;
         rows.push(SiteCounts { site: others, added: 0, fired: 0, panicked: 0 });
-        Some(Self { rows, known: HashMap::new(), recent: [([0; 3], 0); RECENT], last: ([0; 3], 0) })
+        Some(Self { rows, known: HashMap::new(), recent: [([0; 3], NONE); RECENT], last: ([0; 3], NONE) })
     }
 
     /// The number of an origin.
     pub(super) fn number(&mut self, origin: &impl Origin) -> u16 {
         let key = origin.key();
-        if self.last.0 != key {
+        if self.last.0 != key || self.last.1 == NONE {
             self.last = (key, self.look_up(key, origin));
         }
         self.last.1
@@ -96,7 +98,7 @@ impl Sites {
         let mixed = key[0] ^ key[1].rotate_left(7) ^ key[2].wrapping_mul(31);
         let recent = (mixed ^ mixed >> 6 ^ mixed >> 12) % RECENT;
         let (last, number) = self.recent[recent];
-        if last == key {
+        if last == key && number != NONE {
             return number;
         }
         let number = match self.known.get(&key).copied() {

@@ -1,5 +1,6 @@
 //! Which structure a service keeps its timers in, chosen when it is made.
 
+use core::any::TypeId;
 use core::fmt;
 use core::str::FromStr;
 
@@ -15,10 +16,13 @@ pub(super) trait Queue: Send {
     /// Whether it was pending.
     fn remove(&mut self, key: Key) -> bool;
     fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange;
-    fn pop(&mut self, now: Tick) -> Option<u32>;
+    /// The first that is due, with its expiry. Moves at most `moves` timers inside; with none of them left it may answer `None` too early.
+    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)>;
     /// Moves the queue's clock, and delivers nothing.
     fn touch(&mut self, now: Tick);
     fn next_expiry(&self) -> Option<Tick>;
+    /// Not later than that, without a look at each timer of a bucket.
+    fn next_wake(&self) -> Option<Tick>;
     fn peek(&self) -> Option<Pending<Key>>;
     fn second(&self) -> Option<Pending<Key>>;
     fn expiry(&self, key: Key) -> Option<Tick>;
@@ -47,8 +51,8 @@ where
         TimerQueue::reschedule(&mut self[0], key, deadline).unwrap_or(HeadChange::Same)
     }
 
-    fn pop(&mut self, now: Tick) -> Option<u32> {
-        self[0].pop_expired(now).map(|expired| expired.value)
+    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)> {
+        self[0].pop_expired_within(now, moves).map(|expired| (expired.value, expired.expiry))
     }
 
     fn touch(&mut self, now: Tick) {
@@ -57,6 +61,10 @@ where
 
     fn next_expiry(&self) -> Option<Tick> {
         TimerQueue::next_expiry(&self[0])
+    }
+
+    fn next_wake(&self) -> Option<Tick> {
+        TimerQueue::next_wake(&self[0])
     }
 
     fn peek(&self) -> Option<Pending<Key>> {
@@ -115,6 +123,7 @@ where
 #[derive(Clone, Copy)]
 pub struct Structure {
     id: &'static str,
+    family: TypeId,
     build: fn() -> Option<Box<dyn Queue>>,
     lateness: Option<fn(Span) -> Span>,
     default_tick: Ticks,
@@ -132,10 +141,8 @@ impl Structure {
             Order::Granular { lateness } => Some(lateness),
             _ => None,
         };
-        // The levels of a wheel are for ticks of about what people wait for.
-        let default_tick =
-            if matches!(F::ID, "wheel" | "coarse") { Ticks::MILLISECOND } else { Ticks::NANOSECOND };
-        Self { id: F::ID, build: boxed::<F>, lateness, default_tick }
+        let default_tick = Ticks::of(F::DEFAULT_TICK_NS);
+        Self { id: F::ID, family: TypeId::of::<F>(), build: boxed::<F>, lateness, default_tick }
     }
 
     /// Every structure, in the order of the library's list.
@@ -147,7 +154,8 @@ impl Structure {
         for_each_family!(rows [])
     }
 
-    /// Its name: `list`, `heap4`, `wheel`, ...
+    /// Its name: `list`, `heap4`, `wheel`, ... One family may have several structures of one name, which differ by parameters; a name is parsed as the
+    /// one in the library's list.
     #[must_use]
     pub fn id(&self) -> &'static str {
         self.id
@@ -165,7 +173,7 @@ impl Structure {
         self.lateness.map_or(0, |bound| bound(delay))
     }
 
-    /// The tick that it is given if nobody says: 1 ns, or 1 ms for the wheels.
+    /// The tick that it is given if nobody says: what its [family declares](Family::DEFAULT_TICK_NS), 1 ns, or 1 ms for the wheels.
     #[must_use]
     pub fn default_tick(&self) -> Ticks {
         self.default_tick
@@ -184,9 +192,10 @@ impl Default for Structure {
     }
 }
 
+/// Structures are equal when their families are: a wheel of 32 buckets is not one of 64, though both are called `wheel`.
 impl PartialEq for Structure {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
+        self.family == other.family
     }
 }
 

@@ -112,7 +112,8 @@ proptest! {
     #[test]
     fn skipped_periods_are_counted(due in 0u64..1_000, period in 1u64..50, late in 0u64..500) {
         let now = due + late;
-        let (overruns, at) = Missed::Skip.deliver(due, period, now);
+        let (overruns, at, from) = Missed::Skip.deliver(due, period, now);
+        prop_assert_eq!(at, from);
         prop_assert_eq!(at, due + overruns * period);
         prop_assert!(at <= now && now - at < period);
         prop_assert_eq!(Missed::Skip.next(at, period, now), at + period);
@@ -122,14 +123,17 @@ proptest! {
 #[test]
 fn the_table_of_policies() {
     let told = |missed: Missed| {
-        let (overruns, due) = missed.deliver(20, 10, 47);
-        (overruns, missed.next(due, 10, 47))
+        let (overruns, _, from) = missed.deliver(20, 10, 47);
+        (overruns, missed.next(from, 10, 47))
     };
     assert_eq!(told(Missed::Burst), (0, 30));
     assert_eq!(told(Missed::Skip), (2, 50));
     assert_eq!(told(Missed::Delay), (2, 57));
     assert_eq!(told(Missed::Collapse), (2, 47));
-    for missed in [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse] {
+    assert_eq!(told(Missed::Persist), (2, 57));
+    assert_eq!(Missed::Persist.deliver(20, 10, 30), (0, 20, 20), "the next one is just due");
+    assert_eq!(Missed::Persist.deliver(20, 10, 31), (1, 20, 31));
+    for missed in [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse, Missed::Persist] {
         assert_eq!(missed.deliver(20, 0, u64::MAX).0, 0, "a period of 0 has no overruns");
         assert_eq!(missed.next(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
     }

@@ -27,19 +27,27 @@ pub enum When {
 /// |---|---|---|---|
 /// | `Burst` | no overrun | 30, 40 (both at once), 50 | nothing is left out, the grid stays |
 /// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
-/// | `Delay` | 2 overruns | 10 after its callback has ended | a new grid |
+/// | `Delay` | 2 overruns | 10 after its callback has ended | 10 after that one has ended: no grid |
 /// | `Collapse` | 2 overruns | 47, at once | a new grid: 57, 67 |
+/// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
+///
+/// If it is run at 23, no period is missed. Then it is due again at 30, but with `Delay` 10 after its callback has ended, at 33 or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
     /// Each missed period is made up for, one run each.
     Burst,
     /// Missed periods are counted as overruns and left out. No drift.
     Skip,
-    /// The next period begins when the callback ends.
+    /// The next period begins when the callback ends, also if none was missed. So the timer drifts at each firing, by its lateness and by the time that its
+    /// callback takes.
     Delay,
     /// One period from the previous due time, but never before now: what schedulers of telephone exchanges do.
     #[default]
     Collapse,
+    /// The grid stays while no period is missed; after a miss it begins anew, one period after the late run. So do the persistent events (`EV_PERSIST`)
+    /// of libevent. It is also what tokio calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has no grid: it counts from the
+    /// run each time, so it drifts as [`Delay`](Self::Delay) does, but for the time that the callback takes.
+    Persist,
 }
 
 /// When a timer is due, and how.
@@ -93,21 +101,28 @@ impl Timing {
 }
 
 impl Missed {
-    /// How many whole periods have passed at `now` for a timer that was due at `due`, and the due time that its delivery stands for.
-    pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64) {
+    /// How many whole periods have passed at `now` for a timer that was due at `due`, the due time that its delivery stands for, and the time from which
+    /// the next period counts.
+    pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {
-            Self::Burst => (0, due),
-            // The point of the grid that was reached last: behind * period <= now - due.
-            Self::Skip => (behind, due + behind * period),
-            Self::Delay | Self::Collapse => (behind, due),
+            Self::Burst => (0, due, due),
+            Self::Skip => {
+                // The point of the grid that was reached last: behind * period <= now - due.
+                let reached = due + behind * period;
+                (behind, reached, reached)
+            }
+            Self::Delay | Self::Collapse => (behind, due, due),
+            // At the very moment when the next one is due, none was missed.
+            Self::Persist if due.saturating_add(period) < now => (behind, due, now),
+            Self::Persist => (0, due, due),
         }
     }
 
     /// When a timer is due again `period` after it was at `due`, if it is asked at `now`.
     pub(super) fn next(self, due: u64, period: u64, now: u64) -> u64 {
         match self {
-            Self::Burst | Self::Skip => due.saturating_add(period),
+            Self::Burst | Self::Skip | Self::Persist => due.saturating_add(period),
             Self::Delay => now.saturating_add(period),
             Self::Collapse => due.saturating_add(period).max(now),
         }

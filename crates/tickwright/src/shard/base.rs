@@ -395,6 +395,7 @@ impl<V: Variant> Drop for Set<V> {
 
 impl<V: Variant> Set<V> {
     pub(super) fn new(shards: u32, now: Tick) -> Self {
+        let () = V::Wheel::<Link<V>>::FITS_THE_WORD;
         let bases = (0..shards).map(|_| Base {
             clock: AtomicU64::new(now),
             state: Slot::new(Shard::new(now), Shard::forget_threads),

@@ -225,6 +225,20 @@ use base::{Base, Set, lock_both};
 /// assert_eq!(idle.modify(2000), Err(ArmError::ShutDown));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A wheel has at most 15 levels here, since a timer's word has four bits for its level:
+///
+/// ```
+/// use tickwright::shard::{LockFree, Shards};
+///
+/// let shards: Shards<LockFree<4, 1, 15>> = Shards::new(1);
+/// ```
+///
+/// ```compile_fail,E0080
+/// use tickwright::shard::{LockFree, Shards};
+///
+/// let shards: Shards<LockFree<4, 1, 16>> = Shards::new(1);
+/// ```
 pub struct Shards<V: Variant = LockFree> {
     set: Arc<Set<V>>,
 }
@@ -309,16 +323,24 @@ impl<V: Variant> Shards<V> {
     }
 
     /// The tick to advance a shard at: a lower bound of [`next_expiry`](Self::next_expiry), O(levels). It comes from the ends of buckets and
-    /// never from deadlines, so that a re-arm in place does not change it. None if nothing that may wake is pending.
-    #[must_use]
-    pub fn next_wake(&self, shard: usize) -> Option<Tick> {
-        lock(&self.set.bases.get(shard)?.state).next_wake()
+    /// never from deadlines, so that a re-arm in place does not change it. `None` if nothing that may wake is pending.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn next_wake(&self, shard: usize) -> Result<Option<Tick>, ArmError> {
+        Ok(lock(&self.base(shard)?.state).next_wake())
     }
 
-    /// The end of the bucket of the first timer of a shard; deferrable ones do not count.
-    #[must_use]
-    pub fn next_expiry(&self, shard: usize) -> Option<Tick> {
-        lock(&self.set.bases.get(shard)?.state).next_expiry()
+    /// The end of the bucket of the first timer of a shard; deferrable ones do not count. `None` if there is none.
+    ///
+    /// # Errors
+    /// [`ArmError::NoSuchShard`].
+    pub fn next_expiry(&self, shard: usize) -> Result<Option<Tick>, ArmError> {
+        Ok(lock(&self.base(shard)?.state).next_expiry())
+    }
+
+    fn base(&self, shard: usize) -> Result<&Base<V>, ArmError> {
+        self.set.bases.get(shard).ok_or(ArmError::NoSuchShard)
     }
 
     /// From now on `alarm` is told when a shard is to be advanced, in its ticks ([`InTicks`](crate::driver::InTicks) makes nanoseconds of them); `None`: nobody is.
@@ -332,7 +354,7 @@ impl<V: Variant> Shards<V> {
     /// # Errors
     /// [`ArmError::NoSuchShard`].
     pub fn set_alarm(&self, shard: usize, alarm: Option<Arc<dyn Alarm>>) -> Result<(), ArmError> {
-        let base = self.set.bases.get(shard).ok_or(ArmError::NoSuchShard)?;
+        let base = self.base(shard)?;
         let mut state = lock(&base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);
         state.ring_anew();
@@ -352,7 +374,7 @@ impl<V: Variant> Shards<V> {
     /// # Errors
     /// [`ArmError::NoSuchShard`].
     pub fn set_clock(&self, shard: usize, clock: Option<Arc<dyn Clock>>) -> Result<(), ArmError> {
-        let base = self.set.bases.get(shard).ok_or(ArmError::NoSuchShard)?;
+        let base = self.base(shard)?;
         let mut state = lock(&base.state);
         let before = core::mem::replace(&mut state.outside.clock, clock);
         state.look(base);

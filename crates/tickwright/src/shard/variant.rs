@@ -45,6 +45,9 @@ pub trait Wheel<P: Handle>: Discipline<P> {
     /// Buckets in a level.
     const BUCKETS: u32;
 
+    /// Evaluated, it fails to compile when a word has too few bits for a level.
+    const FITS_THE_WORD: ();
+
     /// Ticks in a bucket of `level`.
     fn granule(level: u8) -> Span;
 
@@ -108,10 +111,11 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Whee
     for Coarse<P, BUCKETS, SHIFT, DEPTH>
 {
     const BUCKETS: u32 = BUCKETS as u32;
+    const FITS_THE_WORD: () =
+        assert!(DEPTH <= PARKED as usize, "DEPTH: at most 15, the word has four bits for a level");
 
     #[inline]
     fn granule(level: u8) -> Span {
-        const { assert!(DEPTH <= PARKED as usize, "DEPTH: at most 15, the word has four bits for a level") };
         Geometry::<BUCKETS, SHIFT, DEPTH>::granule(level.into())
     }
 

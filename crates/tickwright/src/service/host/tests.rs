@@ -53,10 +53,10 @@ impl Queue for SecondCell {
         change
     }
 
-    fn pop(&mut self, now: Tick) -> Option<u32> {
-        let slot = self.truth.pop(now);
+    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)> {
+        let popped = self.truth.pop(now, moves);
         self.sweep();
-        slot
+        popped
     }
 
     fn touch(&mut self, now: Tick) {
@@ -65,6 +65,10 @@ impl Queue for SecondCell {
 
     fn next_expiry(&self) -> Option<Tick> {
         self.truth.next_expiry()
+    }
+
+    fn next_wake(&self) -> Option<Tick> {
+        self.truth.next_wake()
     }
 
     fn peek(&self) -> Option<Pending<Key>> {

@@ -1,0 +1,64 @@
+//! What needs a look inside: who waits.
+
+use std::sync::mpsc;
+use std::thread;
+
+use super::*;
+use crate::clock::VirtualHost;
+
+/// Spins until it is so.
+fn until(mut so: impl FnMut() -> bool) {
+    while !so() {
+        thread::yield_now();
+    }
+}
+
+/// Several cancel one run and all of them wait: one of them is told that it has kept the timer from running again.
+#[test]
+fn one_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
+    for cancellers in 1..4 {
+        let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
+        let (begun, has_begun) = mpsc::channel();
+        let (go, goes) = mpsc::channel::<()>();
+        let callback = Boxed::new(move |_| {
+            let _ = begun.send(());
+            let _ = goes.recv();
+            Next::Again
+        });
+        let id = scheduler.add(Duration::ZERO, callback).unwrap();
+        thread::scope(|scope| {
+            let runner = scope.spawn(|| scheduler.run_queue());
+            has_begun.recv().unwrap();
+            let cancel = || scheduler.cancel_sync(id);
+            let all: Vec<_> = (0..cancellers).map(|_| scope.spawn(cancel)).collect();
+            until(|| scheduler.lock().waiting == cancellers);
+            go.send(()).unwrap();
+            let told: Vec<_> = all.into_iter().map(|one| one.join().unwrap().unwrap()).collect();
+            let suppressed =
+                |found: &&Cancelled<_>| matches!(found, Cancelled::Finished { suppressed: true });
+            let finished = |found: &Cancelled<_>| matches!(found, Cancelled::Finished { .. });
+            assert_eq!(told.iter().filter(suppressed).count(), 1, "of {cancellers}");
+            assert!(told.iter().all(finished), "of {cancellers}");
+            assert_eq!(runner.join().unwrap(), Ok(1));
+        });
+        assert!(scheduler.lock().outcomes.is_empty());
+    }
+}
+
+/// A pass that makes room is overtaken by a thread that waits for the lock.
+#[test]
+fn a_pass_lets_others_have_the_lock() {
+    let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
+    let mut core = scheduler.lock();
+    thread::scope(|scope| {
+        scope.spawn(|| drop(scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done))));
+        until(|| !scheduler.queue.is_empty());
+        let mut times = 0;
+        while core.service.statistics().timers == 0 {
+            core = scheduler.give_way(core);
+            times += 1;
+            assert!(times < 10_000, "the other thread never had it");
+        }
+        drop(core);
+    });
+}
