@@ -4,7 +4,7 @@
 #[macro_use]
 mod common;
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use common::due;
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
@@ -227,14 +227,19 @@ fn a_queue_moves_between_threads<F: Family>() {
     for (timer, deadline) in timers.iter().zip([3, 9, 4, 1, 5, 9, 2, 6]) {
         queue.insert(deadline, timer).unwrap();
     }
+    let drained = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| while timers.iter().any(Timer::is_linked) {});
-        scope.spawn(move || {
+        scope.spawn(|| while timers.iter().any(Timer::is_linked) && !drained.load(Relaxed) {});
+        let order = scope.spawn(move || {
             let mut order = Vec::new();
             let _ = queue.advance(u64::MAX, usize::MAX, |fired| order.push(fired.value.value));
-            assert_eq!(order, [3, 6, 0, 2, 4, 7, 1, 5]);
+            order
         });
+        let order = order.join();
+        drained.store(true, Relaxed);
+        assert_eq!(order.unwrap(), [3, 6, 0, 2, 4, 7, 1, 5]);
     });
+    assert!(!timers.iter().any(Timer::is_linked));
 }
 
 /// What a panic in a sink, a re-arm closure or a drop leaves behind passes `check()`.

@@ -1,5 +1,7 @@
 //! What only the inside can set up: identities near their end, and owner words broken on purpose.
 
+use std::vec::Vec;
+
 use super::*;
 use crate::SortedList;
 
@@ -15,6 +17,21 @@ fn identities_end_and_are_never_given_twice() {
         assert_eq!(allot(&counter), None);
     }
     assert_eq!(counter.into_inner(), PINNED - 1, "a refusal does not count on");
+}
+
+/// Each thread would see a number of another's, were it not drawn in one step.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[test]
+fn threads_draw_different_identities() {
+    const EACH: u32 = if cfg!(miri) { 50 } else { 50_000 };
+    let counter = AtomicU32::new(0);
+    let draw = || (0..EACH).map(|_| allot(&counter).unwrap().get()).collect::<Vec<_>>();
+    let mut drawn: Vec<u32> = std::thread::scope(|scope| {
+        let threads = [(); 4].map(|()| scope.spawn(draw));
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    drawn.sort_unstable();
+    assert!(drawn.into_iter().eq(1..=4 * EACH));
 }
 
 #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
