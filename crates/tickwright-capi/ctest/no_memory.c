@@ -1,6 +1,6 @@
 /* Memory runs out at each allocation in turn: nothing half-done. Queues never ask for any.
  * Linked statically, with --wrap for each function of malloc's, so that the library's calls come here. */
-#include "check.h"
+#include "models.h"
 
 static long granted = -1; /* without limit */
 
@@ -229,6 +229,47 @@ static void scheduler_with_room(int family)
     EQUAL(tw_sched_destroy(sched), 0);
 }
 
+static void *same(void *argument)
+{
+    return argument;
+}
+
+/* Creating threads needs memory of several kinds, and on a refusal there is no thread. */
+static void threads(void)
+{
+    static const int MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    static const char *const NAMES[] = { NULL, "with a name" };
+    int i, grants, refusals, named;
+    for (i = 0; i < (stacks_may_switch() ? 3 : 2); i++) {
+        for (named = 0; named < 2; named++) {
+            tw_threads *runtime = NULL;
+            tw_thread_attr attr;
+            EQUAL(tw_threads_create(&runtime, MODELS[i], 2), 0);
+            EQUAL(tw_thread_attr_init(&attr), 0);
+            attr.name = NAMES[named];
+            for (grants = refusals = 0; grants < 30; grants++) {
+                tw_thread thread = 0;
+                void *value = NULL;
+                int result;
+                granted = grants;
+                result = tw_thread_create(runtime, &thread, &attr, same, &granted);
+                granted = -1;
+                if (result != 0) {
+                    EQUAL(result, -ENOMEM);
+                    EQUAL(thread, 0);
+                    refusals++;
+                    continue;
+                }
+                EQUAL(tw_thread_join(runtime, thread, &value), 0);
+                CHECK(value == &granted);
+            }
+            CHECK(refusals > 0 && refusals < 30);
+            EQUAL(tw_threads_live(runtime), 0);
+            EQUAL(tw_threads_destroy(runtime), 0);
+        }
+    }
+}
+
 int main(void)
 {
     int i;
@@ -239,5 +280,6 @@ int main(void)
     }
     for (i = 0; i < FAMILY_COUNT; i++)
         queues(FAMILIES[i]);
+    threads();
     return 0;
 }

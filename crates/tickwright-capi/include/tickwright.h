@@ -699,8 +699,7 @@ enum tw_model {
 #define TW_DEFAULT SIZE_MAX
 
 /* Starts a runtime, and answers it in `*threads`, which must not be null. `workers` is for TW_MODEL_MN: 1 to 255, or TW_DEFAULT: one for each core; other models ignore it.
- * Without memory the process ends.
- * 0; -EINVAL: also for no workers; -EAGAIN: the system has no thread to give; -EMFILE and the like; on an error `*threads` is null. Threads: any. */
+ * 0; -EINVAL: also for no workers; -ENOMEM; -EAGAIN: the system has no thread to give; -EMFILE and the like; on an error `*threads` is null. Threads: any. */
 TW_API int tw_threads_create(tw_threads **threads, int model, size_t workers);
 
 /* Waits until every thread has ended, those that nobody joined and those that they create meanwhile too, and ends the runtime. Null is fine.
@@ -727,7 +726,7 @@ TW_API int tw_thread_attr_init(tw_thread_attr *attr);
 /* What a thread runs. What it returns is for the joiner. */
 typedef void *(*tw_thread_fn)(void *argument);
 
-/* Creates a thread, and answers its id in `*thread`. The thread may run, and even be gone, before this returns. Without memory for a few hundred bytes the process ends.
+/* Creates a thread, and answers its id in `*thread`. The thread may run, and even be gone, before this returns.
  * 0; -EINVAL: also for a null function, and for attributes out of range; -EAGAIN: the system has no stack or no thread to give, or the runtime as many as it may have; -ENOMEM;
  * -ECANCELED. On an error nothing was created. Threads: any. */
 TW_API int tw_thread_create(tw_threads *threads, tw_thread *thread, const tw_thread_attr *attr, tw_thread_fn start, void *argument);

@@ -25,6 +25,38 @@ pub enum Place {
     Spread,
 }
 
+/// A name in place, so that none has to be allocated.
+#[derive(Clone)]
+pub(crate) struct Name {
+    bytes: [u8; LONGEST_NAME],
+    len: usize,
+    is_allowed: bool,
+}
+
+impl Name {
+    fn new(name: &str) -> Self {
+        let mut own = Self { bytes: [0; LONGEST_NAME], len: 0, is_allowed: false };
+        if let Some(bytes) = own.bytes.get_mut(..name.len())
+            && !name.contains('\0')
+        {
+            bytes.copy_from_slice(name.as_bytes());
+            own.len = name.len();
+            own.is_allowed = true;
+        }
+        own
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or("")
+    }
+}
+
+impl core::fmt::Debug for Name {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
 /// What a thread is created with.
 ///
 /// ```
@@ -36,7 +68,7 @@ pub enum Place {
 pub struct Attributes {
     pub(crate) stack: Option<usize>,
     pub(crate) guard: Option<usize>,
-    pub(crate) name: Option<Box<str>>,
+    pub(crate) name: Option<Name>,
     pub(crate) detached: bool,
     pub(crate) place: Place,
 }
@@ -65,7 +97,7 @@ impl Attributes {
     /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
-        self.name = Some(name.into());
+        self.name = Some(Name::new(name));
         self
     }
 
@@ -99,7 +131,7 @@ impl Attributes {
             return Err(CreateError::Guard { asked });
         }
         match &self.name {
-            Some(name) if name.len() > LONGEST_NAME || name.contains('\0') => Err(CreateError::Name),
+            Some(name) if !name.is_allowed => Err(CreateError::Name),
             _ => Ok(()),
         }
     }

@@ -11,12 +11,13 @@ use core::sync::atomic::AtomicBool;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
-use crate::attributes::Attributes;
+use crate::attributes::{Attributes, Name};
 use crate::clock::{Timed, Timekeeper};
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
+use crate::memory::{try_box, try_text};
 use crate::primitive::{Ordering, lock};
 use crate::process::{self, Process};
 use crate::quiet::drop_quietly;
@@ -133,8 +134,7 @@ impl Kernel {
         let shard = self.shards.get(here::shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
         let mut state = lock(&shard.state);
         loop {
-            let (number, record) =
-                state.free.take(&self.table).ok_or(CreateError::TooMany { error: None })?;
+            let (number, record) = state.free.take(&self.table)?;
             // A record whose generations are used up names nobody ever again.
             let Some(generation) = record.join.issue(detached) else { continue };
             let registered = ThreadId::new(number, generation)
@@ -240,6 +240,8 @@ impl Threads for Kernel {
             return Err(CreateError::Forked);
         }
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
+        let name = attributes.name.as_ref().map(Name::as_str);
+        let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = here::is_of(self);
         let (id, record, registered) = self.enroll(attributes.detached)?;
         // After the registration: who closes sees it, or is seen.
@@ -248,16 +250,25 @@ impl Threads for Kernel {
             self.release(id, record);
             return Err(CreateError::Closed);
         }
-        let name = attributes.name.clone();
-        let run = Box::new(move || {
-            if let Some(name) = name {
-                pthread::show_name(&name);
+        let shown = name.map(pthread::shown_name);
+        let run = try_box(move || {
+            if let Some(name) = shown {
+                pthread::show_name(name);
             }
             me.run(id, registered, body);
         });
+        let run = match run {
+            Ok(run) => run,
+            Err(run) => {
+                self.strike(id, registered);
+                self.release(id, record);
+                drop(run);
+                return Err(CreateError::OutOfMemory);
+            }
+        };
         // Under the lock, so that whoever joins it before we return finds what it needs.
         let started = record.slow(|slow| {
-            slow.name.clone_from(&attributes.name);
+            slow.name = kept_name;
             let started = self.starter.start(attributes, run)?;
             slow.started = started;
             Ok(())

@@ -76,6 +76,7 @@ mod kernel_thread;
 mod local;
 mod mail;
 mod many;
+mod memory;
 mod park_word;
 mod primitive;
 mod process;

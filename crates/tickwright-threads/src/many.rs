@@ -20,7 +20,7 @@ pub(crate) mod worker;
 
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle as KernelThread;
 
@@ -30,9 +30,10 @@ use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 use crate::mail::News;
-use crate::primitive::{AtomicU32, Ordering, fence, lock};
+use crate::memory::try_text;
+use crate::primitive::{AtomicU32, Ordering, Started, fence, lock};
 use crate::process::Process;
-use crate::record::{NONE, Record, Table};
+use crate::record::{MOST_SHARDS, NONE, Record, Table};
 use crate::registry::Registered;
 use crate::runtime::{Body, Threads, Wait};
 use crate::stack::{Mapping, in_pages, page, why_none};
@@ -83,6 +84,14 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// False: there is no memory for the name.
+fn keep_name(record: &Record, name: &str) -> bool {
+    let kept = try_text(name);
+    let is_kept = kept.is_some();
+    record.slow(|slow| slow.name = kept);
+    is_kept
+}
+
 /// What `swapcontext` asks for at every switch.
 #[cold]
 fn ask_for_the_signal_mask() {
@@ -126,12 +135,16 @@ impl Shared {
             workers: Mutex::new(Vec::new()),
             process: Process::this(),
         });
+        let up = Arc::new(Started::default());
         for index in 0..workers {
-            let own = Arc::clone(&shared);
+            let (own, told) = (Arc::clone(&shared), Arc::clone(&up));
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 let _ = own.posts[index].thread.set(crate::kernel_thread::KernelThread::current());
                 let _stack = overflow::SignalStack::new();
-                here::work_as(&Worker::new(own, index));
+                let worker = Worker::new(own, index);
+                told.tell();
+                drop(told);
+                here::work_as(&worker);
             });
             match started {
                 Ok(worker) => lock(&shared.workers).push(worker),
@@ -141,6 +154,7 @@ impl Shared {
                 }
             }
         }
+        up.wait_for(workers);
         Ok(shared)
     }
 
@@ -215,16 +229,20 @@ impl Shared {
         attributes: &Attributes,
     ) -> Result<(ThreadId, Registered), CreateError> {
         loop {
-            let (number, record) = home.free.take(&self.table).ok_or(CreateError::TooMany { error: None })?;
+            let (number, record) = home.free.take(&self.table)?;
             // A record whose generations are used up names nobody ever again.
             let Some(generation) = record.join.issue(attributes.detached) else { continue };
             let Some(id) = ThreadId::new(number, generation) else { continue };
             match home.registry.insert(id) {
-                Ok(registered) => {
-                    self.give_name(record, id, attributes);
-                    return Ok((id, registered));
-                }
-                Err(error) => {
+                Ok(registered) if self.give_name(record, id, attributes) => return Ok((id, registered)),
+                refused => {
+                    let error = match refused {
+                        Ok(registered) => {
+                            home.registry.remove(registered);
+                            CreateError::OutOfMemory
+                        }
+                        Err(error) => error,
+                    };
                     record.release();
                     home.free.give(number, record);
                     return Err(error);
@@ -234,16 +252,25 @@ impl Shared {
     }
 
     #[inline]
-    fn give_name(&self, record: &Record, id: ThreadId, attributes: &Attributes) {
-        if attributes.name.is_some() {
-            record.slow(|slow| slow.name.clone_from(&attributes.name));
-        } else if self.knobs.format_names {
+    fn give_name(&self, record: &Record, id: ThreadId, attributes: &Attributes) -> bool {
+        if let Some(name) = &attributes.name {
+            return keep_name(record, name.as_str());
+        }
+        if self.knobs.format_names {
             let since =
                 std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            record.slow(|slow| {
-                slow.name = Some(format!("unnamed.{}@{}", id.to_bits(), since.as_secs()).into())
-            });
+            let mut text = [0; 64];
+            let room = text.len();
+            let mut rest = &mut text[..];
+            // Two numbers fit.
+            let _ = write!(rest, "unnamed.{}@{}", id.to_bits(), since.as_secs());
+            let len = room - rest.len();
+            return keep_name(
+                record,
+                core::str::from_utf8(text.get(..len).unwrap_or_default()).unwrap_or(""),
+            );
         }
+        true
     }
 
     /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker, otherwise the next in turn.
@@ -263,18 +290,27 @@ impl Shared {
             Some(mapping) => mapping,
             None => self.map(stack, guard)?,
         };
+        let queue = self.queue(to);
         let (id, registered) = self.queue(from).home(|home| self.enroll(home, attributes))?;
         // After the registration: who closes sees it, or is seen. Threads of a runtime that closes may create more.
         if self.closing.load(Ordering::SeqCst) && from == workers {
-            self.strike(id, registered);
-            if let Some(record) = self.table.get(id.record()) {
-                self.release(id, record);
-            }
-            self.has_ended();
+            self.withdraw(id, registered);
             return Err(CreateError::Closed);
         }
-        let queue = self.queue(to);
-        queue.home(|home| queue.push(home, Fresh { id, registered, body, mapping: Some(mapping) }));
+        let fresh = Fresh { id, registered, body, mapping: Some(mapping) };
+        let refused = queue.home(|home| {
+            if home.make_room(self.posts.len()) {
+                queue.push(home, fresh);
+                None
+            } else {
+                Some(fresh)
+            }
+        });
+        if let Some(fresh) = refused {
+            self.withdraw(id, registered);
+            drop(fresh);
+            return Err(CreateError::OutOfMemory);
+        }
         self.posts[to].wake();
         self.call_for_help(to);
         Ok(id)
@@ -310,6 +346,16 @@ impl Shared {
         if let Some(post) = others.into_iter().find(|post| post.asleep.is_asleep()) {
             post.wake();
         }
+    }
+
+    /// A thread that was enrolled is not created.
+    #[cold]
+    fn withdraw(&self, id: ThreadId, registered: Registered) {
+        self.strike(id, registered);
+        if let Some(record) = self.table.get(id.record()) {
+            self.release(id, record);
+        }
+        self.has_ended();
     }
 
     // ---- threads go
@@ -473,8 +519,11 @@ impl Threads for Shared {
 
     fn live(&self) -> usize {
         // All at once: a thread that ends may have created one that another post has, which is counted before it or with it.
-        let homes: Vec<_> = self.posts().iter().map(Post::lock).collect();
-        homes.iter().map(|home| home.registry.len()).sum()
+        let mut homes = [const { None }; MOST_SHARDS];
+        for (home, post) in homes.iter_mut().zip(self.posts()) {
+            *home = Some(post.lock());
+        }
+        homes.iter().flatten().map(|home| home.registry.len()).sum()
     }
 
     fn now(&self) -> u64 {

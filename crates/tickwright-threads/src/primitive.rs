@@ -6,7 +6,7 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 pub(crate) use core::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Locks that models follow, too.
 pub(crate) mod modelled {
@@ -30,4 +30,27 @@ pub(crate) use const_where_possible;
 /// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until kernel threads that were just started run: what the platform and the standard library allocate for them is theirs by then.
+#[derive(Debug, Default)]
+pub(crate) struct Started {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Started {
+    /// The calling thread runs.
+    pub(crate) fn tell(&self) {
+        *lock(&self.count) += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until so many run.
+    pub(crate) fn wait_for(&self, threads: usize) {
+        let mut count = lock(&self.count);
+        while *count < threads {
+            count = self.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }

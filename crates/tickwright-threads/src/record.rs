@@ -4,7 +4,7 @@
 use core::any::Any;
 use std::sync::{Mutex, OnceLock};
 
-use crate::error::JoinError;
+use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::JoinWord;
 use crate::kernel::Started;
@@ -137,6 +137,8 @@ struct Shard {
     chunks: [OnceLock<Box<[Record]>>; CHUNKS],
 }
 
+const FULL: CreateError = CreateError::TooMany { error: None };
+
 /// Which places of a shard are free. For one party at a time.
 #[derive(Debug)]
 pub(crate) struct FreeList {
@@ -209,32 +211,36 @@ impl FreeList {
         Self { shard: shard as u32, head: NONE, fresh: 0 }
     }
 
-    /// A free record and its number. `None`: the shard is full, or there is no memory.
+    /// A free record and its number.
+    ///
+    /// # Errors
+    /// `TooMany`: the shard is full. `OutOfMemory`.
     #[inline]
-    pub(crate) fn take<'t>(&mut self, table: &'t Table) -> Option<(u32, &'t Record)> {
+    pub(crate) fn take<'t>(&mut self, table: &'t Table) -> Result<(u32, &'t Record), CreateError> {
         if self.head == NONE {
             return self.take_fresh(table);
         }
-        let record = table.get(self.head)?;
-        Some((core::mem::replace(&mut self.head, record.next.load(Ordering::Relaxed)), record))
+        let record = table.get(self.head).ok_or(FULL)?;
+        Ok((core::mem::replace(&mut self.head, record.next.load(Ordering::Relaxed)), record))
     }
 
     #[cold]
-    fn take_fresh<'t>(&mut self, table: &'t Table) -> Option<(u32, &'t Record)> {
+    fn take_fresh<'t>(&mut self, table: &'t Table) -> Result<(u32, &'t Record), CreateError> {
         let (chunk, at) = chunk_of(self.fresh);
-        let chunk = table.shards.get(self.shard as usize)?.chunks.get(chunk)?;
+        let shard = table.shards.get(self.shard as usize).ok_or(FULL)?;
+        let chunk = shard.chunks.get(chunk).ok_or(FULL)?;
         if chunk.get().is_none() {
             // As long as all chunks before it, and the first one.
             let length = (self.fresh + FIRST_CHUNK) as usize;
             let mut records = Vec::new();
-            records.try_reserve_exact(length).ok()?;
+            records.try_reserve_exact(length).map_err(|_| CreateError::OutOfMemory)?;
             records.resize_with(length, Record::new);
             let _ = chunk.set(records.into_boxed_slice());
         }
-        let record = chunk.get()?.get(at)?;
+        let record = chunk.get().and_then(|records| records.get(at)).ok_or(FULL)?;
         let number = self.shard << PLACE_BITS | self.fresh;
         self.fresh += 1;
-        Some((number, record))
+        Ok((number, record))
     }
 
     /// Takes a released record back.

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::ops::Deref;
 use core::time::Duration;
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::attributes::Attributes;
@@ -10,6 +11,7 @@ use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::kernel::{Manager, OneToOne};
 use crate::many::ManyToMany;
+use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
 
 /// What a thread runs; what it returns is for the joiner.
@@ -115,7 +117,9 @@ impl Handle {
         attributes: &Attributes,
         body: impl FnOnce() -> usize + Send + 'static,
     ) -> Result<ThreadId, CreateError> {
-        self.threads.create(attributes, Box::new(body))
+        // Refused, it is dropped here.
+        let body = try_box(body).map_err(|_body| CreateError::OutOfMemory)?;
+        self.threads.create(attributes, body)
     }
 
     /// Creates a thread that returns something other than a number. It is detached when its handle is dropped.
@@ -127,8 +131,8 @@ impl Handle {
         attributes: &Attributes,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<JoinHandle<T>, CreateError> {
-        let left = Arc::new(Mutex::new(None));
-        let put = Arc::clone(&left);
+        let left = Counted::try_new(Mutex::new(None)).map_err(|_| CreateError::OutOfMemory)?;
+        let put = left.clone();
         let id = self.create(attributes, move || {
             let value = body();
             *lock(&put) = Some(value);
@@ -238,7 +242,7 @@ impl Handle {
 pub struct JoinHandle<T> {
     handle: Handle,
     id: ThreadId,
-    left: Arc<Mutex<Option<T>>>,
+    left: Counted<Mutex<Option<T>>>,
     open: bool,
 }
 
@@ -282,6 +286,17 @@ pub enum Model {
     Manager(Manager),
 }
 
+impl Model {
+    /// What starting it allocates, and more, in bytes.
+    fn memory(&self) -> usize {
+        const LEAST: usize = 64 << 10;
+        match self {
+            Self::ManyToMany(settings) => LEAST + settings.memory(),
+            _ => LEAST,
+        }
+    }
+}
+
 /// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
 ///
 /// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends keeps the drop waiting for ever. Dropped by one of
@@ -297,6 +312,10 @@ impl Runtime {
     /// # Errors
     /// [`RuntimeError`].
     pub fn new(model: Model) -> Result<Self, RuntimeError> {
+        if !memory::is_there(model.memory()) {
+            let error = io::Error::from_raw_os_error(libc::ENOMEM);
+            return Err(RuntimeError::Start { what: "memory", error });
+        }
         let threads: Arc<dyn Threads> = match model {
             Model::OneToOne(settings) => settings.start()?,
             Model::ManyToMany(settings) => settings.start()?,

@@ -118,15 +118,18 @@ mod alone {
         }
     }
 
-    fn limit(bytes: libc::rlim_t) {
+    /// Sets how many bytes of address space the process may have, and answers how many it might.
+    fn limit(bytes: libc::rlim_t) -> libc::rlim_t {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: 1. A place for the answer.
         unsafe {
             libc::getrlimit(libc::RLIMIT_AS, &raw mut limit);
         }
-        limit.rlim_cur = bytes;
+        let before = limit.rlim_cur;
+        limit.rlim_cur = bytes.min(limit.rlim_max);
         // SAFETY: 1. Filled.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+        before
     }
 
     /// Bytes of address space in use.
@@ -142,7 +145,7 @@ mod alone {
             come_and_go(model(), 200);
             let before = taken();
             let runtime = common::start(model());
-            limit(in_use() + (600 << 20));
+            let before_limit = limit(in_use() + (600 << 20));
             let door = std::sync::Arc::new(common::Gate::default());
             let mut ids = Vec::new();
             let error = loop {
@@ -167,7 +170,7 @@ mod alone {
             for id in ids {
                 assert_eq!(runtime.join(id).unwrap(), 1, "{name}");
             }
-            limit(libc::RLIM_INFINITY);
+            limit(before_limit);
             drop(runtime);
             assert!(taken().0 <= before.0 + 8, "{name}: {} mappings were {}", taken().0, before.0);
         }

@@ -31,6 +31,7 @@ use super::pthread::{Mask, Pthread};
 use super::{Kernel, OneToOne, Refused, Run, Started, Starter};
 use crate::attributes::Attributes;
 use crate::error::RuntimeError;
+use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::runtime::Threads;
@@ -113,13 +114,17 @@ struct Funnel {
 impl Funnel {
     fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
         let desk = Arc::new(Desk::new().map_err(|error| ("pipe", error))?);
-        let own = Arc::clone(&desk);
+        let up = Arc::new(primitive::Started::default());
+        let (own, told) = (Arc::clone(&desk), Arc::clone(&up));
         let manager = thread::Builder::new().name("tw-manager".into()).spawn(move || {
             // Handlers of the program's signals run in its own threads.
             Mask::block_all();
+            told.tell();
+            drop(told);
             own.serve();
         });
         let manager = Mutex::new(Some(manager.map_err(|error| ("manager", error))?));
+        up.wait_for(1);
         Ok(Self { pthread, desk, manager })
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::{Refused, Run, Stacks};
 use crate::attributes::Attributes;
 use crate::error::CreateError;
+use crate::memory::try_box;
 use crate::primitive::lock;
 use crate::stack::{Mapping, in_pages, why_none};
 
@@ -105,16 +106,31 @@ fn is_gone(thread: libc::pthread_t) -> bool {
 }
 
 /// Takes the stacks of those that are gone.
-fn stacks_of_gone(let_go: &mut Vec<LetGo>) -> Vec<Mapping> {
-    let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping).collect()
+fn stacks_of_gone(let_go: &mut Vec<LetGo>) -> impl Iterator<Item = Mapping> {
+    let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
+}
+
+/// Adds one to a list. `None`: there is no memory for that, and the caller has it still.
+fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
+    if list.try_reserve(1).is_err() {
+        return Some(one);
+    }
+    list.push(one);
+    None
+}
+
+/// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack never given back.
+fn leave(list: &Mutex<Vec<LetGo>>, thread: LetGo) {
+    core::mem::forget(keep(&mut lock(list), thread));
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         // The last of all may run this, on one of these stacks.
-        let mut left = lock(&LEFT);
-        left.append(&mut lock(&self.let_go));
-        drop(stacks_of_gone(&mut left));
+        for thread in lock(&self.let_go).drain(..) {
+            leave(&LEFT, thread);
+        }
+        stacks_of_gone(&mut lock(&LEFT)).for_each(drop);
     }
 }
 
@@ -127,7 +143,8 @@ impl Started {
         self.open = false;
         wait_for(self.thread);
         if let Some((mapping, pool)) = self.own.take() {
-            lock(&pool.free).push(mapping);
+            let refused = keep(&mut lock(&pool.free), mapping);
+            drop(refused);
         }
     }
 }
@@ -143,7 +160,7 @@ impl Drop for Started {
                 libc::pthread_detach(self.thread);
             },
             // It runs on our memory, perhaps this very code: somebody joins it later.
-            Some((mapping, pool)) => lock(&pool.let_go).push(LetGo { thread: self.thread, mapping }),
+            Some((mapping, pool)) => leave(&pool.let_go, LetGo { thread: self.thread, mapping }),
         }
     }
 }
@@ -157,7 +174,7 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
 
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
-        drop(stacks_of_gone(&mut lock(&LEFT)));
+        stacks_of_gone(&mut lock(&LEFT)).for_each(drop);
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
@@ -188,9 +205,12 @@ impl Pthread {
     }
 
     fn mapping(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        let gone = stacks_of_gone(&mut lock(&self.pool.let_go));
+        let mut let_go = lock(&self.pool.let_go);
         let mut free = lock(&self.pool.free);
-        free.extend(gone);
+        for mapping in stacks_of_gone(&mut let_go) {
+            drop(keep(&mut free, mapping));
+        }
+        drop(let_go);
         if self.stacks == Stacks::Fresh {
             free.clear();
         }
@@ -206,11 +226,13 @@ impl Pthread {
     /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
-        let (own, others): (Vec<_>, Vec<_>) = let_go.into_iter().partition(|each| is_the_caller(each.thread));
-        lock(&self.pool.let_go).extend(own);
-        for LetGo { thread, mapping } in others {
-            wait_for(thread);
-            drop(mapping);
+        for each in let_go {
+            if is_the_caller(each.thread) {
+                leave(&self.pool.let_go, each);
+                continue;
+            }
+            wait_for(each.thread);
+            drop(each.mapping);
         }
         lock(&self.pool.free).clear();
     }
@@ -243,7 +265,7 @@ impl Kept {
     /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
-            return lock(&LEFT).push(LetGo { thread: self.thread, mapping: self.mapping });
+            return leave(&LEFT, LetGo { thread: self.thread, mapping: self.mapping });
         }
         wait_for(self.thread);
     }
@@ -366,7 +388,10 @@ fn spawn(
             libc::pthread_attr_setdetachstate(attr, libc::PTHREAD_CREATE_DETACHED);
         }
     }
-    let run = Box::into_raw(Box::new(run));
+    let run = match try_box(run) {
+        Ok(run) => Box::into_raw(run),
+        Err(run) => return Err((CreateError::OutOfMemory, run)),
+    };
     let mut thread = MaybeUninit::uninit();
     // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when it answers 0.
     match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
@@ -380,13 +405,18 @@ fn spawn(
     }
 }
 
-/// Shows the first 15 bytes of a name as the calling thread's, where others look at threads.
-#[cfg(target_os = "linux")]
-pub(super) fn show_name(name: &str) {
+/// The first 15 bytes of a name, and a zero.
+pub(super) fn shown_name(name: &str) -> [u8; 16] {
     let mut text = [0; 16];
     for (to, from) in text.iter_mut().zip(name.bytes().take(15)) {
         *to = from;
     }
+    text
+}
+
+/// Shows a name as the calling thread's, where others look at threads.
+#[cfg(target_os = "linux")]
+pub(super) fn show_name(text: [u8; 16]) {
     // SAFETY: 1. A question without arguments.
     let me = unsafe { libc::pthread_self() };
     // SAFETY: 1. The calling thread. 2. A text of at most 15 bytes with a zero after them.
@@ -396,7 +426,7 @@ pub(super) fn show_name(name: &str) {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn show_name(_: &str) {}
+pub(super) fn show_name(_: [u8; 16]) {}
 
 /// The addresses of the calling thread's stack.
 #[cfg(target_os = "linux")]

@@ -42,13 +42,27 @@ impl Home {
         }
     }
 
+    /// Sees to room for so many in the list of a worker. False: there is no memory.
+    pub(super) fn make_room_for_ready(&mut self, worker: usize, all: usize) -> bool {
+        self.ready.get_mut(worker).is_some_and(|ready| {
+            let more = all.saturating_sub(ready.len());
+            ready.try_reserve(more).is_ok()
+        })
+    }
+
     pub(super) fn has_ready(&self, worker: usize) -> bool {
         self.ready.get(worker).is_some_and(|ready| !ready.is_empty())
     }
 
+    /// Sees to room for one new thread more, and for those that `takers` have just taken and may put back. False: there is no memory.
+    #[inline]
+    pub(super) fn make_room(&mut self, takers: usize) -> bool {
+        self.fresh.try_reserve(1 + takers).is_ok()
+    }
+
     /// Keeps a stack, or gives it back to the caller.
     pub(super) fn keep_stack(&mut self, mapping: Mapping, most: usize) -> Option<Mapping> {
-        if self.stacks.len() >= most {
+        if self.stacks.len() >= most || self.stacks.try_reserve(1).is_err() {
             return Some(mapping);
         }
         self.stacks.push(mapping);
@@ -108,7 +122,7 @@ impl Post {
         self.fresh.load(Ordering::Relaxed)
     }
 
-    /// Queues a new thread, under the lock.
+    /// Queues a new thread, under the lock. There is room: [`Home::make_room`].
     #[inline]
     pub(super) fn push(&self, home: &mut Home, fresh: Fresh) {
         home.owed += usize::from(fresh.mapping.is_none());

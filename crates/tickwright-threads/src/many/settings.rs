@@ -192,11 +192,20 @@ impl ManyToMany {
         self
     }
 
+    fn count(&self) -> usize {
+        self.workers.unwrap_or_else(|| {
+            thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SHARDS - 1))
+        })
+    }
+
+    /// What its workers allocate when they start, and more, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        const WORKER: usize = 8 << 10;
+        self.count().min(MOST_SHARDS) * WORKER
+    }
+
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
-        let workers = match self.workers {
-            Some(workers) => workers,
-            None => thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SHARDS - 1)),
-        };
+        let workers = self.count();
         // One shard of records is for creators from outside.
         if !(1..MOST_SHARDS).contains(&workers) {
             return Err(RuntimeError::Workers(workers));

@@ -29,6 +29,7 @@ use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
 use crate::mail::News;
+use crate::memory::{self, try_room};
 use crate::primitive::Ordering;
 use crate::process;
 use crate::quiet::drop_quietly;
@@ -308,35 +309,88 @@ impl Worker {
 
     #[inline(never)]
     fn begin(&self, fresh: Fresh) {
+        let Some(place) = self.place() else { return self.put_back(fresh) };
         let Fresh { id, registered, body, mapping } = fresh;
         let brought = mapping.is_some();
         let spare = match mapping {
             Some(mapping) => Some(Spare::Cold(mapping)),
             None => self.take_spare(),
         };
-        let mut fiber = match spare {
-            Some(Spare::Warm(fiber)) => fiber,
-            Some(Spare::Cold(mapping)) => self.fiber(mapping),
-            // Invariant 3 excludes it. Later there may be one.
-            None => {
-                let (post, fresh) = (self.post(), Fresh { id, registered, body, mapping: None });
-                return post.home(|home| post.push(home, fresh));
+        let fiber = match spare {
+            Some(Spare::Warm(fiber)) => Ok(fiber),
+            Some(Spare::Cold(mapping)) => self.fiber(mapping).map_err(Some),
+            // Invariant 3 excludes it.
+            None => Err(None),
+        };
+        let mut fiber = match fiber {
+            Ok(fiber) => fiber,
+            Err(mapping) => {
+                self.vacant.borrow_mut().push(place);
+                let mapping =
+                    if brought { mapping } else { mapping.and_then(|mapping| self.keep_spare(mapping)) };
+                return self.put_back(Fresh { id, registered, body, mapping });
             }
         };
         fiber.brought = brought;
         fiber.id = Some(id);
         fiber.registered = Some(registered);
-        fiber.place = self.vacant.borrow_mut().pop().unwrap_or_else(|| {
-            let mut parked = self.parked.borrow_mut();
-            parked.push(None);
-            (parked.len() - 1) as u32
-        });
+        fiber.place = place;
         if let Some(record) = self.shared.table.get(id.record()) {
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
         }
         self.handed.set(Some(body));
         self.resume(fiber);
+    }
+
+    /// A place for one more thread that has begun. With it there is room for all of them in each list that they can be in. `None`: there is no memory.
+    #[inline]
+    fn place(&self) -> Option<u32> {
+        let vacant = self.vacant.borrow_mut().pop();
+        vacant.or_else(|| self.another_place())
+    }
+
+    #[cold]
+    fn another_place(&self) -> Option<u32> {
+        let mut parked = self.parked.borrow_mut();
+        let place = u32::try_from(parked.len()).ok()?;
+        let all = parked.len() + 1;
+        parked.try_reserve(1).ok()?;
+        let mut vacant = self.vacant.borrow_mut();
+        let more = all - vacant.len();
+        vacant.try_reserve(more).ok()?;
+        let mut ready = self.ready.borrow_mut();
+        let more = all.saturating_sub(ready.len());
+        ready.try_reserve(more).ok()?;
+        let mut lingering = self.lingering.borrow_mut();
+        let more = all.saturating_sub(lingering.len());
+        lingering.try_reserve(more).ok()?;
+        if self.shared.knobs.global_queue
+            && !self.shared.queue(self.index).home(|home| home.make_room_for_ready(self.index, all))
+        {
+            return None;
+        }
+        parked.push(None);
+        Some(place)
+    }
+
+    /// A new thread cannot begin just now, for lack of memory: it waits again, and others run.
+    #[cold]
+    fn put_back(&self, fresh: Fresh) {
+        let post = self.shared.queue(self.index);
+        post.home(|home| post.push(home, fresh));
+        std::thread::yield_now();
+    }
+
+    /// Keeps a stack for the new threads that brought none; gives it back if there is no memory.
+    #[cold]
+    fn keep_spare(&self, mapping: Mapping) -> Option<Mapping> {
+        let mut spare = self.spare.borrow_mut();
+        if spare.try_reserve(1).is_err() {
+            return Some(mapping);
+        }
+        spare.push_front(Spare::Cold(mapping));
+        None
     }
 
     #[inline]
@@ -419,7 +473,14 @@ impl Worker {
         }
     }
 
-    fn fiber(&self, mapping: Mapping) -> Box<Fiber> {
+    /// The stack again if there is no memory.
+    fn fiber(&self, mapping: Mapping) -> Result<Box<Fiber>, Mapping> {
+        /// What the portable back end allocates for a kernel thread, and more, in bytes.
+        const KERNEL_THREAD: usize = 16 << 10;
+        let Some(room) = try_room() else { return Err(mapping) };
+        if self.shared.portable && !memory::is_there(KERNEL_THREAD) {
+            return Err(mapping);
+        }
         let span = Span::of(&mapping);
         let worker: *const Self = self;
         let context = Context::new(mapping, self.shared.portable, move |way| {
@@ -429,7 +490,7 @@ impl Worker {
             here::be(worker);
             worker.run(way);
         });
-        Box::new(Fiber { context, span, brought: false, place: 0, id: None, registered: None })
+        Ok(Box::write(room, Fiber { context, span, brought: false, place: 0, id: None, registered: None }))
     }
 
     /// What runs on each stack: one body after the other.
@@ -516,7 +577,7 @@ impl Worker {
         let keep = shared.knobs.recycle_stacks && usual;
         let for_all = fiber.brought || shared.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
-        if keep && !for_all && spare.len() < shared.keep {
+        if keep && !for_all && spare.len() < shared.keep && spare.try_reserve(1).is_ok() {
             spare.push_back(Spare::Warm(fiber));
             return;
         }
@@ -553,7 +614,9 @@ impl Worker {
             return Ok(());
         }
         let mapping = self.shared.map_usual()?;
-        self.spare.borrow_mut().push_front(Spare::Cold(mapping));
-        Ok(())
+        match self.keep_spare(mapping) {
+            None => Ok(()),
+            Some(_) => Err(CreateError::OutOfMemory),
+        }
     }
 }

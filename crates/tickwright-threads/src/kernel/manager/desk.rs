@@ -18,6 +18,7 @@ use super::super::pthread::{Kept, Mask};
 use super::super::{Refused, Run};
 use crate::error::CreateError;
 use crate::kernel_thread::KernelThread;
+use crate::memory::{Counted, try_box};
 use crate::primitive::lock;
 use crate::process::Process;
 use crate::stack::Mapping;
@@ -68,7 +69,7 @@ enum State {
     /// Nobody's, and the next such place.
     Free(u32),
     /// A thread to be.
-    Asked(Arc<Errand>),
+    Asked(Counted<Errand>),
     /// The manager has it in hand.
     Busy,
     /// A thread.
@@ -204,7 +205,7 @@ impl Desk {
         detached: bool,
         run: Run,
     ) -> Result<Option<Ticket>, Refused> {
-        let errand = Arc::new(Errand {
+        let errand = Counted::try_new(Errand {
             stack,
             guard,
             detached,
@@ -213,13 +214,17 @@ impl Desk {
             run: Mutex::new(Some(run)),
             answer: Mutex::new(None),
         });
+        let errand = match errand {
+            Ok(errand) => errand,
+            Err(errand) => return Err(errand.refused(CreateError::OutOfMemory)),
+        };
         let place = {
             let mut table = lock(&desk.table);
             if desk.dead.load(Ordering::SeqCst) {
                 drop(table);
                 return Err(errand.refused(CreateError::NoManager));
             }
-            let place = table.take(State::Asked(Arc::clone(&errand)));
+            let place = table.take(State::Asked(errand.clone()));
             drop(table);
             place.map_err(|error| errand.refused(error))?
         };
@@ -241,12 +246,10 @@ impl Desk {
         }
     }
 
-    fn refuse(&self, place: u32, errand: &Arc<Errand>) {
+    fn refuse(&self, place: u32, errand: &Counted<Errand>) {
         let mut table = lock(&self.table);
         let asked = table.places.get(place as usize);
-        if asked
-            .is_some_and(|place| matches!(&place.state, State::Asked(asked) if Arc::ptr_eq(asked, errand)))
-        {
+        if asked.is_some_and(|place| matches!(&place.state, State::Asked(asked) if asked.is(errand))) {
             let left = table.give(place);
             drop(table);
             drop(left);
@@ -283,7 +286,12 @@ impl Desk {
                 Err(error) => Err(error),
             };
             match asked {
-                Ok((ask::CREATE, place)) => self.start(place),
+                Ok((ask::CREATE, place)) => {
+                    // A thread that ends finds room, so that the manager never stands without memory.
+                    let used = lock(&self.table).used;
+                    let room = lingering.try_reserve(used.saturating_sub(lingering.len()));
+                    self.start(place, room.is_ok());
+                }
                 Ok((ask::ENDS, place)) => lingering.push(place),
                 Ok((ask::FREE, place)) => self.free(place),
                 Ok((ask::CLOSE, _)) => closing = true,
@@ -321,11 +329,11 @@ impl Desk {
         Ok(((message >> 32) as u32, (message & u64::from(u32::MAX)) as u32))
     }
 
-    fn start(self: &Arc<Self>, place: u32) {
+    fn start(self: &Arc<Self>, place: u32, has_room: bool) {
         let state = lock(&self.table).hand(place);
         let Some(State::Asked(errand)) = state else { return };
-        let (own, told) = (Arc::clone(self), Arc::clone(&errand));
-        let run = Box::new(move || {
+        let (own, told) = (Arc::clone(self), errand.clone());
+        let run = try_box(move || {
             told.mask.set();
             let run = lock(&told.run).take();
             drop(told);
@@ -334,7 +342,12 @@ impl Desk {
             }
             own.tell(ask::ENDS, place);
         });
-        let answer = match Kept::start(errand.stack, errand.guard, run) {
+        let started = match run {
+            _ if !has_room => Err(CreateError::OutOfMemory),
+            Ok(run) => Kept::start(errand.stack, errand.guard, run).map_err(|(error, _wrapper)| error),
+            Err(_wrapper) => Err(CreateError::OutOfMemory),
+        };
+        let answer = match started {
             Ok(kept) => {
                 let mut table = lock(&self.table);
                 if let Some(place) = table.places.get_mut(place as usize) {
@@ -343,7 +356,7 @@ impl Desk {
                 Ok(())
             }
             // What it was given back is the wrapper; the creator's is where the creator finds it.
-            Err((error, _wrapper)) => {
+            Err(error) => {
                 lock(&self.table).give(place);
                 Err(error)
             }
@@ -392,17 +405,12 @@ impl Desk {
 
     /// The pipe is not what it was.
     fn die(&self) {
-        let mut left = Vec::new();
         let mut table = lock(&self.table);
         self.dead.store(true, Ordering::SeqCst);
         for place in 0..table.places.len() as u32 {
-            if table.places.get(place as usize).is_some_and(|place| matches!(place.state, State::Asked(_))) {
-                left.extend(table.give(place));
-            }
-        }
-        drop(table);
-        for state in left {
-            if let State::Asked(errand) = state {
+            if table.places.get(place as usize).is_some_and(|place| matches!(place.state, State::Asked(_)))
+                && let Some(State::Asked(errand)) = table.give(place)
+            {
                 errand.answer(Err(CreateError::NoManager));
             }
         }

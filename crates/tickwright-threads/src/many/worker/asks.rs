@@ -40,6 +40,9 @@ impl Worker {
         let mut body = Some(body);
         let created = post.home(|home| {
             self.reserve(home.owed)?;
+            if !home.make_room(shared.posts.len()) {
+                return Err(CreateError::OutOfMemory);
+            }
             let (id, registered) = shared.enroll(home, attributes)?;
             if let Some(body) = body.take() {
                 post.push(home, Fresh { id, registered, body, mapping: None });

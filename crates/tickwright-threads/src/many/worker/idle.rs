@@ -173,8 +173,12 @@ impl Worker {
 
     pub(super) fn take_from(&self, post: &Post, most: u32) -> bool {
         let own = self.post();
-        let mut owed = own.home(|home| home.owed);
         let mut taken = Vec::new();
+        let (mut owed, room) =
+            own.home(|home| (home.owed, home.make_room(most as usize + self.shared.posts.len())));
+        if !room || taken.try_reserve_exact(most as usize).is_err() {
+            return false;
+        }
         post.home(|home| {
             for _ in 0..most {
                 let needs_stack = home.fresh.front().is_some_and(|fresh| fresh.mapping.is_none());

@@ -1,0 +1,138 @@
+//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and nothing else changes. One test, so that the
+//! allocator is its own.
+
+mod common;
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::{AtomicI64, Ordering};
+use std::alloc::System;
+use std::sync::Arc;
+
+use tickwright_threads::{Attributes, CreateError, Handle, Model, Place, this_thread};
+
+/// How many allocations are granted; below 0: all.
+static GRANTED: AtomicI64 = AtomicI64::new(-1);
+
+fn grant() -> bool {
+    let less = |granted| if granted > 0 { Some(granted - 1) } else { None };
+    match GRANTED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+        Ok(_) => true,
+        Err(granted) => granted < 0,
+    }
+}
+
+struct Sparing;
+
+// SAFETY: 1. Every call goes to the system's allocator unchanged, or answers null as the trait allows.
+unsafe impl GlobalAlloc for Sparing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's word.
+        if grant() { unsafe { System.alloc(layout) } } else { core::ptr::null_mut() }
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's word.
+        if grant() { unsafe { System.realloc(old, layout, size) } } else { core::ptr::null_mut() }
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller's word.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static SPARING: Sparing = Sparing;
+
+/// Grants so many allocations, to all threads, while that runs.
+fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
+    GRANTED.store(grants, Ordering::SeqCst);
+    let result = run();
+    GRANTED.store(-1, Ordering::SeqCst);
+    result
+}
+
+type Made = fn() -> Model;
+
+/// The portable back end is not among them: each of its stacks is a thread of the standard library, which has no answer but the end of the process.
+const MODELS: [(&str, Made); 6] = [
+    ("one-to-one", common::one_to_one),
+    ("own stacks", common::own_stacks),
+    ("fresh stacks", common::fresh_stacks),
+    ("manager", common::manager),
+    ("m:n", common::two_workers),
+    ("as ngpt", common::as_ngpt),
+];
+
+const MOST: i64 = 40;
+
+/// Creates a thread with each number of grants. The least that suffices is answered.
+fn each_allocation_in_turn(name: &str, handle: &Handle, attributes: &Attributes) -> i64 {
+    let held = Arc::new(());
+    let mut suffices = None;
+    for grants in 0..MOST {
+        let own = Arc::clone(&held);
+        let created = with_grants(grants, || handle.create(attributes, move || Arc::strong_count(&own)));
+        match created {
+            Ok(id) => {
+                assert!(handle.join(id).unwrap() >= 2, "{name}, {grants}");
+                suffices = suffices.or(Some(grants));
+            }
+            Err(error) => {
+                assert!(matches!(error, CreateError::OutOfMemory), "{name}, {grants}: {error}");
+                assert_eq!(Arc::strong_count(&held), 1, "{name}, {grants}: the body was dropped");
+            }
+        }
+    }
+    suffices.unwrap_or_else(|| panic!("{name}: {MOST} allocations do not suffice"))
+}
+
+/// Creates threads without a grant, which wait, until a creation is refused; all of them end.
+fn as_many_as_there_is_room_for(name: &str, handle: &Handle) {
+    let door = common::Doorkeeper::new();
+    let mut created = Vec::with_capacity(1000);
+    let gates: Vec<_> = (0..1000).map(|_| door.gate()).collect();
+    let error = with_grants(20, || {
+        gates.into_iter().find_map(|gate| {
+            let body = move || {
+                gate.wait();
+                1
+            };
+            handle.create(&Attributes::new(), body).map(|id| created.push(id)).err()
+        })
+    });
+    assert!(matches!(error, Some(CreateError::OutOfMemory)), "{name}: {error:?}");
+    drop(door);
+    assert!(created.into_iter().all(|id| matches!(handle.join(id), Ok(1))), "{name}");
+}
+
+#[test]
+fn creations_are_refused_or_succeed() {
+    for (name, model) in MODELS {
+        // A runtime of its own for each way: what one has allocated, another need not.
+        for attributes in [
+            Attributes::new(),
+            Attributes::new().name("with a name"),
+            Attributes::new().place(Place::Spread),
+            Attributes::new().stack(32 << 10).guard(8 << 10),
+        ] {
+            let runtime = common::start(model());
+            assert!(each_allocation_in_turn(name, &runtime, &attributes) > 0, "{name}");
+            let inside = runtime.handle();
+            runtime.run(move || each_allocation_in_turn(name, &inside, &attributes)).unwrap();
+            assert_eq!(runtime.live(), 0, "{name}");
+        }
+        let runtime = common::start(model());
+        as_many_as_there_is_room_for(name, &runtime);
+        let inside = runtime.handle();
+        runtime.run(move || as_many_as_there_is_room_for(name, &inside)).unwrap();
+        for grants in 0..MOST {
+            let spawned = with_grants(grants, || runtime.spawn(&Attributes::new(), || [5_u64; 20]));
+            match spawned {
+                Ok(handle) => assert_eq!(handle.join().unwrap(), [5; 20]),
+                Err(error) => assert!(matches!(error, CreateError::OutOfMemory), "{name}, {grants}: {error}"),
+            }
+        }
+        this_thread::yield_now();
+    }
+}
