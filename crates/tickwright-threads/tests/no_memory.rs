@@ -1,5 +1,5 @@
-//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and nothing else changes. One test, so that the
-//! allocator is its own.
+//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and nothing else changes. A program without the
+//! harness of tests, which allocates on a thread of its own.
 
 mod common;
 
@@ -106,7 +106,11 @@ fn as_many_as_there_is_room_for(name: &str, handle: &Handle) {
     assert!(created.into_iter().all(|id| matches!(handle.join(id), Ok(1))), "{name}");
 }
 
-#[test]
+fn main() {
+    creations_are_refused_or_succeed();
+    println!("no_memory: creations are refused or succeed");
+}
+
 fn creations_are_refused_or_succeed() {
     for (name, model) in MODELS {
         // A runtime of its own for each way: what one has allocated, another need not.
