@@ -31,7 +31,7 @@ use crate::queue::put;
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
     /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be destroyed.
-    returning: ForkLock<Returning>,
+    returning: ForkLock<usize>,
     pub(crate) clock: c_int,
     pub(crate) scheduler: Scheduler<Call>,
     /// The machine of a virtual clock.
@@ -48,35 +48,15 @@ pub(crate) enum Driver {
     Descriptor(Arc<TimerFd>),
 }
 
-/// How many calls come back to a scheduler.
-#[derive(Debug)]
-pub(crate) struct Returning {
-    /// The scheduler's address.
-    sched: usize,
-    calls: usize,
-}
-
 thread_local! {
-    /// The calling thread's innermost call that comes back to a scheduler.
-    static CALL: Cell<*const Coming> = const { Cell::new(core::ptr::null()) };
+    /// How many calls of the calling kernel thread come back to schedulers.
+    static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call that comes back to a scheduler, on its thread's stack.
-struct Coming {
-    sched: usize,
-    outer: *const Self,
-}
-
-impl Returning {
-    /// In a forked child, where other threads' calls are not.
-    fn forget_threads(&mut self) {
-        self.calls = 0;
-        let mut at = CALL.get();
-        // SAFETY: 1. A call is in the list from its beginning to its end, and does not move meanwhile; 2. it is this thread's, which is in them all.
-        while let Some(call) = unsafe { at.as_ref() } {
-            self.calls += usize::from(call.sched == self.sched);
-            at = call.outer;
-        }
+/// In a forked child, where other threads' calls are not. If the thread that forked is in such a call, the scheduler stays as busy as it was.
+fn forget_threads(returning: &mut usize) {
+    if RETURNING.get() == 0 {
+        *returning = 0;
     }
 }
 
@@ -215,9 +195,7 @@ pub unsafe extern "C" fn tw_sched_create(
             None => settings.clock(system_clock(clock).ok_or(code::INVALID)?),
         };
         let scheduler = Scheduler::try_new(settings).map_err(refused)?;
-        let returning = Returning { sched: 0, calls: 0 };
-        let returning =
-            ForkLock::try_new(Order::Leaf, returning, Returning::forget_threads).ok_or(code::NO_MEMORY)?;
+        let returning = ForkLock::try_new(Order::Leaf, 0, forget_threads).ok_or(code::NO_MEMORY)?;
         let driver = ForkLock::try_new(Order::Outer, Driver::None, |_| {}).ok_or(code::NO_MEMORY)?;
         // A box that may be refused.
         let mut one = Vec::new();
@@ -227,9 +205,7 @@ pub unsafe extern "C" fn tw_sched_create(
         // Callbacks are told of it by what is made from the address.
         let _ = at.expose_provenance();
         // SAFETY: made just now.
-        let made = unsafe { &*at };
-        made.returning.lock().sched = at.addr();
-        made.state.store(state(READY, at), Ordering::Relaxed);
+        unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { sched.write(at) };
         Ok(0)
@@ -250,7 +226,7 @@ pub unsafe extern "C" fn tw_sched_destroy(sched: *mut tw_sched) -> c_int {
         if ending.scheduler.within_callback() {
             return Err(code::DEADLOCK);
         }
-        if ending.returning.lock().calls > 0 {
+        if *ending.returning.lock() > 0 {
             return Err(code::BUSY);
         }
         let (ready, end) = (state(READY, sched), state(ENDING, sched));
@@ -497,12 +473,11 @@ pub unsafe extern "C" fn tw_sched_shutdown_token(
 ) -> isize {
     code::answer(|| {
         let sched = checked(sched).map_err(|code| code as isize)?;
-        let call = Coming { sched: core::ptr::from_ref(sched).addr(), outer: CALL.get() };
-        sched.returning.lock().calls += 1;
-        CALL.set(&raw const call);
+        RETURNING.set(RETURNING.get() + 1);
+        *sched.returning.lock() += 1;
         let (removed, runs) = sched.scheduler.cancel_each_matching(token.addr(), drop);
-        CALL.set(call.outer);
-        sched.returning.lock().calls -= 1;
+        *sched.returning.lock() -= 1;
+        RETURNING.set(RETURNING.get() - 1);
         // SAFETY: the header's contract.
         unsafe { put(running, runs.map_or(0, TimerId::to_bits)) };
         Ok(isize::try_from(removed).unwrap_or(isize::MAX))

@@ -9,6 +9,7 @@ mod asleep;
 mod context;
 mod descriptors;
 pub(crate) mod here;
+mod host;
 mod inbox;
 mod overflow;
 mod own;
@@ -106,6 +107,7 @@ impl Shared {
     fn start(settings: &ManyToMany, workers: usize, structure: Structure) -> Result<Arc<Self>, RuntimeError> {
         let knobs = settings.knobs;
         overflow::notice();
+        host::notice();
         let post = |at| {
             let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
             Ok(Post::new(at, settings.dictionary, pipe))

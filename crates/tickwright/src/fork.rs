@@ -24,9 +24,9 @@ use handlers as os;
 use nothing as os;
 
 use crate::sync::{Mutex, MutexGuard, lock};
-pub(crate) use os::Slot;
 #[cfg(target_os = "linux")]
 pub(crate) use os::replace;
+pub(crate) use os::{Slot, forker};
 
 /// The order in which a fork takes locks: one that is held while another is taken comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
 
 pub mod clock;
+pub mod coroutine;
 pub mod driver;
 #[doc(hidden)]
 pub mod fork;

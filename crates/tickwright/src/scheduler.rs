@@ -68,6 +68,7 @@ mod urgent;
 use core::alloc::Layout;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::Waker;
 use core::time::Duration;
 use std::alloc::handle_alloc_error;
 
@@ -82,11 +83,11 @@ pub use urgent::Urgent;
 
 use crate::clock::Clock;
 use crate::driver::{Alarm, timeout_ms};
-use crate::fork::{ForkLock, Order};
+use crate::fork::{self, ForkLock, Order};
 use crate::service::{
     Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Statistics, Timing, nanos,
 };
-use crate::sync::{Arc, Condvar, MutexGuard, lock, this_thread, try_lock, wait};
+use crate::sync::{Arc, Condvar, MutexGuard, Wakers, lock, this_thread, try_lock, wait_as_caller};
 use run::Running;
 
 /// What a cancel found. The table is in the [module](self).
@@ -174,7 +175,15 @@ struct Core<C> {
     waiting: usize,
     /// Runs whose first canceller waits to hear whether it suppressed anything.
     outcomes: Vec<(u64, bool)>,
+    /// Coroutines that wait for `ended`.
+    wakers: Vec<Waker>,
     shut: bool,
+}
+
+impl<C> Wakers for Core<C> {
+    fn wakers(&mut self) -> &mut Vec<Waker> {
+        &mut self.wakers
+    }
 }
 
 impl<C: Callback> Scheduler<C> {
@@ -202,6 +211,7 @@ impl<C: Callback> Scheduler<C> {
             pass: None,
             waiting: 0,
             outcomes: Vec::new(),
+            wakers: Vec::new(),
             shut: false,
         };
         let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
@@ -390,7 +400,7 @@ impl<C: Callback> Scheduler<C> {
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         core.waiting += 1;
         while core.running.is_some_and(|running| running.serial == serial) {
-            core = wait(&self.ended, core);
+            core = wait_as_caller(&self.ended, &self.core, core);
         }
         core.waiting -= 1;
         let outcome = core.outcomes.iter().position(|(of, _)| first && *of == serial);
@@ -470,10 +480,10 @@ impl<C: Callback> Scheduler<C> {
         Ok(())
     }
 
-    fn await_pass(&self, mut core: MutexGuard<'_, Core<C>>) {
+    fn await_pass<'s>(&'s self, mut core: MutexGuard<'s, Core<C>>) {
         core.waiting += 1;
         while core.pass.is_some() {
-            core = wait(&self.ended, core);
+            core = wait_as_caller(&self.ended, &self.core, core);
         }
         core.waiting -= 1;
     }
@@ -653,12 +663,18 @@ impl<C> Core<C> {
     fn forget_threads(&mut self) {
         self.waiting = 0;
         self.outcomes.clear();
-        let me = this_thread();
-        if self.pass.is_some_and(|thread| thread != me) {
-            self.pass = None;
-            if let Some(running) = self.running.take() {
-                self.service.abandon(running.id);
+        // They are the parent's, and so is what their drops would touch.
+        core::mem::forget(core::mem::take(&mut self.wakers));
+        let (forker, here) = fork::forker();
+        if self.pass == Some(forker) {
+            self.pass = Some(here);
+            if let Some(running) = &mut self.running {
+                running.thread = here;
             }
+        } else if self.pass.take().is_some()
+            && let Some(running) = self.running.take()
+        {
+            self.service.abandon(running.id);
         }
     }
 

@@ -19,21 +19,37 @@ pub(crate) use loom::{
 };
 
 pub(crate) use core::sync::atomic::Ordering;
+use core::task::Waker;
 use core::time::Duration;
 pub(crate) use std::sync::Arc;
 use std::sync::{PoisonError, TryLockError};
 
-/// Tells a thread from all others that live: by the address of a variable that each has of its own. The name that the standard library
+use crate::coroutine;
+
+/// Tells a thread from all others that live: by the address of a variable that each kernel thread has of its own, and by the number of the
+/// [coroutine](crate::coroutine) on it, or 0. The name that the standard library
 /// gives to a thread is allocated when a thread that it did not start first asks, and a C program's may be asked without memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ThreadId(usize);
+pub(crate) struct ThreadId {
+    kernel: usize,
+    coroutine: u64,
+}
+
+#[cfg(not(loom))]
+impl ThreadId {
+    /// The kernel thread by itself.
+    pub(crate) fn without_coroutine(self) -> Self {
+        Self { coroutine: 0, ..self }
+    }
+}
 
 /// The calling thread.
 #[cfg(not(loom))]
 pub(crate) fn this_thread() -> ThreadId {
     thread_local!(static HERE: u8 = const { 0 });
-    ThreadId(HERE.with(|here| core::ptr::from_ref(here).addr()))
+    let kernel = HERE.with(|here| core::ptr::from_ref(here).addr());
+    ThreadId { kernel, coroutine: crate::coroutine::current() }
 }
 
 /// The calling thread.
@@ -59,6 +75,31 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Waits for the event, with the lock released meanwhile.
 pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     event.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lock guards, with coroutines that wait for its event.
+pub(crate) trait Wakers {
+    fn wakers(&mut self) -> &mut Vec<Waker>;
+}
+
+/// As [`wait`]; a coroutine leaves its kernel thread to others meanwhile. Like every wait it may return without cause.
+pub(crate) fn wait_as_caller<'a, T: Wakers>(
+    event: &Condvar,
+    mutex: &'a Mutex<T>,
+    mut guard: MutexGuard<'a, T>,
+) -> MutexGuard<'a, T> {
+    let Some(coroutines) = coroutine::caller() else { return wait(event, guard) };
+    // Before the lock is released: whoever tells of the event holds it.
+    guard.wakers().push(coroutines.waker());
+    drop(guard);
+    coroutines.wait();
+    lock(mutex)
+}
+
+/// Tells all who wait for the event.
+pub(crate) fn tell<T: Wakers>(event: &Condvar, guarded: &mut T) {
+    event.notify_all();
+    guarded.wakers().drain(..).for_each(Waker::wake);
 }
 
 /// The same for a while at most. A model waits for the event alone: what rests on a time-out is not modelled.

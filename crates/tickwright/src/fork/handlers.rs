@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
 use super::Order;
-use crate::sync::lock;
+use crate::sync::{ThreadId, lock, this_thread};
 
 /// How many forks lie between this process and the one that was started.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -125,10 +125,13 @@ unsafe impl Send for Entry {}
 
 struct List {
     noticed: bool,
+    /// The thread that forks.
+    forker: Option<ThreadId>,
     entries: [Vec<Entry>; 4],
 }
 
-static LIST: Mutex<List> = Mutex::new(List { noticed: false, entries: [const { Vec::new() }; 4] });
+static LIST: Mutex<List> =
+    Mutex::new(List { noticed: false, forker: None, entries: [const { Vec::new() }; 4] });
 
 /// The guard of the list, during a fork.
 struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
@@ -194,10 +197,21 @@ impl List {
     }
 }
 
+/// While a child forgets: the thread that forked, as it was in the parent, and as it is here.
+pub(crate) fn forker() -> (ThreadId, ThreadId) {
+    // SAFETY: 1. This is the thread that forked, in the child, and `after` has the list no more than to read.
+    let kept = unsafe { (*KEPT.0.get()).as_ref() };
+    let was = kept.and_then(|list| list.forker).unwrap_or_else(this_thread);
+    (was, was.without_coroutine())
+}
+
 extern "C" fn before() {
     let begun = Instant::now();
+    // In the child it is a coroutine no more.
+    let forker = this_thread();
     loop {
-        let list = lock(&LIST);
+        let mut list = lock(&LIST);
+        list.forker = Some(forker);
         if list.try_hold(begun.elapsed() < LONGEST) {
             // SAFETY: 1. This thread holds the lock of the list.
             unsafe { *KEPT.0.get() = Some(list) };
@@ -211,9 +225,11 @@ extern "C" fn before() {
 
 fn after(is_child: bool) {
     // SAFETY: 1. This thread holds the lock of the list: `before` has put the guard there. In a child it is the only thread.
-    if let Some(list) = unsafe { (*KEPT.0.get()).take() } {
+    if let Some(list) = unsafe { (*KEPT.0.get()).as_ref() } {
         list.release(is_child);
     }
+    // SAFETY: as above.
+    drop(unsafe { (*KEPT.0.get()).take() });
 }
 
 extern "C" fn in_the_parent() {

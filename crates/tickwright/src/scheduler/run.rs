@@ -5,7 +5,7 @@ use core::mem::needs_drop;
 
 use super::{Callback, Core, Firing, Next, Scheduler, TimerId};
 use crate::service::Due;
-use crate::sync::{MutexGuard, ThreadId, this_thread};
+use crate::sync::{MutexGuard, ThreadId, tell, this_thread};
 
 /// The callback that runs.
 #[derive(Clone, Copy)]
@@ -117,7 +117,7 @@ impl<C: Callback> Scheduler<C> {
         core.pass = None;
         core.service.end_pass();
         if core.waiting > 0 {
-            self.ended.notify_all();
+            tell(&self.ended, core);
         }
     }
 
@@ -154,7 +154,7 @@ impl<'s, C: Callback> Run<'s, C> {
         core.settle(self.suppressed);
         self.over = true;
         if core.waiting > 0 {
-            scheduler.ended.notify_all();
+            tell(&scheduler.ended, &mut *core);
         }
         core
     }

@@ -3,6 +3,7 @@
 use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
+use core::task::Waker;
 use std::alloc::handle_alloc_error;
 
 use tickwright_core::storage::{Discipline, Nodes, Popped};
@@ -15,8 +16,8 @@ use super::variant::{How, Variant, Wheel};
 use super::word::{self, PARKED, Word};
 use crate::clock::Clock;
 use crate::driver::Alarm;
-use crate::fork::{Order, Slot};
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, this_thread};
+use crate::fork::{self, Order, Slot};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, Wakers, lock, tell};
 
 /// The shards that timers move between.
 pub(super) struct Set<V: Variant> {
@@ -47,10 +48,18 @@ pub(super) struct Shard<V: Variant> {
     running: Option<(Link<V>, ThreadId)>,
     /// How many wait for a callback to end.
     pub(super) waiting: usize,
+    /// Coroutines among them.
+    wakers: Vec<Waker>,
     /// The owner has dropped the shards.
     pub(super) closed: bool,
     pub(super) statistics: Statistics,
     pub(super) outside: Outside,
+}
+
+impl<V: Variant> Wakers for Shard<V> {
+    fn wakers(&mut self) -> &mut Vec<Waker> {
+        &mut self.wakers
+    }
 }
 
 /// What a shard is told by, and whom it tells: in its ticks, both.
@@ -112,6 +121,7 @@ impl<V: Variant> Shard<V> {
             expiring: false,
             running: None,
             waiting: 0,
+            wakers: Vec::new(),
             closed: false,
             statistics: Statistics::default(),
             outside: Outside::default(),
@@ -297,7 +307,7 @@ impl<V: Variant> Shard<V> {
         let _ =
             node.word.compare_exchange(Word::FIRING.0, Word::IDLE.0, Ordering::Relaxed, Ordering::Relaxed);
         if self.waiting > 0 {
-            base.ended.notify_all();
+            tell(&base.ended, self);
         }
     }
 
@@ -305,9 +315,13 @@ impl<V: Variant> Shard<V> {
     /// idle, unless somebody has armed it again.
     fn forget_threads(&mut self) {
         self.waiting = 0;
-        if let Some((p, thread)) = self.running
-            && thread != this_thread()
-        {
+        // They are the parent's, and so is what their drops would touch.
+        core::mem::forget(core::mem::take(&mut self.wakers));
+        let Some((p, thread)) = self.running else { return };
+        let (forker, here) = fork::forker();
+        if thread == forker {
+            self.running = Some((p, here));
+        } else {
             (self.running, self.expiring) = (None, false);
             // Its pass holds a count, on the stack of a thread that is gone: the node stays.
             let node = self.records.node(p);

@@ -6,7 +6,7 @@ use super::base::Held;
 use super::timer::SharedTimer;
 use super::variant::Variant;
 use super::word::{State, Word};
-use crate::sync::{Ordering, this_thread, wait};
+use crate::sync::{Ordering, this_thread, wait_as_caller};
 
 /// What [`SharedTimer::try_cancel`] met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,7 +141,7 @@ impl<V: Variant> Held<'_, V> {
     fn wait_for_an_end(self) {
         let Self { base, mut home, away: _ } = self;
         home.waiting += 1;
-        let mut home = wait(&base.ended, home);
+        let mut home = wait_as_caller(&base.ended, &base.state, home);
         home.waiting -= 1;
     }
 }

@@ -1,0 +1,42 @@
+//! Threads of this model as schedulers and shards see them: each is somebody of its own, and waits without its worker.
+
+use core::num::NonZeroU64;
+use core::task::Waker;
+use std::sync::Arc;
+use std::task::Wake;
+
+use tickwright::coroutine::{Coroutines, register};
+
+use super::here;
+use crate::waiter::Waiter;
+
+struct Stacks;
+
+struct Telling(Waiter);
+
+impl Wake for Telling {
+    fn wake(self: Arc<Self>) {
+        self.0.wake();
+    }
+}
+
+impl Coroutines for Stacks {
+    fn current(&self) -> Option<NonZeroU64> {
+        let id = here::with(|worker| worker.current()).flatten()?;
+        NonZeroU64::new(id.to_bits())
+    }
+
+    fn waker(&self) -> Waker {
+        Waker::from(Arc::new(Telling(Waiter::current())))
+    }
+
+    fn wait(&self) {
+        Waiter::wait();
+    }
+}
+
+/// A runtime of this model begins.
+pub(super) fn notice() {
+    // Another library may have been first; later ones of this model find their own.
+    let _ = register(&Stacks);
+}
