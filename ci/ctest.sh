@@ -120,6 +120,17 @@ if [ "$(uname -s)" = Linux ]; then
     ldd "$work/c-shared/states" >"$work/needs"
     grep -q "libtickwright.so.0 => $prefix/lib/libtickwright.so.0" "$work/needs"
 fi
+# Faults. The second one is linked with nothing of ours.
+cc -std=gnu11 "${warnings[@]}" -fno-stack-clash-protection "${cflags[@]}" ctest/faults/leap.c -o "$work/leap" "${shared[@]}" -pthread
+if (ulimit -c 0 && "$work/leap") >"$work/leapt" 2>&1 || ! grep -q 'has overflowed its stack' "$work/leapt"; then
+    cat "$work/leapt" >&2
+    echo "ctest: a frame of 12 KiB steps over the guard" >&2
+    exit 1
+fi
+if [ "$(uname -s)" = Linux ] && ldd --version 2>&1 | grep -qiE 'glibc|gnu libc'; then
+    cc -std=gnu11 "${warnings[@]}" -Wno-pedantic "${cflags[@]}" ctest/faults/unload.c -o "$work/unload" -pthread -ldl
+    "$work/unload" "$prefix/lib/libtickwright.so"
+fi
 # The README's programs do what they look like.
 awk -v to="$work/readme" '/^```c$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside { print >(to n ".c") }' ../../README.md
 for n in 1 2; do

@@ -679,6 +679,10 @@ TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
  *     tw_thread_yield();            wrong: another thread of the worker may lock it now
  *     pthread_mutex_unlock(&lock);
  *
+ * FAULTS. A thread that overflows its stack is named on standard error, and the process aborts. For that the first runtime sets handlers of SIGSEGV and SIGBUS;
+ * other faults go to the handlers that were there before. The library stays loaded after a dlclose. Signal handlers run on the stack of the thread that
+ * takes the signal, at least 64 KiB in the M:N model, or with SA_ONSTACK on 64 KiB of their own.
+ *
  * FORKS. A forked child has none of the runtime's threads: nothing can be created there (-ECANCELED) or joined (-ESRCH), and destroying does not wait. In the
  * child a thread that has forked is one that no runtime has created, in every model: tw_thread_self returns 0. When its function returns, the child ends as a
  * process does whose last thread returns: handlers of exit() run, buffers are written, and its code is 0.
@@ -715,7 +719,7 @@ TW_API int tw_threads_now(const tw_threads *threads, uint64_t *ns);
 /* What a thread is created with. */
 typedef struct tw_thread_attr {
     size_t stack_size; /* bytes without the guard: 16 KiB to 1 GiB, or TW_DEFAULT */
-    size_t guard_size; /* bytes below the stack that nobody may touch: up to 1 MiB; 0: none; or TW_DEFAULT */
+    size_t guard_size; /* bytes below the stack that nobody may touch: up to 1 MiB; 0: none; or TW_DEFAULT: 64 KiB for M:N threads, a page for others */
     const char *name;  /* up to 255 bytes of UTF-8, copied; null: none */
     int detached;      /* not 0: nobody joins it */
 } tw_thread_attr;

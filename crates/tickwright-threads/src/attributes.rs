@@ -7,6 +7,9 @@ use crate::error::CreateError;
 /// A panic that unwinds and prints itself needs most of it. A panic that prints a backtrace, as with
 /// `RUST_BACKTRACE` set, overflows it. A second panic in a drop of the first one prints a backtrace
 /// unasked. 64 KiB hold both.
+///
+/// The M:N model maps 64 KiB for each stack that is smaller. The program's signal handlers run on
+/// whatever stack runs, and need room there. A handler with `SA_ONSTACK` has 64 KiB elsewhere.
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;
@@ -87,7 +90,8 @@ impl Attributes {
         self
     }
 
-    /// The size of the guard below the stack in bytes, up to [`MOST_GUARD`], rounded up to pages. 0: none, so that an overflow overwrites whatever is there.
+    /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask for another. A frame that is larger than the guard may step over it, where
+    /// the compiler does not probe stacks, as C compilers do not unasked. A guard costs addresses, and one mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0: none, so that an overflow overwrites whatever is there.
     #[must_use]
     pub fn guard(mut self, bytes: usize) -> Self {
         self.guard = Some(bytes);

@@ -17,6 +17,7 @@ use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Leaves};
 use crate::local;
+use crate::many::overflow::{self, SignalStack};
 use crate::memory::{try_box, try_text};
 use crate::primitive::{Ordering, lock};
 use crate::process::{self, Process};
@@ -51,6 +52,9 @@ pub(crate) type Refused = (CreateError, Run);
 pub(crate) trait Starter: Send + Sync + fmt::Debug {
     /// The model in a word.
     fn model(&self) -> &'static str;
+
+    /// The bytes of such a thread's stack.
+    fn stack(&self, attributes: &Attributes) -> usize;
 
     /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which nobody reaps, nothing.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
@@ -101,6 +105,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, timed: Timed) -> Arc<Self> {
+        overflow::notice();
         let shard = |at| Shard {
             state: Mutex::new(ShardState { free: FreeList::new(at), registry: Registry::new(dictionary) }),
             ended: Condvar::new(),
@@ -242,6 +247,8 @@ impl Threads for Kernel {
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let name = attributes.name.as_ref().map(Name::as_str);
         let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
+        // The handler of overflows reads one of its own, without the record's lock.
+        let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = here::is_of(self);
         let (id, record, registered) = self.enroll(attributes.detached)?;
         // After the registration: who closes sees it, or is seen.
@@ -251,11 +258,18 @@ impl Threads for Kernel {
             return Err(CreateError::Closed);
         }
         let shown = name.map(pthread::shown_name);
+        let stack = self.starter.stack(attributes);
         let run = try_box(move || {
             if let Some(name) = shown {
                 pthread::show_name(name);
             }
+            let watched = SignalStack::of_thread(stack);
+            if let Some(stack) = &watched {
+                stack.is_called(called.as_deref(), Some(id));
+            }
             me.run(id, registered, body);
+            // Before the name.
+            drop(watched);
         });
         let run = match run {
             Ok(run) => run,

@@ -11,7 +11,7 @@ mod descriptors;
 pub(crate) mod here;
 mod host;
 mod inbox;
-mod overflow;
+pub(crate) mod overflow;
 mod own;
 mod post;
 mod settings;
@@ -37,7 +37,7 @@ use crate::process::Process;
 use crate::record::{MOST_SHARDS, NONE, Record, Table};
 use crate::registry::Registered;
 use crate::runtime::{Body, Threads, Wait};
-use crate::stack::{Mapping, in_pages, page, why_none};
+use crate::stack::{Mapping, in_pages, why_none};
 use crate::waiter::{Waiter, Waiters};
 
 use inbox::Links;
@@ -53,6 +53,17 @@ impl Links for Table {
     fn link(&self, number: u32) -> Option<&AtomicU32> {
         if number == NONE { None } else { self.get(number).map(|record| &record.next) }
     }
+}
+
+/// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into the neighbor's stack.
+const GUARD: usize = 64 << 10;
+
+/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs, and need room of their own.
+const LEAST_MAPPED: usize = 64 << 10;
+
+/// A stack of so many bytes for its thread, with room for handlers, in whole pages.
+fn with_room(stack: usize) -> usize {
+    in_pages(stack.max(LEAST_MAPPED))
 }
 
 /// A runtime of stacks.
@@ -121,8 +132,8 @@ impl Shared {
             table: Table::new(workers + 1),
             posts,
             knobs,
-            stack: in_pages(settings.stack),
-            guard: if knobs.guard { page() } else { 0 },
+            stack: with_room(settings.stack),
+            guard: if knobs.guard { in_pages(GUARD) } else { 0 },
             keep: settings.keep,
             portable: settings.portable,
             most_stacks: settings.most_stacks,
@@ -142,8 +153,11 @@ impl Shared {
             let (own, told) = (Arc::clone(&shared), Arc::clone(&up));
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 let _ = own.posts[index].thread.set(crate::kernel_thread::KernelThread::current());
-                let _stack = overflow::SignalStack::new();
                 let worker = Worker::new(own, index);
+                let stack = overflow::SignalStack::of_worker();
+                if let Some(stack) = &stack {
+                    stack.is_of(&worker);
+                }
                 told.tell();
                 drop(told);
                 here::work_as(&worker);
@@ -195,7 +209,7 @@ impl Shared {
 
     /// Whether they ask for the stack that is kept.
     fn is_usual(&self, attributes: &Attributes) -> bool {
-        attributes.stack.is_none_or(|stack| in_pages(stack) == self.stack)
+        attributes.stack.is_none_or(|stack| with_room(stack) == self.stack)
             && attributes.guard.is_none_or(|guard| in_pages(guard) == self.guard)
     }
 
@@ -285,7 +299,7 @@ impl Shared {
     ) -> Result<ThreadId, CreateError> {
         let workers = self.posts.len() - 1;
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
-        let stack = attributes.stack.map_or(self.stack, in_pages);
+        let stack = attributes.stack.map_or(self.stack, with_room);
         let guard = attributes.guard.map_or(self.guard, in_pages);
         let kept = if self.is_usual(attributes) { self.kept() } else { None };
         let mapping = match kept {

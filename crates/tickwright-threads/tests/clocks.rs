@@ -2,9 +2,9 @@
 
 mod common;
 
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::mem::ManuallyDrop;
 use std::sync::{Arc, mpsc};
 
 use common::Gate;

@@ -31,6 +31,7 @@ use super::pthread::{Mask, Pthread};
 use super::{Kernel, OneToOne, Refused, Run, Started, Starter};
 use crate::attributes::Attributes;
 use crate::error::RuntimeError;
+use crate::many::overflow::SignalStack;
 use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
@@ -103,6 +104,9 @@ impl Manager {
     }
 }
 
+/// The manager's own stack, in bytes.
+const STACK: usize = 2 << 20;
+
 /// The manager starts the thread.
 #[derive(Debug)]
 struct Funnel {
@@ -116,9 +120,13 @@ impl Funnel {
         let desk = Arc::new(Desk::new().map_err(|error| ("pipe", error))?);
         let up = Arc::new(primitive::Started::default());
         let (own, told) = (Arc::clone(&desk), Arc::clone(&up));
-        let manager = thread::Builder::new().name("tw-manager".into()).spawn(move || {
+        let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
             // Handlers of the program's signals run in its own threads.
             Mask::block_all();
+            let watched = SignalStack::of_thread(STACK);
+            if let Some(stack) = &watched {
+                stack.is_called(Some("tw-manager"), None);
+            }
             told.tell();
             drop(told);
             own.serve();
@@ -132,6 +140,10 @@ impl Funnel {
 impl Starter for Funnel {
     fn model(&self) -> &'static str {
         "manager"
+    }
+
+    fn stack(&self, attributes: &Attributes) -> usize {
+        self.pthread.sizes(attributes).0
     }
 
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {

@@ -131,6 +131,10 @@ impl Starter for Direct {
         "one-to-one"
     }
 
+    fn stack(&self, attributes: &Attributes) -> usize {
+        self.0.sizes(attributes).0
+    }
+
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
         Ok(self.0.start(attributes, run)?.map(Started::Own))
     }

@@ -23,6 +23,9 @@ pub(super) enum Pause {
     Ended,
 }
 
+/// The stack of a context that is a kernel thread, in bytes.
+pub(super) const PORTABLE_STACK: usize = 2 << 20;
+
 /// A mapping as the switch wants it.
 pub(super) struct On {
     mapping: Mapping,

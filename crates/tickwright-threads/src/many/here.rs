@@ -81,11 +81,6 @@ pub(super) fn on<R>(shared: &Shared, use_it: impl FnOnce(&Worker) -> R) -> Optio
     core::ptr::eq(&raw const *worker.shared, shared).then(|| use_it(worker))
 }
 
-/// For the signal handler: the worker, whatever it does.
-pub(super) fn worker() -> *const Worker {
-    HERE.get()
-}
-
 /// After a fork, in the child: only the calling thread is there, and its worker's others are the parent's. It goes on as a thread that no runtime knows.
 /// Answers which it was; `Some(None)`: the worker itself.
 pub(crate) fn in_the_child() -> Option<Option<ThreadId>> {

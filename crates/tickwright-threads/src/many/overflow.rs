@@ -1,22 +1,38 @@
-//! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other fault is for who handled it before.
+//! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other fault is for whoever handled
+//! it before, as if we were not there.
+//!
+//! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the thread, and whose stack it is: it
+//! touches no thread-local variable, whose first use on a thread may allocate.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
-use super::here;
+use corosensei::on_stack;
+use corosensei::stack::{Stack, StackPointer};
+
+use super::own;
+use super::worker::Worker;
+use crate::id::ThreadId;
+use crate::memory::try_box;
 use crate::stack::Mapping;
 
-/// Who handled faults before: SIGSEGV, SIGBUS.
-static BEFORE: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
+// ---- handlers
+
+/// Who handled a signal before.
+struct Before {
+    action: OnceLock<libc::sigaction>,
+    /// It was to be called once, and was.
+    spent: AtomicBool,
+}
+
+static BEFORE: [Before; 2] = [const { Before { action: OnceLock::new(), spent: AtomicBool::new(false) } }; 2];
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Room for handlers, ours and those before us, on a worker: the stack that has overflowed has none.
-const ROOM: usize = 64 << 10;
-
 /// Has overflows noticed from now on.
-pub(super) fn notice() {
+pub(crate) fn notice() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
@@ -28,12 +44,18 @@ pub(super) fn notice() {
             // SAFETY: 1. Filled.
             let old = unsafe { old.assume_init() };
             // Known before ours can be called.
-            let _ = before.set(old);
+            let _ = before.action.set(old);
+            // With its mask, and all of its flags but one: ours is not called once.
             let mut ours = old;
             let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
             ours.sa_sigaction = handler as usize;
-            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | (old.sa_flags & libc::SA_NODEFER);
-            // SAFETY: 1. The handler is there for ever. 2. It touches plain cells of this thread, atomics and a try-lock, and writes with `write` alone.
+            ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
+            if old.sa_sigaction == libc::SIG_IGN {
+                // A signal that is ignored interrupts no call.
+                ours.sa_flags |= libc::SA_RESTART;
+            }
+            // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It touches atomics, words of the thread that
+            // it interrupts, and a try-lock, and writes with `write` alone.
             unsafe {
                 libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
             }
@@ -42,49 +64,138 @@ pub(super) fn notice() {
 }
 
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let errno = own::Errno::save();
     // SAFETY: 1. The kernel passes the facts of the signal.
     let facts = unsafe { &*info };
-    // SAFETY: 1. SIGSEGV and SIGBUS have an address.
-    let address = unsafe { facts.si_addr() }.addr();
-    let worker = here::worker();
-    // SAFETY: 1. The worker of this kernel thread, which is there while it works; its cells are words.
-    if let Some(worker) = unsafe { worker.as_ref() } {
-        let Range { start, end } = worker.span.get().guard();
-        if (start..end).contains(&address) {
-            worker.report_overflow();
+    // SAFETY: 1. The kernel passes what it has interrupted.
+    let interrupted = unsafe { Interrupted::of(context) };
+    // What a program has sent has no address.
+    if facts.si_code > 0
+        && let Some(watch) = watch_on(&interrupted.alternate)
+    {
+        // SAFETY: 1. SIGSEGV and SIGBUS have an address.
+        let address = unsafe { facts.si_addr() }.addr();
+        if watch.is_overflow(address, interrupted.sp) {
+            watch.report();
             // SAFETY: 1. Ends the process; may be called from a handler.
             unsafe { libc::abort() }
         }
     }
-    pass_on(signal, info, context);
+    pass_on(signal, info, facts, context, &interrupted);
+    errno.restore();
 }
 
-/// Calls who was there before; the default is what it would have been without us.
-fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let at = usize::from(signal == libc::SIGBUS);
-    let Some(old) = BEFORE.get(at).and_then(OnceLock::get) else { return };
-    match old.sa_sigaction {
+/// Where a signal has come in between.
+struct Interrupted {
+    /// The stack pointer, where we know how to find it.
+    sp: Option<usize>,
+    /// The thread's alternate stack.
+    alternate: Range<usize>,
+}
+
+impl Interrupted {
+    /// # Safety
+    /// `context` is what a handler was given.
+    unsafe fn of(context: *mut c_void) -> Self {
+        // SAFETY: 1. Handlers that ask for facts are given one of this type.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        let sp = usize::try_from(context.uc_mcontext.gregs[libc::REG_RSP as usize]).ok();
+        #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+        let sp = usize::try_from(context.uc_mcontext.sp).ok();
+        #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        let sp = None;
+        let start = context.uc_stack.ss_sp.addr();
+        let len =
+            if context.uc_stack.ss_flags & libc::SS_DISABLE == 0 { context.uc_stack.ss_size } else { 0 };
+        Self { sp, alternate: start..start.saturating_add(len) }
+    }
+
+    /// The stack below what was interrupted, if the handler runs on the alternate one.
+    fn below(&self) -> Option<Below> {
+        let sp = self.sp?;
+        let here = core::ptr::from_ref(&sp).addr();
+        (self.alternate.contains(&here) && !self.alternate.contains(&sp)).then_some(Below(sp))
+    }
+}
+
+/// The free part of a stack whose thread was interrupted.
+struct Below(usize);
+
+/// What leaf functions may use below the stack pointer, and more.
+const RED_ZONE: usize = 256;
+
+// SAFETY: 1. Below the stack pointer and the red zone nobody keeps anything, and the thread does not go on meanwhile. 2. The base is
+// aligned. 3. If the stack ends there, the handler faults where the kernel would have failed to call it.
+unsafe impl Stack for Below {
+    fn base(&self) -> StackPointer {
+        StackPointer::new(self.0.saturating_sub(RED_ZONE) & !63).unwrap_or(StackPointer::MIN)
+    }
+
+    fn limit(&self) -> StackPointer {
+        StackPointer::new(self.0.saturating_sub(1 << 20) & !63).unwrap_or(StackPointer::MIN)
+    }
+}
+
+/// Does what the kernel would have done without us.
+fn pass_on(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    facts: &libc::siginfo_t,
+    context: *mut c_void,
+    interrupted: &Interrupted,
+) {
+    let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
+    let Some(old) = before.action.get() else { return };
+    // It was sent, or tells of memory that nobody has touched yet: it does not come again.
+    let advice = signal == libc::SIGBUS && facts.si_code == BUS_MCEERR_AO;
+    let again = facts.si_code > 0 && !advice;
+    let once = old.sa_flags & libc::SA_RESETHAND != 0;
+    let handler =
+        if once && before.spent.swap(true, Ordering::Relaxed) { libc::SIG_DFL } else { old.sa_sigaction };
+    match handler {
+        libc::SIG_IGN if !again => {}
+        // A fault cannot be ignored.
         libc::SIG_DFL | libc::SIG_IGN => {
             let mut plain = *old;
             plain.sa_sigaction = libc::SIG_DFL;
-            // SAFETY: 1. The default action. The fault comes again, and ends the process.
+            plain.sa_flags = 0;
+            // SAFETY: 1. The default action. A fault comes again, and ends the process.
             unsafe {
                 libc::sigaction(signal, &raw const plain, core::ptr::null_mut());
             }
-        }
-        handler if old.sa_flags & libc::SA_SIGINFO != 0 => {
-            // SAFETY: 1. Whoever set this flag gave a function of this type.
-            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
-                unsafe { core::mem::transmute(handler) };
-            handler(signal, info, context);
+            if !again {
+                // SAFETY: 1. A signal that there is. It ends the process when the handler returns.
+                unsafe {
+                    libc::raise(signal);
+                }
+            }
         }
         handler => {
-            // SAFETY: 1. Without the flag it is of this type.
-            let handler: extern "C" fn(c_int) = unsafe { core::mem::transmute(handler) };
-            handler(signal);
+            let flags = old.sa_flags;
+            let call = || {
+                if flags & libc::SA_SIGINFO != 0 {
+                    // SAFETY: 1. Whoever set this flag gave a function of this type.
+                    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                        unsafe { core::mem::transmute(handler) };
+                    handler(signal, info, context);
+                } else {
+                    // SAFETY: 1. Without the flag it is of this type.
+                    let handler: extern "C" fn(c_int) = unsafe { core::mem::transmute(handler) };
+                    handler(signal);
+                }
+            };
+            match interrupted.below() {
+                // It did not ask for the alternate stack.
+                Some(below) if flags & libc::SA_ONSTACK == 0 => on_stack(below, call),
+                _ => call(),
+            }
         }
     }
 }
+
+/// Memory has broken that nobody has touched yet.
+const BUS_MCEERR_AO: c_int = 5;
 
 /// Writes to standard error, from a handler.
 pub(super) fn write(text: &str) {
@@ -111,25 +222,234 @@ pub(super) fn write_number(mut number: u64) {
     write(digits.get(first..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or("?"));
 }
 
+// ---- alternate stacks
+
+/// Room for handlers, ours and those before us: the stack that has overflowed has none.
+const ROOM: usize = 64 << 10;
+/// Rooms that are mapped at once.
+const ROOMS: usize = 16;
+/// Mappings of rooms at most. Threads beyond them run without an alternate stack.
+const MOST: usize = 4096;
+/// No room: the end of the list of free ones.
+const NONE: u32 = u32::MAX;
+
+/// What the handler knows of a thread, by the room that the handler runs in.
+struct Watch {
+    /// 0: nobody runs. Otherwise an address above which the thread's stack does not go.
+    top: AtomicUsize,
+    /// The bytes of its stack.
+    len: AtomicUsize,
+    /// The worker whose threads run there, or null.
+    worker: AtomicPtr<Worker>,
+    /// The thread's name, its length and the number of its record.
+    name: AtomicPtr<u8>,
+    name_len: AtomicUsize,
+    number: AtomicU32,
+    /// The next free room.
+    next: AtomicU32,
+}
+
+/// Rooms beside one another. Never given back.
+struct Slab {
+    start: usize,
+    watches: [Watch; ROOMS],
+}
+
+static SLABS: [AtomicPtr<Slab>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Below the number of the first free room; above, how often it has changed. No lock, which a fork could find held.
+static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
+
+fn slab(at: usize) -> Option<&'static Slab> {
+    // SAFETY: 1. Null, or a slab that is never given back.
+    unsafe { SLABS.get(at)?.load(Ordering::Acquire).as_ref() }
+}
+
+fn watch_of(number: u32) -> Option<&'static Watch> {
+    slab(number as usize / ROOMS)?.watches.get(number as usize % ROOMS)
+}
+
+/// The thread whose alternate stack that is, if it is ours.
+fn watch_on(alternate: &Range<usize>) -> Option<&'static Watch> {
+    (0..COUNT.load(Ordering::Acquire).min(MOST)).filter_map(slab).find_map(|slab| {
+        let at = alternate.start.checked_sub(slab.start)?;
+        slab.watches.get(at / ROOM).filter(|_| alternate.len() == ROOM)
+    })
+}
+
+fn change_free(number: u32, seen: u64) -> u64 {
+    ((seen >> 32).wrapping_add(1) << 32) | u64::from(number)
+}
+
+/// A free room.
+fn take() -> Option<u32> {
+    let mut seen = FREE.load(Ordering::Acquire);
+    while let Some(watch) = watch_of(seen as u32) {
+        let rest = change_free(watch.next.load(Ordering::Relaxed), seen);
+        match FREE.compare_exchange_weak(seen, rest, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Some(seen as u32),
+            Err(now) => seen = now,
+        }
+    }
+    let watch = || Watch {
+        top: AtomicUsize::new(0),
+        len: AtomicUsize::new(0),
+        worker: AtomicPtr::new(core::ptr::null_mut()),
+        name: AtomicPtr::new(core::ptr::null_mut()),
+        name_len: AtomicUsize::new(0),
+        number: AtomicU32::new(0),
+        next: AtomicU32::new(NONE),
+    };
+    let rooms = Mapping::new(ROOM * ROOMS, 0).ok()?;
+    let slab = Slab { start: rooms.stack().start, watches: core::array::from_fn(|_| watch()) };
+    let slab = try_box(slab).ok()?;
+    let at = COUNT.fetch_add(1, Ordering::AcqRel);
+    let Some(place) = SLABS.get(at) else {
+        COUNT.store(MOST, Ordering::Release);
+        return None;
+    };
+    place.store(Box::into_raw(slab), Ordering::Release);
+    core::mem::forget(rooms);
+    let first = (at * ROOMS) as u32;
+    (1..ROOMS as u32).for_each(|other| give(first + other));
+    Some(first)
+}
+
+fn give(number: u32) {
+    let Some(watch) = watch_of(number) else { return };
+    let mut seen = FREE.load(Ordering::Acquire);
+    loop {
+        watch.next.store(seen as u32, Ordering::Relaxed);
+        match FREE.compare_exchange_weak(seen, change_free(number, seen), Ordering::AcqRel, Ordering::Acquire)
+        {
+            Ok(_) => return,
+            Err(now) => seen = now,
+        }
+    }
+}
+
+impl Watch {
+    fn worker(&self) -> Option<&Worker> {
+        // SAFETY: 1. Null, or the worker of this kernel thread, which is there while it works; its cells are words.
+        unsafe { self.worker.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Whether a fault at that address is an overflow of the thread's stack.
+    fn is_overflow(&self, address: usize, sp: Option<usize>) -> bool {
+        let top = self.top.load(Ordering::Relaxed);
+        if top == 0 {
+            // On a stack of ours, whose guard we know.
+            return self.worker().is_some_and(|worker| worker.span.get().guard().contains(&address));
+        }
+        // A stack of the platform's, whose cache gives at most four times what was asked for. Above the stack pointer all of it can be
+        // touched; so the stack pointer itself has left the stack.
+        let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
+        sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
+            && (len / 2..len.saturating_mul(5)).contains(&deep)
+    }
+
+    fn report(&self) {
+        if let Some(worker) = self.worker() {
+            let top = self.top.load(Ordering::Relaxed);
+            return worker.report_overflow((top != 0).then(|| self.len.load(Ordering::Relaxed)));
+        }
+        let (name, len) = (self.name.load(Ordering::Relaxed), self.name_len.load(Ordering::Relaxed));
+        // SAFETY: 1. Of a text that is there as long as the thread uses this alternate stack.
+        let name = (!name.is_null()).then(|| unsafe { core::slice::from_raw_parts(name, len) });
+        let said = || {
+            if let Some(name) = name.and_then(|name| core::str::from_utf8(name).ok()) {
+                say_name(name);
+            }
+        };
+        report(said, self.number.load(Ordering::Relaxed), self.len.load(Ordering::Relaxed));
+    }
+}
+
+/// Says the name of a thread, which follows.
+pub(super) fn say_name(name: &str) {
+    ["'", name, "' "].into_iter().for_each(write);
+}
+
+/// Says that a thread has overflowed its stack.
+pub(super) fn report(say_its_name: impl FnOnce(), number: u32, len: usize) {
+    write("\nthread ");
+    say_its_name();
+    write_number(number.into());
+    write(" has overflowed its stack of ");
+    write_number(len as u64);
+    write(" bytes: give it a larger one\n");
+}
+
 /// A stack for the handlers of one kernel thread. When it is dropped the thread has the one that it had before.
-pub(super) struct SignalStack {
+///
+/// Two system calls for each thread, and rarely one for the memory, which is used again.
+pub(crate) struct SignalStack {
     before: libc::stack_t,
-    _room: Mapping,
+    number: u32,
 }
 
 impl SignalStack {
-    pub(super) fn new() -> Option<Self> {
-        let room = Mapping::new(ROOM, 0).ok()?;
+    /// For a worker, which runs stacks of ours.
+    pub(super) fn of_worker() -> Option<Self> {
+        Self::new(|_| ())
+    }
+
+    /// For the calling thread, which runs on a stack of so many bytes of the platform's.
+    #[inline(never)]
+    pub(crate) fn of_thread(len: usize) -> Option<Self> {
+        let mark = 0_u8;
+        // The stack begins somewhere above; it is full at least so many bytes below, but for what is in use.
+        let top = core::ptr::from_ref(&mark).addr();
+        Self::new(|watch| {
+            watch.len.store(len, Ordering::Relaxed);
+            watch.top.store(top, Ordering::Relaxed);
+        })
+    }
+
+    fn new(fill: impl FnOnce(&Watch)) -> Option<Self> {
+        let number = take()?;
+        let slab = slab(number as usize / ROOMS)?;
+        let start = slab.start + (number as usize % ROOMS) * ROOM;
         let own = libc::stack_t {
-            ss_sp: core::ptr::with_exposed_provenance_mut(room.stack().start),
+            ss_sp: core::ptr::with_exposed_provenance_mut(start),
             ss_flags: 0,
             ss_size: ROOM,
         };
+        fill(watch_of(number)?);
         let mut before = MaybeUninit::uninit();
         // SAFETY: 1. The room is ours until this is dropped, and then it is out of use.
-        let set = unsafe { libc::sigaltstack(&raw const own, before.as_mut_ptr()) };
+        if unsafe { libc::sigaltstack(&raw const own, before.as_mut_ptr()) } != 0 {
+            Self::free(number);
+            return None;
+        }
         // SAFETY: 1. Filled, since the call answered 0.
-        (set == 0).then(|| Self { before: unsafe { before.assume_init() }, _room: room })
+        Some(Self { before: unsafe { before.assume_init() }, number })
+    }
+
+    /// It is that worker's. Until this is dropped.
+    pub(super) fn is_of(&self, worker: &Worker) {
+        if let Some(watch) = watch_of(self.number) {
+            watch.worker.store(core::ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// The thread is called that. The name must not be dropped before this is.
+    pub(crate) fn is_called(&self, name: Option<&str>, id: Option<ThreadId>) {
+        let Some(watch) = watch_of(self.number) else { return };
+        watch.number.store(id.map_or(0, ThreadId::record), Ordering::Relaxed);
+        if let Some(name) = name {
+            watch.name_len.store(name.len(), Ordering::Relaxed);
+            watch.name.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
+        }
+    }
+
+    fn free(number: u32) {
+        if let Some(watch) = watch_of(number) {
+            watch.top.store(0, Ordering::Relaxed);
+            watch.worker.store(core::ptr::null_mut(), Ordering::Relaxed);
+            watch.name.store(core::ptr::null_mut(), Ordering::Relaxed);
+        }
+        give(number);
     }
 }
 
@@ -139,5 +459,6 @@ impl Drop for SignalStack {
         unsafe {
             libc::sigaltstack(&raw const self.before, core::ptr::null_mut());
         }
+        Self::free(self.number);
     }
 }

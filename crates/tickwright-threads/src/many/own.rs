@@ -177,6 +177,25 @@ impl Places {
     }
 }
 
+/// What `errno` was before a signal handler.
+pub(super) struct Errno(c_int);
+
+impl Errno {
+    pub(super) fn save() -> Self {
+        let at = errno();
+        // SAFETY: 1. Null, or the calling thread's.
+        Self(unsafe { at.as_ref() }.copied().unwrap_or(0))
+    }
+
+    pub(super) fn restore(self) {
+        let at = errno();
+        if !at.is_null() {
+            // SAFETY: 1. The calling thread's.
+            unsafe { at.write(self.0) };
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn errno() -> *mut c_int {
     // SAFETY: 1. A question without arguments.

@@ -111,7 +111,7 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// A worker for each core, stacks of 64 KiB with a guard, of which a worker keeps 1024; a red-black tree, a 4-ary heap, the monotonic
+    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker keeps 1024; a red-black tree, a 4-ary heap, the monotonic
     /// clock.
     #[must_use]
     pub fn new() -> Self {

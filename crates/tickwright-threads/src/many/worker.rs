@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
+use super::overflow::SignalStack;
 use super::own::{Panics, Places};
 use super::post::{Fresh, Post};
 use super::sleepers::Sleepers;
@@ -488,6 +489,12 @@ impl Worker {
             // references alone, on its own kernel thread.
             let worker = unsafe { &*worker };
             here::be(worker);
+            // A kernel thread of its own, whose stack is the platform's.
+            let watched = worker.shared.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
+            if let Some(stack) = watched.flatten().as_ref() {
+                stack.is_of(worker);
+                return worker.run(way);
+            }
             worker.run(way);
         });
         Ok(Box::write(room, Fiber { context, span, brought: false, place: 0, id: None, registered: None }))

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::{Pause, Way};
+use super::{PORTABLE_STACK, Pause, Way};
 use crate::primitive::lock;
 use crate::stack::Mapping;
 
@@ -77,7 +77,7 @@ impl Threaded {
     pub(super) fn resume(&mut self) -> Option<Pause> {
         if let Some(main) = self.main.take() {
             let (baton, begin) = (Arc::clone(&self.baton), Begin(main));
-            let started = std::thread::Builder::new().spawn(move || {
+            let started = std::thread::Builder::new().stack_size(PORTABLE_STACK).spawn(move || {
                 // The whole of it, which is what may be sent.
                 let begin = begin;
                 baton.wait_for_context();

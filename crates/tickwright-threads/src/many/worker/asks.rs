@@ -158,16 +158,14 @@ impl Worker {
         Ok(())
     }
 
-    /// Says which thread has overflowed its stack. From a signal handler.
-    pub(in crate::many) fn report_overflow(&self) {
-        let stack = self.span.get().stack();
-        overflow::write("\nthread ");
-        if let Some(own) = self.own() {
-            own.try_name(|name| ["'", name, "' "].into_iter().for_each(overflow::write));
-        }
-        overflow::write_number(self.running.get().map_or(0, |id| u64::from(id.record())));
-        overflow::write(" has overflowed its stack of ");
-        overflow::write_number(stack.len() as u64);
-        overflow::write(" bytes: give it a larger one\n");
+    /// Says which thread has overflowed its stack, of so many bytes if it is none of ours. From a signal handler.
+    pub(in crate::many) fn report_overflow(&self, len: Option<usize>) {
+        let number = self.running.get().map_or(0, ThreadId::record);
+        let name = || {
+            if let Some(own) = self.own() {
+                own.try_name(overflow::say_name);
+            }
+        };
+        overflow::report(name, number, len.unwrap_or_else(|| self.span.get().stack().len()));
     }
 }
