@@ -1,5 +1,7 @@
 /* A scheduler in a forked child: whole, without a thread, and with a descriptor of its own. */
+#ifndef _GNU_SOURCE /* C++ defines it */
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

@@ -81,7 +81,7 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     if queue.is_null() || !queue.is_aligned() {
         return Err(code::INVALID);
     }
-    // What is no queue may be smaller than one: until the state is known, nothing else is borrowed.
+    // Memory that holds no queue may be smaller than one. So only the state is borrowed at first.
     // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     match unsafe { &(*queue).state }.get() {
         // SAFETY: 1. as above; 2. a queue, as its state says; 3. nobody borrows the head mutably, ever.

@@ -77,7 +77,7 @@ pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int>
     if sched.is_null() || !sched.is_aligned() {
         return Err(code::INVALID);
     }
-    // What is no scheduler may be smaller than one: until the state is known, nothing else is borrowed.
+    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at first.
     // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
     if now != state(READY, sched) && now != state(ENDING, sched) {

@@ -60,7 +60,7 @@ fn checked<'t>(threads: *const tw_threads) -> Result<&'t tw_threads, c_int> {
     if threads.is_null() || !threads.is_aligned() {
         return Err(code::INVALID);
     }
-    // What is no runtime may be smaller than one: until the state is known, nothing else is borrowed.
+    // Memory that holds no runtime may be smaller than one. So only the state is borrowed at first.
     // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     let now = unsafe { &(*threads).state }.load(Ordering::Relaxed);
     if now != state(READY, threads) && now != state(ENDING, threads) {
