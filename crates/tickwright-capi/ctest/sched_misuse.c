@@ -170,7 +170,7 @@ static void delays(void)
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     timing = base;
-    timing.missed = 4;
+    timing.missed = 5;
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     job.timing = base;
