@@ -664,7 +664,7 @@ TW_API int tw_sched_check(const tw_sched *sched, char *text, size_t size);
  * Threads in the shape of pthreads, of a runtime in one of three models, so that a program can try which one suits it. A thread runs a function,
  * ends when that returns, and is joined once or detached. Any thread may call any function at any time, but for tw_threads_destroy.
  *
- * IDS are never 0 and stale for ever when the thread is gone: joined, or detached and ended. Ids of two runtimes do not mix.
+ * IDS are never 0 and stale for ever when the thread is gone: joined, or detached and ended. To another runtime an id names no thread (-ESRCH).
  *
  * M:N threads share a few of the platform's, the workers. While one waits in this section's functions, others run on its worker; while it waits in anybody else's, or
  * computes without a tw_thread_yield, they do not. An M:N thread stays on the worker that has begun it.

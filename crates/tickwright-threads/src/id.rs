@@ -2,11 +2,63 @@
 
 use core::fmt;
 use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Names one thread of a runtime for ever: another one that uses its record again has another generation.
+/// The lower bits of a generation count the threads of a record; the upper ones are the runtime's.
+const COUNT_BITS: u32 = 22;
+/// How many runtimes have numbers of their own, and one more.
+const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
+
+/// The number of a runtime: a part of the ids of its threads.
+#[derive(Debug)]
+pub(crate) struct Series(u32);
+
+/// Which numbers runtimes have, a bit for each. The first is nobody's own.
+static TAKEN: [AtomicU64; (SERIES / 64) as usize] = [const { AtomicU64::new(0) }; (SERIES / 64) as usize];
+
+impl Series {
+    fn place(number: u32) -> Option<(&'static AtomicU64, u64)> {
+        Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
+    }
+
+    /// A number that no other runtime has, and which was not used for as long as possible. Where there is none: the one that all others share.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let taken = (1..SERIES).find_map(|_| {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed) % (SERIES - 1) + 1;
+            let (word, bit) = Self::place(number)?;
+            (word.fetch_or(bit, Ordering::Relaxed) & bit == 0).then_some(number)
+        });
+        Self(taken.unwrap_or(0))
+    }
+
+    /// The generation before the first one of a record.
+    pub(crate) fn first(&self) -> u32 {
+        self.0 << COUNT_BITS
+    }
+
+    /// The generation after that one; `None`: the record's are used up.
+    pub(crate) fn next(generation: u32) -> Option<u32> {
+        let next = generation.checked_add(1)?;
+        (next.trailing_zeros() < COUNT_BITS).then_some(next)
+    }
+}
+
+impl Drop for Series {
+    fn drop(&mut self) {
+        if self.0 != 0
+            && let Some((word, bit)) = Self::place(self.0)
+        {
+            word.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Names one thread for ever: another one that uses its record again has another generation.
 ///
-/// 64 bits: the generation above, and below the number of the record. Never 0. Ids of two runtimes do not mix: what a runtime answers to
-/// another's is not defined, but it is an answer.
+/// 64 bits: above the generation, and below the number of the record. Never 0. The generation has the number of the runtime in its upper 10 bits.
+/// To another runtime the id names no thread: it answers as to the id of a thread that has gone. That holds among the first 1023 runtimes that
+/// exist at a time, and with runtimes that have ended until 1022 others were started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(NonZeroU64);
 
@@ -39,12 +91,43 @@ impl ThreadId {
 
 impl fmt::Debug for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ThreadId({}.{})", self.record(), self.generation())
+        write!(f, "ThreadId({self})")
     }
 }
 
+/// The numbers of the runtime, of the record, and of the thread among those of the record.
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.record(), self.generation())
+        let generation = self.generation();
+        let (series, count) = (generation >> COUNT_BITS, generation & ((1 << COUNT_BITS) - 1));
+        write!(f, "{series}.{}.{count}", self.record())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_runtimes_differ_and_are_used_again() {
+        let all: Vec<_> = (0..2 * SERIES).map(|_| Series::new()).collect();
+        let mut own: Vec<_> = all.iter().map(|series| series.0).filter(|&number| number > 0).collect();
+        let count = own.len();
+        own.sort_unstable();
+        own.dedup();
+        assert_eq!(own.len(), count, "no two have the same");
+        // Other tests have a few.
+        assert!(count > 900, "{count}");
+        drop(all);
+        assert_ne!(Series::new().0, 0);
+    }
+
+    #[test]
+    fn generations_of_two_runtimes_never_meet() {
+        let (one, other) = (Series(1), Series(2));
+        assert_eq!(Series::next(one.first()), Some(one.first() + 1));
+        assert_eq!(Series::next(other.first() - 1), None, "the next one is the other's");
+        assert_eq!(Series::next(u32::MAX), None);
+        [one, other].map(core::mem::forget);
     }
 }

@@ -17,6 +17,7 @@
 //!    before it is woken: setting waited releases, `finish` acquires.
 
 use crate::error::JoinError;
+use crate::id::Series;
 use crate::primitive::{AtomicU64, Ordering};
 
 #[cfg(all(test, loom))]
@@ -58,13 +59,19 @@ fn generation_of(word: u64) -> u32 {
 }
 
 impl JoinWord {
+    #[cfg(test)]
     pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
+        Self::after(0)
+    }
+
+    /// Whose first generation is the one after that.
+    pub(crate) fn after(generation: u32) -> Self {
+        Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
     /// Names a new thread. By whoever holds the free record; `None` when its generations are used up.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
-        let generation = generation_of(self.0.load(Ordering::Relaxed)).checked_add(1)?;
+        let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;
         let flags = if detached { ALIVE | DETACHED } else { ALIVE };
         self.0.store(u64::from(generation) << 32 | flags, Ordering::Release);
         Some(generation)

@@ -5,7 +5,7 @@ use core::any::Any;
 use std::sync::{Mutex, OnceLock};
 
 use crate::error::{CreateError, JoinError};
-use crate::id::ThreadId;
+use crate::id::{Series, ThreadId};
 use crate::join_word::JoinWord;
 use crate::kernel::Started;
 use crate::kernel_thread::KernelThread;
@@ -63,9 +63,9 @@ pub(crate) struct Slow {
 }
 
 impl Record {
-    fn new() -> Self {
+    fn new(series: &Series) -> Self {
         Self {
-            join: JoinWord::new(),
+            join: JoinWord::after(series.first()),
             park: ParkWord::new(),
             mail: Mail::new(),
             joiner: AtomicU64::new(0),
@@ -130,6 +130,7 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Table {
     shards: Box<[Shard]>,
+    series: Series,
 }
 
 #[derive(Debug)]
@@ -157,7 +158,7 @@ fn chunk_of(place: u32) -> (usize, usize) {
 impl Table {
     pub(crate) fn new(shards: usize) -> Self {
         let shard = || Shard { chunks: [const { OnceLock::new() }; CHUNKS] };
-        Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| shard()).collect() }
+        Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| shard()).collect(), series: Series::new() }
     }
 
     /// The record with that number, if it was ever used.
@@ -234,7 +235,7 @@ impl FreeList {
             let length = (self.fresh + FIRST_CHUNK) as usize;
             let mut records = Vec::new();
             records.try_reserve_exact(length).map_err(|_| CreateError::OutOfMemory)?;
-            records.resize_with(length, Record::new);
+            records.resize_with(length, || Record::new(&table.series));
             let _ = chunk.set(records.into_boxed_slice());
         }
         let record = chunk.get().and_then(|records| records.get(at)).ok_or(FULL)?;

@@ -601,3 +601,34 @@ fn ping_pong_across_workers() {
     tell.send(other).unwrap();
     assert_eq!(runtime.join(first).unwrap() + runtime.join(other).unwrap(), 0);
 }
+
+/// To a runtime the ids of another one's threads name no thread, whatever the models are.
+#[test]
+fn ids_of_another_runtime_name_no_thread() {
+    let models: [fn() -> Model; 3] = [common::one_to_one, common::manager, common::one_worker];
+    for (first, second) in models.iter().flat_map(|first| models.iter().map(move |second| (first, second))) {
+        let (one, other) = (start(first()), start(second()));
+        let gone = other.run(|| this_thread::current().unwrap()).unwrap();
+        let door = Doorkeeper::new();
+        let own: Vec<_> = [&one, &other]
+            .map(|runtime| {
+                let gate = door.gate();
+                let body = move || {
+                    gate.wait();
+                    1
+                };
+                runtime.create(&PLAIN, body).unwrap()
+            })
+            .into();
+        for foreign in [own[1], gone] {
+            assert_ne!(own[0], foreign);
+            assert!(matches!(one.unpark(foreign), Err(JoinError::NoSuchThread)));
+            assert!(matches!(one.try_join(foreign), Err(JoinError::NoSuchThread)));
+            assert!(matches!(one.join(foreign), Err(JoinError::NoSuchThread)));
+            assert!(matches!(one.detach(foreign), Err(JoinError::NoSuchThread)));
+            assert!(one.name(foreign).is_none() && !one.is_registered(foreign));
+        }
+        drop(door);
+        assert_eq!(one.join(own[0]).unwrap() + other.join(own[1]).unwrap(), 2);
+    }
+}
