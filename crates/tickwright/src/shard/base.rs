@@ -465,3 +465,6 @@ impl<V: Variant> fmt::Debug for Set<V> {
         f.debug_struct("Set").field("shards", &self.bases.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,22 +1,25 @@
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
 
-use super::{SHARED, Stripes};
+use super::{MINE, SHARED, STRIPES, Stripes};
+
+/// A test that owns every stripe, or needs a free one, holds this lock.
+static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn threads_that_find_no_stripe_share_one_and_lose_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let stripes = Stripes::new();
     let (held, done) = (Barrier::new(SHARED + 1), Barrier::new(SHARED + 1));
     let begin = Barrier::new(4);
     let (more, each) = (4, if cfg!(miri) { 100 } else { 2_000_000 });
     thread::scope(|scope| {
-        for _ in 0..SHARED {
-            scope.spawn(|| {
-                stripes.count_match();
-                held.wait();
-                done.wait();
-            });
-        }
+        let hold = || {
+            stripes.count_match();
+            held.wait();
+            done.wait();
+        };
+        let holders: Vec<_> = (0..SHARED).map(|_| scope.spawn(hold)).collect();
         held.wait();
         thread::scope(|others| {
             for _ in 0..more {
@@ -27,6 +30,8 @@ fn threads_that_find_no_stripe_share_one_and_lose_nothing() {
             }
         });
         done.wait();
+        // A join waits for the destructors of a thread's locals too; the end of a scope does not.
+        holders.into_iter().for_each(|holder| holder.join().unwrap());
     });
     assert_eq!(stripes.sum().matched, SHARED as u64 + more * each);
 }
@@ -40,4 +45,23 @@ fn an_ended_threads_stripe_is_added_to() {
         });
     }
     assert_eq!(stripes.sum().no_op, 3 * SHARED as u64);
+}
+
+#[test]
+fn an_ended_thread_gives_its_stripe_back() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for _ in 0..2 * STRIPES {
+        // Two at a time, so that one of them owns a stripe other than the first.
+        let both = Arc::new(Barrier::new(2));
+        let own = |both: Arc<Barrier>| {
+            thread::spawn(move || {
+                let stripe = MINE.with(|mine| mine.0);
+                both.wait();
+                stripe
+            })
+        };
+        for thread in [own(Arc::clone(&both)), own(both)] {
+            assert_ne!(thread.join().unwrap(), SHARED, "ended threads kept their stripes");
+        }
+    }
 }
