@@ -320,3 +320,24 @@ fn groups_lie_on_lines() {
     assert_eq!(bytes::<Idx, 4>(), (64, 64));
     assert_eq!(bytes::<Idx, 2>(), (32, 32));
 }
+
+#[test]
+fn single_insertions_double_and_a_reservation_is_exact() {
+    let mut heap: Growing<Idx, 4> = Buffer::<Idx, 4>::NEW;
+    let (mut growths, mut room) = (0, 0);
+    for len in 0..10_000 {
+        Buffer::<Idx, 4>::reserve(&mut heap, len, 1).unwrap();
+        Buffer::<Idx, 4>::set_groups(&mut heap, groups_for::<4>(len + 1));
+        if heap.groups.capacity() != room {
+            (growths, room) = (growths + 1, heap.groups.capacity());
+        }
+    }
+    assert!(growths < 20, "{growths} growths for 10_000 single insertions");
+
+    let mut heap: Growing<Idx, 4> = Buffer::<Idx, 4>::NEW;
+    Buffer::<Idx, 4>::reserve(&mut heap, 0, 1_000).unwrap();
+    Buffer::<Idx, 4>::set_groups(&mut heap, groups_for::<4>(1_000));
+    Buffer::<Idx, 4>::reserve(&mut heap, 1_000, 8).unwrap();
+    let room = heap.groups.capacity();
+    assert!(room < 2 * groups_for::<4>(1_000), "{room} groups for 1_008 timers");
+}
