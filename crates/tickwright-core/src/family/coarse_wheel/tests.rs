@@ -456,3 +456,12 @@ fn clear_keeps_the_clock() {
     assert_eq!(bench.level(p), Some(0));
     assert_eq!(bench.pop(Tick::MAX), Some((5001, 5002, p)));
 }
+
+#[test]
+fn what_it_looks_like() {
+    let mut bench = Bench::<8, 2, 4>::at(3);
+    bench.insert(5);
+    let shown = std::format!("{:?}", bench.wheel);
+    assert!(shown.starts_with("Coarse { clk: 3, "), "{shown}");
+    assert!(shown.contains("occupied: [64, 0, 0, 0]"), "{shown}");
+}

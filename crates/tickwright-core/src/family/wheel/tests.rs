@@ -465,6 +465,14 @@ fn wrong_places_are_named() {
         assert!(half.wheel.check(&half.nodes, 10).is_err(), "base {base}");
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
+    // The second bucket of level 1 is moved down although the first is occupied. The timer in the
+    // first is before the base of the cascade, and in order where it is.
+    let mut second = Twin::<64, 11>::new(2);
+    second.insert(0, 70);
+    second.insert(1, 140);
+    assert_eq!(second.wheel.check(&second.nodes, 2), Ok(()));
+    second.wheel.cascade = Some(Cascade { from: Place::new(1, 2), base: 130 });
+    assert_eq!(second.wheel.check(&second.nodes, 2), Err(Violation::Bucket));
 }
 
 #[test]

@@ -92,3 +92,12 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     queue.len = 3;
     assert_eq!(queue.check(), Ok(()));
 }
+
+#[test]
+fn references_are_equal_when_they_are_to_one_timer() {
+    // Equal values: only the addresses tell them apart.
+    let timers = [7, 7].map(Timer::<SortedList, u32>::new);
+    let [first, second] = timers.each_ref().map(TimerRef::from);
+    assert_eq!(first, TimerRef::from(&timers[0]));
+    assert_ne!(first, second);
+}

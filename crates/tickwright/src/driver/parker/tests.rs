@@ -215,3 +215,16 @@ fn of_several_that_wait_one_is_told() {
     let told = one.iter().chain(two.iter()).filter(|&woken| woken == Woken::Due).count();
     assert_eq!(told, 1);
 }
+
+#[test]
+fn what_it_looks_like_and_that_nobody_settles_any_more() {
+    let (_host, parker, _hear) = scene();
+    parker.set(Some(70));
+    assert!(parker.settle());
+    assert_eq!(super::lock(&parker.state).settling, 0);
+    let shown = format!("{parker:?}");
+    assert!(shown.starts_with("Parker { alarm: Some(70), stopped: false, asleep: 1, "), "{shown}");
+    parker.stop();
+    assert!(!parker.settle());
+    assert_eq!(super::lock(&parker.state).settling, 0);
+}
