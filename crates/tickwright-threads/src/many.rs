@@ -40,6 +40,7 @@ use crate::runtime::{Body, Threads, Wait};
 use crate::stack::{Mapping, in_pages, why_none};
 use crate::waiter::{Waiter, Waiters};
 
+use asleep::Drowsy;
 use inbox::Links;
 use post::{Fresh, Home, Post};
 use sleepers::Structure;
@@ -80,8 +81,7 @@ pub(crate) struct Shared {
     stacks: Arc<AtomicUsize>,
     structure: Structure,
     pub(crate) timed: Timed,
-    /// Workers that sleep and watch nobody.
-    drowsy: AtomicU32,
+    drowsy: Drowsy,
     turn: AtomicU32,
     closing: AtomicBool,
     stopped: AtomicBool,
@@ -140,7 +140,7 @@ impl Shared {
             stacks: Arc::default(),
             structure,
             timed: Timed::by(Arc::clone(&settings.clock)),
-            drowsy: AtomicU32::new(0),
+            drowsy: Drowsy::new(),
             turn: AtomicU32::new(0),
             closing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -343,14 +343,10 @@ impl Shared {
         self.pool().home(|home| home.stacks.pop())
     }
 
-    /// After a creation: somebody who has nothing to do shall watch whether the worker gets to it.
-    ///
-    /// The fence is the other half of the one in `Asleep::lie_down`: who becomes drowsy says so, and then looks for threads that wait; we have queued one, and then look
-    /// for who is drowsy. One of the two sees the other.
+    /// After a creation: a worker without work shall watch whether `from` begins the thread. A watcher that gets work itself calls for help, too.
     #[inline]
     fn call_for_help(&self, from: usize) {
-        fence(Ordering::SeqCst);
-        if self.drowsy.load(Ordering::Relaxed) > 0 {
+        if self.drowsy.any() {
             self.wake_a_drowsy_one(from);
         }
     }
@@ -358,10 +354,7 @@ impl Shared {
     #[cold]
     fn wake_a_drowsy_one(&self, from: usize) {
         let workers = self.posts.len() - 1;
-        let others = (1..workers).map(|step| &self.posts[(from + step) % workers]);
-        if let Some(post) = others.into_iter().find(|post| post.asleep.is_asleep()) {
-            post.wake();
-        }
+        post::wake_one((1..workers).map(|step| &self.posts[(from + step) % workers]));
     }
 
     /// A thread that was enrolled is not created.

@@ -16,6 +16,9 @@ use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, Ordering, const_where_possible, fence};
 use crate::runtime::Wait;
 
+#[cfg(all(test, loom))]
+mod models;
+
 /// Somebody who may be woken.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
@@ -97,7 +100,8 @@ pub(crate) fn wait_for_end(
 /// Who waits for something to change, first come first served.
 ///
 /// A waiter enters, looks again at what it waits for, and waits. Who changes that wakes after the change. So either the waiter sees the change, or
-/// it is found here.
+/// it is found here. Both fences are needed where the look takes no lock that the change takes, as `Mutex::try_lock` does when it fails: without them
+/// the waiter may see what was before the change while `wake_one` sees an empty list. `wake_all` locks the list instead.
 #[derive(Debug)]
 pub(crate) struct Waiters {
     /// How many are in the list.
@@ -132,9 +136,9 @@ impl Waiters {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be said under the lock, before others look.
+    /// To be said under the lock. The fences of `enter` and `wake_one` order it.
     fn count(&self, list: &List) {
-        self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::SeqCst);
+        self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
     /// The caller will wait.
@@ -167,7 +171,7 @@ impl Waiters {
     /// Wakes the one that has waited longest. After the change that it waits for.
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
-        if self.count.load(Ordering::SeqCst) == 0 {
+        if self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut list = self.list();

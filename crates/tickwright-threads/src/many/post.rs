@@ -1,18 +1,22 @@
 //! What others reach of a worker: its new threads, its registry, its inbox, and how it is woken.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{OnceLock, PoisonError};
 
 use super::asleep::{Asleep, Sleep};
 use super::inbox::Inbox;
 use super::wake::Pipe;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
-use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
+use crate::primitive::modelled::{Mutex, MutexGuard};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::record::FreeList;
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::Body;
 use crate::stack::Mapping;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// A thread that has not begun: it belongs to no worker yet.
 pub(super) struct Fresh {
@@ -107,13 +111,13 @@ impl Post {
 
     /// The lock itself, for who needs those of several.
     pub(super) fn lock(&self) -> MutexGuard<'_, Home> {
-        lock(&self.home)
+        self.home.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Uses what is under the lock.
     #[inline]
     pub(super) fn home<R>(&self, use_it: impl FnOnce(&mut Home) -> R) -> R {
-        use_it(&mut lock(&self.home))
+        use_it(&mut self.lock())
     }
 
     /// How many threads wait here to begin. A hint, unless the caller is the only one to take.
@@ -139,12 +143,14 @@ impl Post {
         Some(fresh)
     }
 
-    /// Wakes the worker if it sleeps. After what it shall find.
+    /// Wakes the worker if it sleeps. After what it shall find. False: it was awake, or somebody else wakes it.
     #[inline]
-    pub(super) fn wake(&self) {
-        if let Some(how) = self.asleep.call() {
+    pub(super) fn wake(&self) -> bool {
+        let how = self.asleep.call();
+        if let Some(how) = how {
             self.rouse(how);
         }
+        how.is_some()
     }
 
     #[cold]
@@ -167,4 +173,9 @@ impl Post {
             }
         }
     }
+}
+
+/// Wakes the first worker that sleeps. One that gets up meanwhile is passed over: it may have work of its own.
+pub(super) fn wake_one<'p>(mut posts: impl Iterator<Item = &'p Post>) -> bool {
+    posts.any(Post::wake)
 }

@@ -121,7 +121,7 @@ impl ManyToMany {
             keep: 1024,
             most_stacks: usize::MAX,
             knobs: Knobs::ours(),
-            portable: cfg!(miri),
+            portable: cfg!(any(miri, tickwright_portable)),
             dictionary: Dictionary::RedBlack,
             sleepers: String::from("heap4"),
             clock: Arc::new(SystemClock::Monotonic),

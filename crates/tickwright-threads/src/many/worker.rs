@@ -337,6 +337,8 @@ impl Worker {
         fiber.registered = Some(registered);
         fiber.place = place;
         if let Some(record) = self.shared.table.get(id.record()) {
+            // Invariant 5 of the mail: who told the thread until now did so by everybody's word.
+            debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
         }

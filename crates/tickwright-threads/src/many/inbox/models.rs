@@ -5,12 +5,13 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::{Inbox, Links};
-use crate::many::asleep::{Asleep, Sleep};
+use crate::many::asleep::{Asleep, Drowsy, Sleep};
 use crate::primitive::AtomicU32;
 
 struct Small {
     inbox: Inbox,
     asleep: Asleep,
+    drowsy: Drowsy,
     links: Vec<AtomicU32>,
     letters: Vec<UnsafeCell<u32>>,
 }
@@ -25,6 +26,7 @@ fn small(records: u32) -> Arc<Small> {
     Arc::new(Small {
         inbox: Inbox::new(),
         asleep: Asleep::new(),
+        drowsy: Drowsy::new(),
         links: (0..records).map(|_| AtomicU32::new(u32::MAX)).collect(),
         letters: (0..records).map(|_| UnsafeCell::new(0)).collect(),
     })
@@ -95,11 +97,8 @@ fn nobody_sleeps_on_what_was_handed_over() {
         while taken.len() < 2 {
             take(&small, &mut taken);
             if taken.len() < 2 {
-                small.asleep.lie_down(Sleep::Parked);
-                if small.inbox.is_empty() {
-                    thread::park();
-                }
-                small.asleep.get_up();
+                let has_work = || !small.inbox.is_empty();
+                small.asleep.nap(&small.drowsy, Sleep::Parked, false, has_work, || false, thread::park);
             }
         }
         for other in others {

@@ -67,35 +67,40 @@ impl Worker {
         if self.has_work() {
             return;
         }
-        let shared = &*self.shared;
+        // The next thread that begins is not delayed by a row of earlier ones.
+        self.row.set(0);
         let mut watched = false;
         loop {
             if self.steal(watched) {
-                return;
+                return self.pass_on();
             }
             // Watches once more after the last that was seen to wait or begin, so that who creates has to call at most so often. Where nobody
             // creates there is nothing to watch, and a sleep without a limit costs less: threads that wake one another find it.
             let watch = self.others_wait() || (!watched && self.others_begin());
             let kind = self.kind_of_sleep();
-            if !watch {
-                shared.drowsy.fetch_add(1, Ordering::SeqCst);
-            }
-            self.post().asleep.lie_down(kind);
-            // Our word is out: who gives us work from now on wakes us. Threads that wait elsewhere are looked for once more, too.
-            if !self.has_work() && (watch || !self.others_wait()) {
-                self.sleep(kind, watch);
-            }
-            self.post().asleep.get_up();
-            if !watch {
-                shared.drowsy.fetch_sub(1, Ordering::SeqCst);
-            }
+            self.post().asleep.nap(
+                &self.shared.drowsy,
+                kind,
+                watch,
+                || self.has_work(),
+                || self.others_wait(),
+                || self.sleep(kind, watch),
+            );
             self.wake_sleepers();
             // Whoever is told is told now: the next sleep starts with nobody.
             let told = self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id));
             if told || self.has_work() {
-                return;
+                return self.pass_on();
             }
             watched = watch;
+        }
+    }
+
+    /// The worker has work, and watches no longer. It begins one of the threads in its own queue; for others that wait it calls another worker.
+    fn pass_on(&self) {
+        let queue = self.shared.queue(self.index);
+        if queue.fresh() > 1 || self.others_wait() {
+            self.shared.call_for_help(self.index);
         }
     }
 

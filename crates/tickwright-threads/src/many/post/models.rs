@@ -1,0 +1,161 @@
+//! Workers without work, and threads that wait to begin, in all schedules with at most three preemptions. A thread that nobody begins leaves a worker asleep for
+//! ever, which loom reports.
+
+use loom::thread;
+use std::sync::Arc;
+
+use super::super::asleep::{Drowsy, Sleep};
+use super::{Fresh, Post, wake_one};
+use crate::id::ThreadId;
+use crate::kernel_thread::KernelThread;
+use crate::primitive::{AtomicU32, Ordering};
+use crate::registry::Dictionary;
+
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(body);
+}
+
+/// The posts of workers. The first one is busy for ever with a thread that creates others.
+struct Workers<const N: usize> {
+    posts: [Post; N],
+    drowsy: Drowsy,
+    /// Whether others have told a thread of that worker to go on.
+    work: [AtomicU32; N],
+}
+
+impl<const N: usize> Workers<N> {
+    fn new() -> Arc<Self> {
+        let posts = core::array::from_fn(|at| Post::new(at, Dictionary::None, None));
+        let work = core::array::from_fn(|_| AtomicU32::new(0));
+        Arc::new(Self { posts, drowsy: Drowsy::new(), work })
+    }
+
+    /// As `Shared::tell_elsewhere`.
+    fn tell(&self, to: usize) {
+        self.work[to].store(1, Ordering::Relaxed);
+        self.posts[to].wake();
+    }
+
+    /// Begins that worker.
+    fn start(self: &Arc<Self>, own: usize, how: Sleep) -> thread::JoinHandle<bool> {
+        let workers = Arc::clone(self);
+        thread::spawn(move || workers.idle(own, how))
+    }
+
+    /// As `Worker::create`.
+    fn create(&self, at: usize) {
+        self.posts[at].home(|home| {
+            let id = ThreadId::new(at as u32, 1).unwrap();
+            let registered = home.registry.insert(id).unwrap();
+            self.posts[at].push(home, Fresh { id, registered, body: Box::new(|| 0), mapping: None });
+        });
+        self.call_for_help(at);
+    }
+
+    /// As `Shared::call_for_help`.
+    fn call_for_help(&self, from: usize) {
+        if self.drowsy.any() {
+            wake_one((1..N).map(|step| &self.posts[(from + step) % N]));
+        }
+    }
+
+    fn others_wait(&self, own: usize) -> bool {
+        (1..N).any(|step| self.posts[(own + step) % N].fresh() > 0)
+    }
+
+    /// As `Worker::idle` where the others begin no thread. Returns whether the worker took one; otherwise it has other work.
+    fn idle(&self, own: usize, how: Sleep) -> bool {
+        let _ = self.posts[own].thread.set(KernelThread::current());
+        let has_work = || self.work[own].load(Ordering::Relaxed) != 0;
+        let mut watched = false;
+        loop {
+            let taken = watched
+                && (1..N).any(|step| {
+                    let post = &self.posts[(own + step) % N];
+                    post.fresh() > 0 && post.home(|home| post.pop(home)).is_some()
+                });
+            if taken {
+                self.pass_on(own);
+                return true;
+            }
+            let watch = self.others_wait(own);
+            self.posts[own].asleep.nap(
+                &self.drowsy,
+                how,
+                watch,
+                has_work,
+                || self.others_wait(own),
+                || if watch { thread::yield_now() } else { KernelThread::park() },
+            );
+            if has_work() {
+                self.pass_on(own);
+                return false;
+            }
+            watched = watch;
+        }
+    }
+
+    /// As `Worker::pass_on`.
+    fn pass_on(&self, own: usize) {
+        if self.posts[own].fresh() > 1 || self.others_wait(own) {
+            self.call_for_help(own);
+        }
+    }
+}
+
+#[test]
+fn a_thread_behind_a_busy_worker_is_seen_by_one_without_work() {
+    model(3, || {
+        let workers = Workers::<2>::new();
+        let idle = workers.start(1, Sleep::Parked);
+        workers.create(0);
+        assert!(idle.join().unwrap());
+    });
+}
+
+/// Each takes one, though the first that was called may see both.
+#[test]
+fn two_threads_find_two_workers_without_work() {
+    model(2, || {
+        let workers = Workers::<3>::new();
+        let idle = [1, 2].map(|own| workers.start(own, Sleep::Parked));
+        workers.create(0);
+        workers.create(0);
+        for each in idle {
+            assert!(each.join().unwrap());
+        }
+    });
+}
+
+/// A worker may be called for the new thread when it goes to other work: it leaves the thread to the second one.
+#[test]
+fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
+    model(3, || {
+        let workers = Workers::<3>::new();
+        let [first, second] = [1, 2].map(|own| workers.start(own, Sleep::Parked));
+        workers.tell(1);
+        workers.create(0);
+        if first.join().unwrap() {
+            workers.tell(2);
+            second.join().unwrap();
+        } else {
+            assert!(second.join().unwrap());
+        }
+    });
+}
+
+/// A worker is called that finds other work in its last look: it does not sleep, so that the call alone shows it the thread. Loom makes more of waking a thread than
+/// the platform does, so this worker sleeps in a pipe that is not there.
+#[test]
+fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
+    model(3, || {
+        let workers = Workers::<3>::new();
+        workers.work[1].store(1, Ordering::Relaxed);
+        let (busy, idle) = (workers.start(1, Sleep::InPipe), workers.start(2, Sleep::Parked));
+        workers.create(0);
+        assert!(!busy.join().unwrap());
+        assert!(idle.join().unwrap());
+    });
+}

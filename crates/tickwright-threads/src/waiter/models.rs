@@ -1,0 +1,73 @@
+//! The list of waiters in all schedules. A wake-up that is lost is a thread that never ends, which loom reports.
+
+use loom::thread;
+use std::sync::Arc;
+
+use super::{Waiter, Waiters};
+use crate::primitive::{AtomicU32, Ordering};
+
+/// A door, and who waits for it. Loom's lock always shows its present state to a thread that tries it; the platform's may show an earlier one,
+/// as this word does.
+struct Door {
+    is_open: AtomicU32,
+    waiters: Waiters,
+}
+
+impl Door {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { is_open: AtomicU32::new(0), waiters: Waiters::new() })
+    }
+
+    fn is_shut(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed) == 0
+    }
+
+    /// As `Mutex::lock` waits: one look after it has entered.
+    fn wait(&self) {
+        while self.is_shut() {
+            let ticket = self.waiters.enter();
+            if !self.is_shut() {
+                self.waiters.leave(ticket);
+                return;
+            }
+            while !self.waiters.was_woken(ticket) {
+                Waiter::wait();
+            }
+        }
+    }
+}
+
+#[test]
+fn one_who_waits_sees_the_change_or_is_woken() {
+    loom::model(|| {
+        let door = Door::new();
+        let waiter = thread::spawn({
+            let door = Arc::clone(&door);
+            move || door.wait()
+        });
+        door.is_open.store(1, Ordering::Relaxed);
+        door.waiters.wake_one();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn all_who_wait_see_the_change_or_are_woken() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let door = Door::new();
+        let waiter = thread::spawn({
+            let door = Arc::clone(&door);
+            move || door.wait()
+        });
+        let other = thread::spawn({
+            let door = Arc::clone(&door);
+            move || door.waiters.wait_while(|| door.is_shut())
+        });
+        door.is_open.store(1, Ordering::Relaxed);
+        door.waiters.wake_all();
+        waiter.join().unwrap();
+        other.join().unwrap();
+    });
+}
