@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use crate::many::here;
 
 /// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model the thread waits, not its worker.
-/// A regular file is always ready.
+/// A regular file is always ready. Several threads may wait for one descriptor, to read and to write: each goes on when
+/// it is ready for that, wherever they were placed.
 ///
 /// # Errors
-/// What the platform says; in the M:N model, `AlreadyExists` when another thread of the same worker waits for the descriptor.
+/// What the platform says.
 pub fn readable(source: &impl AsFd) -> io::Result<()> {
     wait(source, false)
 }

@@ -151,8 +151,8 @@ impl Worker {
     /// Waits until a descriptor is ready.
     pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> io::Result<()> {
         let Some(me) = self.running.get() else { return Ok(()) };
-        let key = self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
-        while self.descriptors.borrow().waits(key, me) {
+        self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
+        while self.descriptors.borrow().waits(fd, writable, me) {
             self.wait();
         }
         Ok(())

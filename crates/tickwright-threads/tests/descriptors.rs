@@ -1,0 +1,113 @@
+//! Several threads wait for one descriptor: the answer does not depend on where they were placed.
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use tickwright_threads::{Attributes, Place, Runtime, io, this_thread};
+
+for_each_model!(a_reader_and_a_writer, several_readers, readers_come_and_go, a_peer_that_hangs_up);
+
+fn spread() -> Attributes {
+    Attributes::new().place(Place::Spread)
+}
+
+/// A pair of streams that do not block.
+fn pair() -> (Arc<UnixStream>, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    (Arc::new(ours), theirs)
+}
+
+fn fill(mut stream: &UnixStream) {
+    while stream.write(&[0; 4096]).is_ok() {}
+}
+
+fn drain(mut stream: &UnixStream) {
+    while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
+}
+
+/// The reader goes on when something comes, the writer when there is room: one after the other.
+fn a_reader_and_a_writer(runtime: &Runtime) {
+    for reader_first in [false, true] {
+        let (ours, theirs) = pair();
+        fill(&ours);
+        let (one, other) = (Arc::clone(&ours), Arc::clone(&ours));
+        let reader = runtime.spawn(&spread(), move || io::readable(&one)).unwrap();
+        let writer = runtime.spawn(&spread(), move || io::writable(&other)).unwrap();
+        (0..20).for_each(|_| this_thread::yield_now());
+        let write = || assert_eq!((&theirs).write(b"x").unwrap(), 1);
+        if reader_first {
+            write();
+            reader.join().unwrap().unwrap();
+            assert!(runtime.is_registered(writer.id()));
+            drain(&theirs);
+            writer.join().unwrap().unwrap();
+        } else {
+            drain(&theirs);
+            writer.join().unwrap().unwrap();
+            assert!(runtime.is_registered(reader.id()));
+            write();
+            reader.join().unwrap().unwrap();
+        }
+    }
+}
+
+fn several_readers(runtime: &Runtime) {
+    let (ours, mut theirs) = pair();
+    let readers: Vec<_> = (0..5)
+        .map(|_| {
+            let own = Arc::clone(&ours);
+            runtime.spawn(&spread(), move || io::readable(&own)).unwrap()
+        })
+        .collect();
+    (0..20).for_each(|_| this_thread::yield_now());
+    theirs.write_all(b"x").unwrap();
+    for reader in readers {
+        reader.join().unwrap().unwrap();
+    }
+}
+
+/// Places are used again, in any order; a letter is read by one of the readers.
+fn readers_come_and_go(runtime: &Runtime) {
+    let (ours, mut theirs) = pair();
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let own = Arc::clone(&ours);
+            let read = move || {
+                let mut count = 0_usize;
+                loop {
+                    io::readable(&own).unwrap();
+                    let mut letter = [0];
+                    match (&*own).read(&mut letter) {
+                        Ok(0) => return count,
+                        Ok(_) => count += 1,
+                        Err(_) => this_thread::yield_now(),
+                    }
+                }
+            };
+            runtime.spawn(&spread(), read).unwrap()
+        })
+        .collect();
+    for _ in 0..100 {
+        theirs.write_all(b"x").unwrap();
+        this_thread::yield_now();
+    }
+    drop(theirs);
+    assert_eq!(readers.into_iter().map(|reader| reader.join().unwrap()).sum::<usize>(), 100);
+}
+
+fn a_peer_that_hangs_up(runtime: &Runtime) {
+    let (ours, theirs) = pair();
+    fill(&ours);
+    let (one, other) = (Arc::clone(&ours), Arc::clone(&ours));
+    let reader = runtime.spawn(&spread(), move || io::readable(&one)).unwrap();
+    let writer = runtime.spawn(&spread(), move || io::writable(&other)).unwrap();
+    (0..20).for_each(|_| this_thread::yield_now());
+    drop(theirs);
+    reader.join().unwrap().unwrap();
+    writer.join().unwrap().unwrap();
+}
