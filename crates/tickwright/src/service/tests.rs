@@ -174,6 +174,9 @@ fn room_is_made_in_advance() {
         let mut service =
             Service::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
         let before = service.heap_bytes();
+        let table = service.table.heap_bytes();
+        assert!(table >= 100 * size_of::<Entry<i32>>(), "{structure}");
+        assert!(before > table, "{structure}: the queue and the ring take memory too");
         for turn in 0..3 {
             let ids: Vec<_> = (0..100)
                 .map(|delay| {
@@ -187,5 +190,22 @@ fn room_is_made_in_advance() {
             }
         }
         assert_eq!(service.heap_bytes(), before, "{structure}");
+    }
+}
+
+#[test]
+fn passes_are_counted_whether_or_not_anything_is_due() {
+    let host = crate::clock::VirtualHost::new();
+    let mut service = Service::new(Settings::new().clock(host.monotonic()));
+    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 0, ()).unwrap();
+    for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {
+        host.advance(1_000_000_000);
+        service.begin_pass();
+        while let Some(due) = service.take() {
+            let _ = service.finish(due.id, due.payload, Next::Done);
+        }
+        service.end_pass();
+        let statistics = service.statistics();
+        assert_eq!((statistics.passes, statistics.fired), (passes, fired));
     }
 }

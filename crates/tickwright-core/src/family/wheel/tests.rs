@@ -208,6 +208,16 @@ fn long_buckets_keep_their_order() {
     }
 }
 
+/// What arrives next is filed from there, so it is not filed too high.
+#[test]
+fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
+    let mut twin = Twin::<64, 11>::new(2);
+    twin.insert(0, 1_000);
+    twin.insert(1, 100_000);
+    let popped = twin.wheel.pop(&mut twin.nodes, 2_000, &mut 1).unwrap();
+    assert_eq!((popped.handle, popped.expiry, twin.wheel.elapsed), (0, 1_000, 1_000));
+}
+
 /// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its place.
 #[test]
 fn a_cascade_is_stopped_and_taken_up_again() {

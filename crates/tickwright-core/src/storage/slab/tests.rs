@@ -22,7 +22,7 @@ fn idx(at: u32) -> Idx {
 #[test]
 fn check_names_what_is_broken() {
     type Break = fn(&mut Queue);
-    let breaks: [(&str, Violation, Break); 12] = [
+    let breaks: [(&str, Violation, Break); 13] = [
         ("a linked slot is free", Violation::Storage, |q| q.slots[3] = Slot::Free { generation: 1 }),
         ("a free slot is live", Violation::Storage, |q| {
             q.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
@@ -47,6 +47,12 @@ fn check_names_what_is_broken() {
         ("a retirement was not counted", Violation::Storage, |q| q.retired = 1),
         ("a slot has no record", Violation::Storage, |q| q.slots.push(Slot::Free { generation: 0 })),
         ("the count is off", Violation::Count, |q| q.len += 1),
+        ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
+            q.slots[3] = Slot::Free { generation: u32::MAX };
+            q.retired = 1;
+            q.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
+            *q.nodes.record_mut(idx(4)) = Record::vacant(None)
+        }),
     ];
     for (name, violation, break_it) in breaks {
         let mut queue = holed();
