@@ -197,7 +197,7 @@ fn room_is_made_in_advance() {
 fn passes_are_counted_whether_or_not_anything_is_due() {
     let host = crate::clock::VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 0, ()).unwrap();
+    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 0, 7).unwrap();
     for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {
         host.advance(1_000_000_000);
         service.begin_pass();
