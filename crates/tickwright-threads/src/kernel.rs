@@ -9,7 +9,7 @@ use core::fmt;
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::AtomicBool;
 use std::panic::catch_unwind;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use crate::attributes::{Attributes, Name};
 use crate::clock::{Timed, Timekeeper};
@@ -25,7 +25,7 @@ use crate::quiet::drop_quietly;
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
 use crate::runtime::{Body, Threads, Wait};
-use crate::waiter::{Waiter, wait_for_end};
+use crate::waiter::{Waiter, Waiters, wait_for_end};
 
 pub(crate) use pthread::{after_a_fork, before_a_fork};
 
@@ -80,8 +80,6 @@ const SHARDS: usize = 16;
 #[derive(Debug)]
 struct Shard {
     state: Mutex<ShardState>,
-    /// A thread has ended while the runtime closes.
-    ended: Condvar,
 }
 
 #[derive(Debug)]
@@ -98,6 +96,8 @@ pub(crate) struct Kernel {
     starter: Box<dyn Starter>,
     timed: Timed,
     closing: AtomicBool,
+    /// Who waits until no thread is left.
+    closers: Waiters,
     /// A forked child has our memory, but none of our threads, and perhaps our locks, held for ever.
     process: Process,
     me: Weak<Self>,
@@ -108,7 +108,6 @@ impl Kernel {
         overflow::notice();
         let shard = |at| Shard {
             state: Mutex::new(ShardState { free: FreeList::new(at), registry: Registry::new(dictionary) }),
-            ended: Condvar::new(),
         };
         Arc::new_cyclic(|me| Self {
             table: Table::new(SHARDS),
@@ -116,6 +115,7 @@ impl Kernel {
             starter,
             timed,
             closing: AtomicBool::new(false),
+            closers: Waiters::new(),
             process: Process::this(),
             me: Weak::clone(me),
         })
@@ -161,7 +161,7 @@ impl Kernel {
         if let Some(shard) = self.shard(id.record()) {
             lock(&shard.state).registry.remove(registered);
             if self.closing.load(Ordering::SeqCst) {
-                shard.ended.notify_all();
+                self.closers.wake_all();
             }
         }
     }
@@ -369,7 +369,12 @@ impl Threads for Kernel {
     }
 
     fn live(&self) -> usize {
-        self.shards().iter().map(|shard| lock(&shard.state).registry.len()).sum()
+        // All at once: a thread that ends may have created one in another shard, which is counted before it or with it.
+        let mut states = [const { None }; SHARDS];
+        for (state, shard) in states.iter_mut().zip(self.shards()) {
+            *state = Some(lock(&shard.state));
+        }
+        states.iter().flatten().map(|state| state.registry.len()).sum()
     }
 
     fn now(&self) -> u64 {
@@ -386,15 +391,7 @@ impl Threads for Kernel {
         if here::is_of(self) {
             return;
         }
-        // A thread that runs may create others in any shard: all must be empty in one round.
-        while self.live() > 0 {
-            for shard in &self.shards {
-                let mut state = lock(&shard.state);
-                while state.registry.len() > 0 {
-                    state = shard.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-            }
-        }
+        self.closers.wait_while(|| self.live() > 0);
         // Threads that nobody joined have ended.
         for record in self.table.iter() {
             if let Some(started) = record.slow(|slow| slow.started.take()) {

@@ -49,6 +49,22 @@ impl Waiter {
         }
     }
 
+    /// Waits until that is so, which nobody tells: looks again and again, ever more seldom, up to once a millisecond.
+    pub(crate) fn look_until(is_so: impl Fn() -> bool) {
+        const YIELDS: u32 = 32;
+        const PAUSE: u64 = 1_000_000;
+        let mut looks = 0_u32;
+        while !is_so() {
+            looks = looks.saturating_add(1);
+            if looks < YIELDS {
+                crate::this_thread::yield_now();
+            } else {
+                let machine = Timekeeper::system();
+                Self::wait_until(machine, machine.now().saturating_add(PAUSE));
+            }
+        }
+    }
+
     /// Waits until woken, or the time has come by that clock. False: it has.
     pub(crate) fn wait_until(timekeeper: &Arc<Timekeeper>, at: u64) -> bool {
         let on_stack = here::with(|worker| {

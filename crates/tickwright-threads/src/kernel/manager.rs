@@ -36,6 +36,7 @@ use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::runtime::Threads;
+use crate::waiter::Waiter;
 
 pub(crate) use desk::Ticket;
 
@@ -165,6 +166,10 @@ impl Starter for Funnel {
         if let Some(manager) = manager
             && self.desk.is_ours()
         {
+            // An M:N thread keeps no worker: the manager may wait for threads that wait for others of it.
+            if crate::many::here::with(|_| ()).is_some() {
+                Waiter::look_until(|| manager.is_finished());
+            }
             // It does not panic.
             let _ = manager.join();
         }

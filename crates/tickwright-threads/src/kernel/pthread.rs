@@ -13,6 +13,7 @@ use crate::error::CreateError;
 use crate::memory::try_box;
 use crate::primitive::lock;
 use crate::stack::{Mapping, in_pages, why_none};
+use crate::waiter::Waiter;
 
 /// Starts threads on stacks of one kind.
 #[derive(Debug)]
@@ -81,8 +82,12 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
-/// Waits until it is gone.
+/// Waits until it is gone. An M:N thread keeps no worker meanwhile, where the platform says whether a thread is gone.
 fn wait_for(thread: libc::pthread_t) {
+    #[cfg(target_os = "linux")]
+    if crate::many::here::with(|_| ()).is_some() {
+        return Waiter::look_until(|| is_gone(thread));
+    }
     // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, as whoever calls this has looked.
     unsafe {
         libc::pthread_join(thread, core::ptr::null_mut());

@@ -1,0 +1,139 @@
+//! Threads of one runtime end another one, or join its threads. An M:N thread that waits for that keeps no worker: others of its
+//! worker go on, though what it waits for waits for them. Each case is a process of its own, which ends if it hangs.
+
+mod common;
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::process::Command;
+
+use common::start;
+use tickwright_threads::{Attributes, Handle, Model, Runtime, ThreadId, this_thread};
+
+const PLAIN: Attributes = Attributes::new();
+
+type Made = fn() -> Model;
+
+const KERNEL: [(&str, Made); 4] = [
+    ("one-to-one", common::one_to_one),
+    ("own stacks", common::own_stacks),
+    ("fresh stacks", common::fresh_stacks),
+    ("manager", common::manager),
+];
+
+const WORKERS: [(&str, Made); 2] = [("m:n", common::one_worker), ("portable", portable)];
+
+fn portable() -> Model {
+    Model::ManyToMany(tickwright_threads::ManyToMany::new().workers(1).portable(true))
+}
+
+/// Runs the second half of a test in a process of its own.
+fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
+    if std::env::var_os("TICKWRIGHT_PART").is_some() {
+        for (_, worker) in WORKERS {
+            for (_, kernel) in KERNEL {
+                // SAFETY: 1. A number of seconds.
+                unsafe { libc::alarm(60) };
+                let runtime = start(worker());
+                inside(&runtime, start(kernel()));
+            }
+        }
+        std::process::exit(0);
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("TICKWRIGHT_PART", "child")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A thread of the worker that ends only when it was unparked.
+fn parked(handle: &Handle) -> ThreadId {
+    let body = || {
+        this_thread::park();
+        this_thread::sleep(Duration::from_millis(1));
+        7
+    };
+    handle.create(&PLAIN, body).unwrap()
+}
+
+#[test]
+fn a_runtime_is_dropped_while_its_thread_waits_for_the_worker() {
+    in_a_process("a_runtime_is_dropped_while_its_thread_waits_for_the_worker", |runtime, kernel| {
+        let handle = runtime.handle();
+        runtime
+            .run(move || {
+                let other = parked(&handle);
+                let own = handle.clone();
+                kernel
+                    .create(&PLAIN, move || {
+                        own.unpark(other).unwrap();
+                        own.join(other).unwrap()
+                    })
+                    .unwrap();
+                drop(kernel);
+            })
+            .unwrap();
+    });
+}
+
+struct Joins(Handle, ThreadId);
+
+impl Drop for Joins {
+    fn drop(&mut self) {
+        self.0.unpark(self.1).unwrap();
+        assert_eq!(self.0.join(self.1).unwrap(), 7);
+    }
+}
+
+thread_local! {
+    static JOINS: RefCell<Option<Joins>> = const { RefCell::new(None) };
+}
+
+/// Joins in a destructor of a variable of its own.
+fn joins_at_its_end(handle: &Handle, kernel: &Runtime) -> ThreadId {
+    let joins = Joins(handle.clone(), parked(handle));
+    let body = move || {
+        JOINS.with_borrow_mut(|place| *place = Some(joins));
+        3
+    };
+    kernel.create(&PLAIN, body).unwrap()
+}
+
+#[test]
+fn a_thread_is_joined_while_its_destructor_waits_for_the_worker() {
+    in_a_process("a_thread_is_joined_while_its_destructor_waits_for_the_worker", |runtime, kernel| {
+        let handle = runtime.handle();
+        runtime
+            .run(move || {
+                let id = joins_at_its_end(&handle, &kernel);
+                assert_eq!(kernel.join(id).unwrap(), 3);
+                let id = joins_at_its_end(&handle, &kernel);
+                while kernel.try_join(id).is_err() {
+                    this_thread::yield_now();
+                }
+            })
+            .unwrap();
+    });
+}
+
+#[test]
+fn a_runtime_is_dropped_while_a_destructor_waits_for_the_worker() {
+    in_a_process("a_runtime_is_dropped_while_a_destructor_waits_for_the_worker", |runtime, kernel| {
+        let handle = runtime.handle();
+        runtime
+            .run(move || {
+                let left = joins_at_its_end(&handle, &kernel);
+                let detached = joins_at_its_end(&handle, &kernel);
+                kernel.detach(detached).unwrap();
+                drop(kernel);
+                let _ = left;
+            })
+            .unwrap();
+        // A destructor of a detached thread may join still.
+        while runtime.live() > 0 {
+            std::thread::yield_now();
+        }
+    });
+}
