@@ -16,13 +16,14 @@ use serde::Serialize;
 
 use crate::adversary::attack::{Attack, Call, Calls, Part};
 use crate::adversary::pattern::Pattern;
+use crate::allocator;
 use crate::bench::verify::{Answer, Evidence, Fold, Judge, Log};
 use crate::candidate::Candidate;
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, SCHEMA, table};
+use crate::output::{SCHEMA, table};
 use crate::progress::Progress;
 use crate::registry::{self, Kind, Structure, Visitor};
 
@@ -46,13 +47,11 @@ pub(crate) struct Options {
 /// The results.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
-    /// See [`SCHEMA`].
-    pub(crate) schema: u32,
-    /// What was run, with its arguments.
-    pub(crate) command: String,
     /// It was interrupted.
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
     /// Where it ran.
+    #[serde(skip)]
     pub(crate) host: Host,
     /// What its clock costs: each call carries one reading.
     pub(crate) clock: Calibration,
@@ -113,9 +112,7 @@ pub(crate) struct Row {
 pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let chosen = registry::select(&options.structures)?;
     let mut report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: false,
+        interrupted: false,
         host: Host::read(),
         clock: calibrate(meter),
         budget: options.budget,
@@ -131,9 +128,11 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
             progress.doing(format!("{pattern} n={}", table::count(population)));
             let (able, skipped) = who(&chosen, pattern, population);
             report.skipped.extend(skipped);
+            let most = able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
+            allocator::room(most.saturating_mul(population), &format!("an attack of {population} timers"))?;
             let attack = Attack::new(pattern, population, options.budget, options.seed);
             let Some(calls) = rounds(&able, &attack, options, meter, &progress)? else {
-                report.partial = true;
+                report.interrupted = true;
                 return Ok(report);
             };
             for (structure, calls) in able.iter().zip(calls) {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, SCHEMA, table};
+use crate::output::{OutputArgs, Run, table};
 use crate::progress::Progress;
 use crate::scenario::{Population, Rounds, Seed};
 use crate::stats::{self, Verdict};
@@ -42,6 +42,18 @@ struct Printed {
     samples: Vec<Sample>,
 }
 
+impl Printed {
+    /// What an interrupted program has printed: an entry a line.
+    fn so_far(text: &str) -> Self {
+        let entry = |line: &str| line.trim().trim_end_matches(',').to_owned();
+        let entries: Vec<String> = text.lines().map(entry).collect();
+        Self {
+            skipped: entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect(),
+            samples: entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect(),
+        }
+    }
+}
+
 /// A library that did not take part.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 struct Skipped {
@@ -62,8 +74,7 @@ struct Sample {
 /// The results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    schema: u32,
-    command: String,
+    #[serde(skip)]
     host: Host,
     rounds: u64,
     seed: u64,
@@ -84,22 +95,14 @@ impl PeersArgs {
     /// Without the sources, `make` or a C compiler; when a library answered wrongly; an interruption.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let files = self.output.open()?;
-        let program = build()?;
-        let Printed { skipped, samples } = self.run(&program)?;
-        let report = Report {
-            schema: SCHEMA,
-            command: output::command_line(),
-            host: Host::read(),
-            rounds: self.rounds.get(),
-            seed: self.seed.get(),
-            skipped,
-            samples,
+        let Printed { skipped, samples } = match build().and_then(|program| self.run(&program)) {
+            Err(LabError::Interrupted) => Printed::so_far(""),
+            ran => ran?,
         };
-        if files.terminal() {
-            output::print(&show(&report))?;
-        }
-        files.json(&report)?;
-        files.csv(&report.samples)
+        let report =
+            Report { host: Host::read(), rounds: self.rounds.get(), seed: self.seed.get(), skipped, samples };
+        let run = Run { interrupted: interrupt::requested(), host: &report.host };
+        files.finish(run, || show(&report), &report, &report.samples)
     }
 
     fn run(&self, program: &Path) -> Result<Printed, LabError> {
@@ -112,6 +115,7 @@ impl PeersArgs {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
+        let told = interrupt::passing_on(&child);
         let progress = Progress::steps(self.n.len() as u64 * self.rounds.get() * PEERS, "c-peers");
         let mut text = String::new();
         for line in BufReader::new(child.stdout.take().ok_or_else(|| failed("no output".into()))?).lines() {
@@ -121,9 +125,10 @@ impl PeersArgs {
             }
             text += &(line + "\n");
         }
+        drop(told);
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
         match status {
-            _ if interrupt::requested() => Err(LabError::Interrupted),
+            _ if interrupt::requested() => Ok(Printed::so_far(&text)),
             status if !status.success() => Err(failed(format!("it ended with {status}; see above"))),
             _ => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
         }
@@ -142,16 +147,20 @@ fn build() -> Result<PathBuf, LabError> {
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
     let here = here.unwrap_or_else(env::temp_dir);
     let program = here.join("c-peers");
-    let made = Command::new("make")
-        .args(["-s", "peers"])
-        .arg(format!("OUT={}", program.display()))
-        .arg(format!("STAGE={}", here.join("c-peers-prefix").display()))
-        .current_dir(sources)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| LabError::usage(format!("make is needed to build the C program: {error}")))?;
+    let made = interrupt::output(
+        Command::new("make")
+            .args(["-s", "peers"])
+            .arg(format!("OUT={}", program.display()))
+            .arg(format!("STAGE={}", here.join("c-peers-prefix").display()))
+            .current_dir(sources)
+            .stdin(Stdio::null()),
+    )
+    .map_err(|error| LabError::usage(format!("make is needed to build the C program: {error}")))?;
     if made.status.success() {
         Ok(program)
+    } else if interrupt::requested() {
+        // Nothing is measured yet.
+        Err(LabError::Interrupted)
     } else {
         let said = String::from_utf8_lossy(&made.stderr).into_owned();
         Err(LabError::usage(format!("the C program could not be built: {}", said.trim_end())))

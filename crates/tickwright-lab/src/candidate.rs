@@ -86,6 +86,9 @@ pub(crate) trait Candidate: 'static {
     /// Bytes of the queue itself, wherever it stands, without what its adapter adds: what an empty one costs before it allocates.
     const INLINE: usize = size_of::<Self::Queue<'static>>();
 
+    /// Bytes that a timer takes at least, those that its caller keeps among them.
+    const BYTES_PER_TIMER: usize = 24;
+
     /// The longest delay that it takes, in ticks.
     const HORIZON: u64 = u64::MAX;
 

@@ -1,18 +1,21 @@
 //! The command line, as data: the parser, its help, the manual page and the completions all come from here.
 
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use tickwright::service::Structure;
 
 use crate::adversary::pattern::Pattern;
 use crate::c_peers::PeersArgs;
 use crate::dictionaries::RegistryArgs;
+use crate::error::LabError;
 use crate::heap::HeapCommand;
 #[cfg(target_os = "linux")]
 use crate::latency::{LatencyArgs, WorkerArgs};
-use crate::output::OutputArgs;
+use crate::output::{OutputArgs, table};
+use crate::registry;
 use crate::reproduce::Reproduce;
 use crate::scenario::{Operations, Population, Rounds, Seed};
 use crate::sched::Sched;
@@ -23,14 +26,60 @@ Exit codes:
   0    done, and every answer was right
   1    an answer was wrong or a check failed
   2    the request cannot be served as written
-  3    a file could not be read or written during the run
-  130  interrupted; what was measured so far has been printed";
+  3    a file, or standard output, could not be read or written
+  4    the system refused memory
+  130  SIGINT (Ctrl-C) stopped the run; what was measured so far has been written
+  141  nobody reads standard output any more
+  143  SIGTERM stopped the run; what was measured so far has been written
+A second SIGINT or SIGTERM, a second later or more, ends the process at once.";
+
+/// The parser. Every command states the exit codes, in its help and on its manual page.
+pub(crate) fn command() -> clap::Command {
+    fn with_exit_codes(command: clap::Command) -> clap::Command {
+        command.mut_subcommands(with_exit_codes).after_help(EXIT_CODES)
+    }
+    with_exit_codes(Cli::command())
+}
+
+/// Reads the command line. Without a value, help or the version was asked for and has been printed.
+///
+/// # Errors
+/// What is wrong with the command line; standard output that cannot be written.
+pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let error = match parsed {
+        Ok(cli) => return Ok(Some(cli)),
+        Err(error) => error,
+    };
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return printed.map(|()| None).map_err(|source| LabError::io("writing to standard output", source));
+    }
+    let rendered = error.render();
+    let text = if io::stderr().is_terminal() && table::styled() {
+        rendered.ansi().to_string()
+    } else {
+        rendered.to_string()
+    };
+    let tip = file_after_blank().map_or(String::new(), |tip| format!("\n  tip: {tip}\n"));
+    Err(LabError::Command(text.trim_end().to_owned() + &tip))
+}
+
+/// A file that was meant for `--json` or `--csv`, but stands behind a blank.
+fn file_after_blank() -> Option<String> {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.windows(2).find_map(|pair| {
+        let [flag, file] = pair else { return None };
+        let meant = ["--json", "--csv"].contains(&flag.as_str()) && !file.starts_with('-');
+        meant.then(|| format!("to write to the file '{file}', say {flag}={file}"))
+    })
+}
 
 /// Benchmarks and experiments on timer queues, with verified answers.
 ///
 /// Without a command it gives the tour: a first useful answer in under a minute.
 #[derive(Debug, Parser)]
-#[command(name = "tickwright", version, after_help = EXIT_CODES)]
+#[command(name = "tickwright", version)]
 pub(crate) struct Cli {
     /// What to do; the tour when nothing is asked for.
     #[command(subcommand)]
@@ -184,7 +233,7 @@ pub(crate) struct MemoryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SchedulerArgs {
     /// Structures of the scheduler, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4,wheel")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4,wheel", value_parser = registry::family)]
     pub(crate) structures: Vec<Structure>,
     /// How many timers are pending
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k,1M", value_parser = Population::parse)]

@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use clap::CommandFactory;
-
 use crate::adversary;
 use crate::adversary::pattern::Pattern;
 use crate::bench::{report, run};
 use crate::check;
-use crate::cli::{AdversaryArgs, Bench, Cli, Command, MemoryArgs, SchedulerArgs, TimedArgs};
+use crate::cli::{self, AdversaryArgs, Bench, Cli, Command, MemoryArgs, SchedulerArgs, TimedArgs};
 use crate::clock::OsClock;
 use crate::error::LabError;
+use crate::host::Host;
 use crate::list;
 use crate::memory;
-use crate::output;
+use crate::output::{self, OutputArgs, Run};
 use crate::registry;
 use crate::scenario::{Model, Operations, Population, Scenario};
 use crate::scheduler;
@@ -48,7 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Man { directory }) => man(directory.as_deref()),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "tickwright", &mut script);
+            clap_complete::generate(shell, &mut cli::command(), "tickwright", &mut script);
             output::print(&String::from_utf8_lossy(&script))
         }
     }
@@ -104,24 +103,16 @@ fn adversary(args: &AdversaryArgs) -> Result<(), LabError> {
         seed: args.seed.get(),
     };
     let report = adversary::run(&options, &OsClock::start())?;
-    if files.terminal() {
-        output::print(&adversary::report::show(&report))?;
-    }
-    files.json(&report)?;
-    files.csv(&report.rows)?;
-    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+    let run = Run { interrupted: report.interrupted, host: &report.host };
+    files.finish(run, || adversary::report::show(&report), &report, &report.rows)
 }
 
 fn memory(args: &MemoryArgs) -> Result<(), LabError> {
     registry::select(&args.structures)?;
     let files = args.output.open()?;
     let report = memory::run(&args.structures, &sizes(&args.n))?;
-    if files.terminal() {
-        output::print(&memory::show(&report))?;
-    }
-    files.json(&report)?;
-    files.csv(&report.rows)?;
-    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+    let run = Run { interrupted: report.interrupted, host: &report.host };
+    files.finish(run, || memory::show(&report), &report, &report.rows)
 }
 
 fn scheduler(args: &SchedulerArgs) -> Result<(), LabError> {
@@ -134,12 +125,8 @@ fn scheduler(args: &SchedulerArgs) -> Result<(), LabError> {
         seed: args.seed.get(),
     };
     let report = scheduler::run(&options, &OsClock::start())?;
-    if files.terminal() {
-        output::print(&scheduler::report::text(&report))?;
-    }
-    files.json(&report)?;
-    files.csv(scheduler::report::lines(&report))?;
-    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+    let run = Run { interrupted: report.interrupted, host: &report.host };
+    files.finish(run, || scheduler::report::text(&report), &report, scheduler::report::lines(&report))
 }
 
 fn sizes(populations: &[Population]) -> Vec<usize> {
@@ -149,9 +136,9 @@ fn sizes(populations: &[Population]) -> Vec<usize> {
 fn list(json: bool) -> Result<(), LabError> {
     let listing = list::listing()?;
     if json {
-        let text = serde_json::to_string_pretty(&listing)
-            .map_err(|error| LabError::io("writing the list", error.into()))?;
-        output::print(&(text + "\n"))
+        let (args, host) = (OutputArgs { json: Some("-".into()), csv: None }, Host::read());
+        let none: [(); 0] = [];
+        args.open()?.finish(Run { interrupted: false, host: &host }, String::new, &listing, none)
     } else {
         output::print(&list::show(&listing))
     }
@@ -160,12 +147,12 @@ fn list(json: bool) -> Result<(), LabError> {
 /// One page to standard output, or all of them into a directory.
 fn man(directory: Option<&Path>) -> Result<(), LabError> {
     if let Some(directory) = directory {
-        return clap_mangen::generate_to(Cli::command(), directory).map_err(|error| {
+        return clap_mangen::generate_to(cli::command(), directory).map_err(|error| {
             LabError::usage(format!("the pages cannot be written to '{}': {error}", directory.display()))
         });
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command())
+    clap_mangen::Man::new(cli::command())
         .render(&mut page)
         .map_err(|source| LabError::io("making the manual page", source))?;
     output::print(&String::from_utf8_lossy(&page))

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::interrupt;
+
 /// A command that could not do what was asked. The exit codes are stable; `tickwright --help` lists them.
 #[derive(Debug)]
 pub(crate) enum LabError {
@@ -11,18 +13,26 @@ pub(crate) enum LabError {
     Failed(String),
     /// The request cannot be served as it was written; says what would be valid: exit 2.
     Usage(String),
-    /// A file could not be read or written once the run had begun: exit 3.
+    /// The command line cannot be read; says why in the parser's own words, without our name: exit 2.
+    Command(String),
+    /// A file could not be read or written once the run had begun: exit 3, or 141 when the reader
+    /// of a pipe has gone.
     Io {
         /// What was being done, with the path.
         what: String,
         /// What the system said.
         source: io::Error,
     },
-    /// Ctrl-C: what was measured so far has been printed: exit 130.
+    /// The system refused memory; says for what, and what would help: exit 4.
+    Memory(String),
+    /// SIGINT or SIGTERM: what was measured so far has been written: exit 130 or 143.
     Interrupted,
 }
 
 impl LabError {
+    /// The exit code of [`Memory`](Self::Memory).
+    pub(crate) const MEMORY: u8 = 4;
+
     /// A usage error.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
@@ -31,6 +41,13 @@ impl LabError {
     /// A verification that failed.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
+    }
+
+    /// Memory that was refused, with what helps against it.
+    pub(crate) fn memory(what: impl fmt::Display) -> Self {
+        Self::Memory(format!(
+            "{what}: ask for fewer timers, or raise the limit of memory (`ulimit -v`, the container's)"
+        ))
     }
 
     /// A failure of the file system.
@@ -42,9 +59,11 @@ impl LabError {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Command(_) => 2,
+            Self::Io { .. } if self.is_broken_pipe() => Self::BROKEN_PIPE,
             Self::Io { .. } => 3,
-            Self::Interrupted => 130,
+            Self::Memory(_) => Self::MEMORY,
+            Self::Interrupted => interrupt::exit_code(),
         }
     }
 
@@ -52,6 +71,9 @@ impl LabError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
+
+    /// The code of a process that ends because nobody reads its output: as if SIGPIPE had ended it.
+    const BROKEN_PIPE: u8 = 141;
 
     /// [`code`](Self::code) for `main`.
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -62,9 +84,11 @@ impl LabError {
 impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(message) | Self::Usage(message) => f.write_str(message),
+            Self::Failed(message) | Self::Usage(message) | Self::Command(message) | Self::Memory(message) => {
+                f.write_str(message)
+            }
             Self::Io { what, source } => write!(f, "{what}: {source}"),
-            Self::Interrupted => f.write_str("interrupted: the figures above are partial"),
+            Self::Interrupted => f.write_str("interrupted: the results are partial"),
         }
     }
 }

@@ -10,9 +10,11 @@ use rand_pcg::Pcg64;
 use serde::Serialize;
 use tickwright_core::{Heap, HeapOrder};
 
+use crate::allocator;
 use crate::error::LabError;
+use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, SCHEMA, table};
+use crate::output::{OutputArgs, Run, SCHEMA, table};
 use crate::progress::Progress;
 use crate::scenario::{Population, Seed};
 
@@ -40,28 +42,19 @@ impl HeapCommand {
     /// Runs it and prints its report.
     ///
     /// # Errors
-    /// A wrong answer of the heap; an interruption.
+    /// A wrong answer of the heap; memory that is refused; an interruption.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let Self::Test(args) = self;
         let files = args.output.open()?;
+        let host = Host::read();
         let rows = run(usize::try_from(args.n.get()).unwrap_or(usize::MAX), args.seed.get())?;
-        if files.terminal() {
-            output::print(&show(&rows))?;
-        }
-        files.json(&Report {
-            schema: SCHEMA,
-            command: output::command_line(),
-            seed: args.seed.get(),
-            rows: &rows,
-        })?;
-        files.csv(&rows)
+        let run = Run { interrupted: rows.len() < PARTS, host: &host };
+        files.finish(run, || show(&rows), &Report { seed: args.seed.get(), rows: &rows }, &rows)
     }
 }
 
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    schema: u32,
-    command: String,
     seed: u64,
     rows: &'a [Row],
 }
@@ -77,16 +70,29 @@ pub(crate) struct Row {
     comparisons: u64,
 }
 
-/// Both parts.
+/// Parts of a test.
+pub(crate) const PARTS: usize = 2;
+
+/// Bytes that one number takes in all: in the heap, and in what it is verified with.
+const BYTES: usize = 4 + 8 + 4 + 4 + 1;
+
+/// Both parts; fewer when it was interrupted.
 ///
 /// # Errors
-/// [`LabError::Failed`] with the first wrong answer, [`LabError::Interrupted`].
+/// [`LabError::Failed`] with the first wrong answer, [`LabError::Memory`].
 pub(crate) fn run(n: usize, seed: u64) -> Result<Vec<Row>, LabError> {
+    allocator::room(n.saturating_mul(BYTES), &format!("a heap of {n} numbers"))?;
     let mut random = Pcg64::seed_from_u64(seed);
-    [("push, pop", 0), ("push, remove and push again, pop", n / 10)]
-        .map(|(part, removals)| one(part, n, removals, &mut random))
-        .into_iter()
-        .collect()
+    let parts: [_; PARTS] = [("push, pop", 0), ("push, remove and push again, pop", n / 10)];
+    let mut rows = Vec::new();
+    for (part, removals) in parts {
+        match one(part, n, removals, &mut random) {
+            Ok(row) => rows.push(row),
+            Err(LabError::Interrupted) => break,
+            Err(wrong) => return Err(wrong),
+        }
+    }
+    Ok(rows)
 }
 
 /// The numbers, which the heap knows by their index, and where it says that each is.
@@ -192,7 +198,8 @@ fn show(rows: &[Row]) -> String {
             row.comparisons.to_string(),
         ]);
     }
-    format!("{}\norder, count and positions are right\n", table::show(&table))
+    let right = if rows.is_empty() { "" } else { "\norder, count and positions are right" };
+    format!("{}{right}\n", table::show(&table))
 }
 
 #[cfg(test)]

@@ -1,32 +1,161 @@
-//! Ctrl-C: the first asks the run to stop at the next sample and print what it has, the second ends the process.
+//! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at the
+//! next sample and to write what it has. A second signal ends the process.
+//!
+//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within [`AGAIN`] of the
+//! first one counts as the same. The exit code is 128 and the number of the signal: 130 or 143.
 
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::io::{self, Read};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::error::LabError;
 
-static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// What the handlers write.
+#[derive(Debug, Default)]
+struct Asked {
+    stop: Arc<AtomicBool>,
+    /// The number of the signal that came last; 0 before any.
+    signal: Arc<AtomicUsize>,
+}
 
-/// Watches for Ctrl-C from now on. Later calls do nothing.
+static ASKED: OnceLock<Asked> = OnceLock::new();
+
+/// Processes that end with an interruption, by number.
+static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Signals that ask a run to stop, with the exit code of each.
+const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
+
+/// How long after the first signal another one counts as the same.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Handles [`SIGNALS`] from now on. Later calls do nothing.
 ///
 /// # Errors
-/// When the system refuses the handler.
+/// When the system refuses a handler, or the thread that tells a second signal from the first.
 pub(crate) fn install() -> Result<(), LabError> {
-    if REQUESTED.get().is_some() {
+    if ASKED.get().is_some() {
         return Ok(());
     }
-    let requested = Arc::clone(REQUESTED.get_or_init(Arc::default));
-    // In this order: the second signal finds the flag set by the first.
-    flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&requested))
-        .and_then(|_| flag::register(SIGINT, requested))
-        .map(|_| ())
-        .map_err(|source| LabError::io("watching for Ctrl-C", source))
+    let asked = ASKED.get_or_init(Asked::default);
+    let register = |(signal, _): (i32, u8)| {
+        let number = usize::try_from(signal).unwrap_or(0);
+        flag::register_usize(signal, Arc::clone(&asked.signal), number)?;
+        flag::register(signal, Arc::clone(&asked.stop)).map(drop)
+    };
+    SIGNALS
+        .into_iter()
+        .try_for_each(register)
+        .and_then(|()| watch())
+        .map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))
 }
 
-/// Whether the user asked to stop. Cheap, but not for the inside of a timed loop.
+/// Whether a signal asked to stop. Cheap, but not for the inside of a timed loop.
 pub(crate) fn requested() -> bool {
-    REQUESTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
+
+/// The exit code of a run that was interrupted.
+pub(crate) fn exit_code() -> u8 {
+    let signal = ASKED.get().map_or(0, |asked| asked.signal.load(Ordering::Relaxed));
+    let of = |(number, _): &&(i32, u8)| usize::try_from(*number) == Ok(signal);
+    SIGNALS.iter().find(of).map_or(130, |(_, code)| *code)
+}
+
+fn children() -> MutexGuard<'static, Vec<u32>> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a child with an interruption, while it lives; see [`passing_on`].
+#[derive(Debug)]
+pub(crate) struct PassingOn(u32);
+
+/// Passes an interruption on to `child` as SIGTERM. A signal from a terminal reaches the whole
+/// process group, but one from `kill` reaches this process alone.
+///
+/// Drop the returned value before the child is waited for. After that, the child's number may be
+/// another process's.
+pub(crate) fn passing_on(child: &Child) -> PassingOn {
+    children().push(child.id());
+    // The signal may have come before.
+    if requested() {
+        end(child.id());
+    }
+    PassingOn(child.id())
+}
+
+impl Drop for PassingOn {
+    fn drop(&mut self) {
+        children().retain(|child| *child != self.0);
+    }
+}
+
+/// Runs `command` to its end and returns its output. An interruption ends it.
+///
+/// # Errors
+/// When the command cannot be started.
+pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let told = passing_on(&child);
+    let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));
+    let stdout = child.stdout.take().map(all_of).transpose();
+    let stderr = said.and_then(|said| said.join().ok()).transpose();
+    drop(told);
+    let status = child.wait()?;
+    Ok(Output { status, stdout: stdout?.unwrap_or_default(), stderr: stderr?.unwrap_or_default() })
+}
+
+fn all_of(mut pipe: impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    pipe.read_to_end(&mut text).map(|_| text)
+}
+
+/// Starts the thread that passes the first signal on, and ends the process at the second.
+#[cfg(unix)]
+fn watch() -> io::Result<()> {
+    use std::os::unix::net::UnixStream;
+    use std::time::Instant;
+
+    let (wakes, mut sees) = UnixStream::pair()?;
+    for (signal, _) in SIGNALS {
+        signal_hook::low_level::pipe::register(signal, wakes.try_clone()?)?;
+    }
+    let watcher = move || {
+        let mut first: Option<Instant> = None;
+        // One byte a signal.
+        while sees.read_exact(&mut [0]).is_ok() {
+            match first {
+                None => {
+                    first = Some(Instant::now());
+                    children().iter().for_each(|child| end(*child));
+                }
+                Some(first) if first.elapsed() < AGAIN => {}
+                Some(_) => signal_hook::low_level::exit(exit_code().into()),
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(watcher).map(drop)
+}
+
+#[cfg(unix)]
+fn end(child: u32) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// Here every second signal ends the process.
+#[cfg(not(unix))]
+fn watch() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn end(_: u32) {}

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::output::{SCHEMA, table};
+use crate::output::table;
 use crate::registry::{Kind, STRUCTURES, Structure, Ties};
 use crate::scenario::Scenario;
 use crate::tour::{PLAN, Part};
@@ -11,7 +11,6 @@ use crate::tour::{PLAN, Part};
 /// Everything that can be named on the command line.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listing {
-    schema: u32,
     structures: &'static [Structure],
     scenarios: Vec<Scenario>,
     experiments: &'static [Part],
@@ -22,12 +21,7 @@ pub(crate) struct Listing {
 /// # Errors
 /// A built-in scenario with a mistake; never for a program whose tests pass.
 pub(crate) fn listing() -> Result<Listing, LabError> {
-    Ok(Listing {
-        schema: SCHEMA,
-        structures: STRUCTURES,
-        scenarios: Scenario::built_in()?,
-        experiments: PLAN,
-    })
+    Ok(Listing { structures: STRUCTURES, scenarios: Scenario::built_in()?, experiments: PLAN })
 }
 
 /// For the terminal.

@@ -42,22 +42,28 @@ mod virtualisation;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::allocator::Counting;
-use crate::cli::Cli;
+use crate::error::LabError;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = interrupt::install().and_then(|()| command::run(cli));
+    let result = cli::parse().and_then(|asked| {
+        // Help was asked for, and printed.
+        let Some(cli) = asked else { return Ok(()) };
+        interrupt::install()?;
+        allocator::install()?;
+        command::run(cli)
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            if !error.is_broken_pipe() {
-                eprintln!("tickwright: {error}");
+            match &error {
+                // The parser's, with its own colours.
+                LabError::Command(said) => eprintln!("{said}"),
+                error if error.is_broken_pipe() => {}
+                error => eprintln!("tickwright: {}", output::text::plain(&error.to_string())),
             }
             error.exit_code()
         }

@@ -10,20 +10,21 @@ use crate::candidate::{BenchQueue, Candidate};
 use crate::clock::FakeMeter;
 use crate::error::LabError;
 use crate::hold::Hold;
+use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, SCHEMA, table};
+use crate::output::table;
 use crate::registry::{self, Kind, Structure, Visitor};
 use crate::scenario::{Distribution, Increments, Measure, Within};
 
 /// The results.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
-    /// See [`SCHEMA`].
-    pub(crate) schema: u32,
-    /// What was run.
-    pub(crate) command: String,
+    /// Where it ran.
+    #[serde(skip)]
+    pub(crate) host: Host,
     /// It was interrupted.
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
     /// What each structure costs before it holds a timer.
     pub(crate) fixed: Vec<Fixed>,
     /// One per structure and population.
@@ -76,25 +77,27 @@ impl Row {
 /// Measures each structure at each population.
 ///
 /// # Errors
-/// Patterns that name nothing.
+/// Patterns that name nothing; memory that the system refuses.
 pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report, LabError> {
     let chosen = registry::select(structures)?;
-    let mut report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: false,
-        fixed: Vec::new(),
-        rows: Vec::new(),
-    };
+    let mut report = Report { host: Host::read(), interrupted: false, fixed: Vec::new(), rows: Vec::new() };
     report.fixed = chosen.iter().map(|structure| registry::visit(structure, WeighEmpty)).collect();
     for &population in populations {
         for structure in &chosen {
             if interrupt::requested() {
-                report.partial = true;
+                report.interrupted = true;
                 return Ok(report);
             }
+            let what = format!("{} with {population} timers", structure.id);
+            if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
+                // The delays, and the least that a structure takes. Asked first: a structure without
+                // memory would look like one that is bounded.
+                let bytes = registry::bytes_per_timer(structure) + 8;
+                allocator::room(population.saturating_mul(bytes), &what)?;
+            }
             let skipped = registry::why_not(structure, population);
-            let bytes = skipped.is_none().then(|| registry::visit(structure, Weigh { population }));
+            let bytes =
+                skipped.is_none().then(|| registry::visit(structure, Weigh { population })).transpose()?;
             report.rows.push(Row {
                 structure: structure.id,
                 kind: structure.kind,
@@ -120,11 +123,10 @@ struct Weigh {
 const MOST_DELIVERIES: usize = 100_000;
 
 impl Visitor for Weigh {
-    type Out = usize;
+    type Out = Result<usize, LabError>;
 
-    fn visit<C: Candidate>(self, _: &'static Structure) -> usize {
-        let mean = Within::try_from(1 << 20).map_err(|_| ());
-        let Ok(mean) = mean else { return 0 };
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        let mean = Within::try_from(1 << 20).map_err(LabError::usage)?;
         let increments = Increments { distribution: Distribution::Exponential, mean };
         let mut hold = Hold::new(increments, self.population, self.population.min(MOST_DELIVERIES), 1);
         let (fill, deliveries) = (hold.fill(), hold.next(Measure::Hold));
@@ -132,12 +134,36 @@ impl Visitor for Weigh {
         let (evidence, meter) = (Evidence::Fold, FakeMeter::steady(0));
         let before = allocator::live_bytes();
         let arena = C::arena(self.population);
-        let runner = Runner::new(C::queue(&arena, self.population));
+        let mut runner = Runner::new(C::queue(&arena, self.population));
         runner.sample(&fill, evidence, &meter);
         runner.sample(&deliveries, evidence, &meter);
-        grown(before).saturating_sub(runner.callers_bytes())
+        let bytes = grown(before).saturating_sub(runner.callers_bytes());
+        let held = count(runner.queue(), self.population);
+        if held == self.population {
+            Ok(bytes)
+        } else {
+            let what = format!("{} with {} timers", structure.id, self.population);
+            Err(LabError::memory(format!("{what}: the queue holds {held} of them, the others were refused")))
+        }
     }
 }
+
+/// Empties `queue` of at most `most` timers and one more, and counts them.
+fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
+    let mut held = 0;
+    let mut delivered = usize::MAX;
+    while delivered > 0 && held <= most {
+        // A granular head is a lower bound; what is due by then may be nothing yet.
+        delivered = 0;
+        let Some(head) = queue.head() else { break };
+        queue.advance(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);
+        held += delivered;
+    }
+    held
+}
+
+/// More than a granular structure of the registry delays a timer of these delays.
+const GRANULE: u64 = 1 << 32;
 
 struct WeighEmpty;
 
@@ -177,15 +203,11 @@ pub(crate) fn show(report: &Report) -> String {
         let fixed = fixed.map_or("-".into(), |fixed| fixed.bytes().to_string());
         table.add_row([structure.to_owned()].into_iter().chain(columns).chain([fixed]));
     }
-    let mut text = format!(
+    format!(
         "bytes per pending timer with a u32 payload, without the key that the caller keeps in its own object\n\
          (8 bytes for slabs); hooks: the whole node; and bytes of an empty queue, itself and on the heap, with room for one\n{}\n",
         table::show(&table)
-    );
-    if report.partial {
-        text.push_str("PARTIAL: interrupted; rows are missing.\n");
-    }
-    text
+    )
 }
 
 #[cfg(test)]

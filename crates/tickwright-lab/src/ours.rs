@@ -163,6 +163,8 @@ impl<F: Family + 'static> Candidate for Hook<F> {
 
     const INLINE: usize = size_of::<HookQueue<'static, F, u32>>();
 
+    const BYTES_PER_TIMER: usize = size_of::<Timer<F, u32>>();
+
     fn lateness(delay: u64) -> u64 {
         lateness(HookQueue::<'static, F, u32>::ORDER, delay)
     }

@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 use dary_heap::QuaternaryHeap;
 use serde::Serialize;
 use strsim::damerau_levenshtein;
+use tickwright::service;
 use tickwright_core::storage;
 use tickwright_core::{Family, SlabQueue, TimerQueue};
 use tickwright_testkit::foreign::DelayQueue;
@@ -225,6 +226,18 @@ pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
     visit(structure, Lateness)
 }
 
+/// Bytes that a timer takes at least in a structure.
+pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
+    struct Bytes;
+    impl Visitor for Bytes {
+        type Out = usize;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> usize {
+            C::BYTES_PER_TIMER
+        }
+    }
+    visit(structure, Bytes)
+}
+
 /// The structure of that id.
 pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
     STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| {
@@ -250,7 +263,8 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Optio
     (!visit(structure, Holds(population))).then(|| "bounded below this population".into())
 }
 
-/// The structures that a list of patterns names, in table order. `*` stands for anything, `!` in front takes away;
+/// The structures that a list of patterns names, in table order. `*` stands for anything, a family alone for
+/// each of its storages, `!` in front takes away;
 /// a list that begins by taking away begins with all.
 ///
 /// # Errors
@@ -261,9 +275,11 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     for pattern in patterns {
         let (bare, wanted) = pattern.strip_prefix('!').map_or((pattern.as_str(), true), |bare| (bare, false));
         let glob = WildMatch::new(bare);
+        // A family by itself is meant in each storage.
+        let both = WildMatch::new(&format!("{bare}/*"));
         let mut matched = false;
         for (structure, chosen) in STRUCTURES.iter().zip(&mut chosen) {
-            if glob.matches(structure.id) {
+            if glob.matches(structure.id) || both.matches(structure.id) {
                 matched = true;
                 *chosen = wanted;
             }
@@ -281,11 +297,28 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     Ok(selected)
 }
 
+/// Reads a family of this project's, where a command has a storage of its own: `heap4`, or `heap4/*`
+/// as other commands take it. A value parser for the command line.
+///
+/// # Errors
+/// No such family, with the nearest ones.
+pub(crate) fn family(text: &str) -> Result<service::Structure, String> {
+    let name = text.strip_suffix("/*").unwrap_or(text);
+    if let Some((family, _)) =
+        name.split_once('/').filter(|(family, _)| family.parse::<service::Structure>().is_ok())
+    {
+        return Err(format!("this command has its own storage: name the structure alone, '{family}'"));
+    }
+    name.parse::<service::Structure>().map_err(|error| error.to_string())
+}
+
 /// "did you mean" for a name that is not among `valid`: the three nearest, and where the whole list is.
 pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> String {
-    let mut ranked: Vec<_> = valid.map(|id| (damerau_levenshtein(name, id), id)).collect();
+    // What begins with the name comes first: 'heap4' is nearer to 'heap4/slab' than to 'heap2'.
+    let mut ranked: Vec<_> =
+        valid.map(|id| (!id.starts_with(name), damerau_levenshtein(name, id), id)).collect();
     ranked.sort();
-    let names: Vec<_> = ranked.iter().take(3).map(|(_, id)| format!("'{id}'")).collect();
+    let names: Vec<_> = ranked.iter().take(3).map(|(_, _, id)| format!("'{id}'")).collect();
     format!("the nearest names are {} (`tickwright list` shows all)", names.join(", "))
 }
 

@@ -3,7 +3,6 @@
 mod model;
 mod number;
 
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use crate::error::LabError;
 use crate::expire::Expire;
 use crate::hold::Hold;
 use crate::network::Network;
+use crate::output::text;
 use crate::registry::{self, nearest};
 
 /// A scenario file.
@@ -22,10 +22,13 @@ use crate::registry::{self, nearest};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
     /// Its name on the command line.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
     /// One line.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
     /// What it shows and why, in prose.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     /// What kind of work it is.
     pub(crate) model: Model,
@@ -238,7 +241,7 @@ impl Scenario {
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
-            let text = fs::read_to_string(path)
+            let text = text::read(path)
                 .map_err(|error| LabError::usage(format!("{name} cannot be read: {error}")))?;
             return Self::parse(name, &text);
         }

@@ -18,12 +18,12 @@ use tickwright::clock::{Clock, SystemClock, Ticks};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
 
+use crate::allocator;
 use crate::candidate::{BenchQueue, Candidate};
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, SCHEMA};
 use crate::progress::Progress;
 use crate::registry::{self, Visitor};
 use crate::stats::{self, Summary};
@@ -45,9 +45,9 @@ pub(crate) const LIMIT: f64 = 1.5;
 /// The results.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
-    pub(crate) command: String,
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) limit: f64,
@@ -127,9 +127,7 @@ impl Row {
 pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let host = Host::read();
     let mut report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: false,
+        interrupted: false,
         notes: host.doubts(),
         host,
         clock: calibrate(meter),
@@ -140,6 +138,8 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
     let mut random = Pcg64Mcg::seed_from_u64(options.seed);
     let progress = Progress::steps(options.sizes.len() as u64 * (options.rounds + 1), "scheduler");
     for &n in &options.sizes {
+        // A sample has one structure at a time, with a delay, an id and an entry for each timer.
+        allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
         let mut lanes = lanes(options, n, &mut report)?;
         let work =
             Work { n, passes: options.operations.div_ceil(n).max(1), delays: delays(n, &mut random), meter };
@@ -149,7 +149,7 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
             progress.doing(format!("N = {n}"));
             for lane in &mut lanes {
                 if interrupt::requested() {
-                    report.partial = true;
+                    report.interrupted = true;
                     break;
                 }
                 let sample = work.sample(lane)?;
@@ -161,7 +161,7 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
         }
         lanes.sort_by_key(|lane| lane.order);
         report.rows.extend(lanes.into_iter().map(|lane| lane.row));
-        if report.partial {
+        if report.interrupted {
             break;
         }
     }

@@ -10,7 +10,7 @@ use crate::clock::{Calibration, OsClock, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, SCHEMA};
+use crate::output::{OutputArgs, Run};
 use crate::reproduce::nptl::{Target, Turns};
 use crate::scenario::{Rounds, Seed, Within};
 use crate::stats::{self, Summary};
@@ -38,9 +38,9 @@ pub(crate) struct ThreadsArgs {
 /// The results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
-    pub(crate) command: String,
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) notes: Vec<String>,
@@ -68,12 +68,8 @@ impl ThreadsArgs {
             seed: self.seed.get(),
         };
         let report = run(&turns, self.operations.get(), OsClock::start())?;
-        if files.terminal() {
-            output::print(&report::text(&report))?;
-        }
-        files.json(&report)?;
-        files.csv(report::lines(&report))?;
-        if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || report::text(&report), &report, report::lines(&report))
     }
 }
 
@@ -93,9 +89,7 @@ pub(crate) fn run(turns: &Turns, operations: u64, clock: OsClock) -> Result<Repo
     let rows: Vec<Row> =
         Lane::ALL.iter().zip(samples).map(|(lane, ns)| Row { what: lane.what(), ns }).collect();
     Ok(Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: interrupt::requested(),
+        interrupted: interrupt::requested(),
         notes: host.doubts(),
         host,
         clock: calibrate(&clock),

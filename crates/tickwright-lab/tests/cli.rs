@@ -1,7 +1,7 @@
 //! What scripts rely on: exit codes, messages, and what goes where.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn tickwright(args: &[&str]) -> Output {
@@ -22,6 +22,11 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
     for word in words {
         assert!(message.contains(word), "'{word}' is missing in: {message}");
     }
+}
+
+/// `--json=FILE`, and so on.
+fn to(flag: &str, file: &Path) -> String {
+    format!("{flag}={}", file.display())
 }
 
 fn temporary(name: &str) -> PathBuf {
@@ -131,7 +136,7 @@ fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
 
 #[test]
 fn an_output_path_that_cannot_be_written_costs_no_run() {
-    let args = [&SHORT[..], &["--json", "/no/such/directory/r.json"]].concat();
+    let args = [&SHORT[..], &["--json=/no/such/directory/r.json"]].concat();
     refused(&args, 2, &["/no/such/directory/r.json", "nothing was run"]);
     let args = [&SHORT[..], &["--json", "--csv"]].concat();
     refused(&args, 2, &["standard output"]);
@@ -140,9 +145,10 @@ fn an_output_path_that_cannot_be_written_costs_no_run() {
 #[test]
 fn one_file_for_both_outputs_is_refused() {
     let file = temporary("both");
-    let file = file.to_str().unwrap();
-    refused(&[&SHORT[..], &["--json", file, "--csv", file]].concat(), 2, &[file, "nothing was run"]);
-    assert!(!fs::exists(file).unwrap());
+    let [json, csv] = [to("--json", &file), to("--csv", &file)];
+    let name = file.to_str().unwrap();
+    refused(&[&SHORT[..], &[&json, &csv]].concat(), 2, &[name, "nothing was run"]);
+    assert!(!file.exists());
 }
 
 #[test]
@@ -157,7 +163,7 @@ fn a_name_that_is_wrong_leaves_no_file() {
         &["reproduce", "xenomai", "--structures", "lits/*"],
     ];
     for args in wrong {
-        refused(&[args, &["--json", file.to_str().unwrap()]].concat(), 2, &["nearest"]);
+        refused(&[args, &[&to("--json", &file)]].concat(), 2, &["nearest"]);
         assert!(!file.exists(), "{args:?}");
     }
 }
@@ -177,13 +183,17 @@ fn the_experiment_writes_its_slices_in_every_mode() {
     let (json, csv) = (temporary("x.json"), temporary("x.csv"));
     let args =
         ["reproduce", "xenomai", "--mode", "virtual", "--duration", "200ms", "--structures", "heap2/*"];
-    let files = ["--json", json.to_str().unwrap(), "--csv", csv.to_str().unwrap()];
+    let [to_json, to_csv] = [to("--json", &json), to("--csv", &csv)];
+    let files = [to_json.as_str(), &to_csv];
     for more in [&[][..], &["--instrument"]] {
         let args = [&args[..], &files, more].concat();
         let output = tickwright(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let rows = fs::read_to_string(&csv).unwrap();
-        assert!(rows.starts_with("schema,structure,slice,ns_per_tick\n1,heap2/slab,1,"), "{rows}");
+        assert!(
+            rows.starts_with("schema,structure,slice,ns_per_tick,interrupted\n2,heap2/slab,1,"),
+            "{rows}"
+        );
         assert_eq!(rows.lines().count(), 1 + 2 * 8, "{rows}");
         let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
         assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
@@ -222,7 +232,7 @@ fn the_linux_experiment_refuses_what_it_cannot_do() {
     refused(&["reproduce", "linux", "--only", "cost", "--log", "x"], 2, &["--log is for networking"]);
     let both = temporary("both");
     let path = both.to_str().unwrap();
-    refused(&linux(&["--log", path, "--csv", path]), 2, &["name another file"]);
+    refused(&linux(&["--log", path, &to("--csv", &both)]), 2, &["name another file"]);
     let _ = fs::remove_file(both);
 }
 
@@ -237,7 +247,9 @@ fn the_linux_experiment_logs_its_traffic() {
     let text = fs::read_to_string(&log).unwrap();
     let _ = fs::remove_file(log);
     assert!(
-        text.starts_with("column,at_ns,end,connection,timer,tick,deadline,first_of_call\nbefore,"),
+        text.starts_with(
+            "column,at_ns,end,connection,timer,tick,deadline,first_of_call,interrupted\nbefore,"
+        ),
         "{text:.200}"
     );
     assert!(text.contains("\nours,") && text.contains(",server,2,retransmit,"), "{text:.2000}");
@@ -263,7 +275,8 @@ fn the_scheduler_experiment_refuses_what_it_cannot_do() {
 fn the_scheduler_experiment_writes_a_line_a_sample() {
     let csv = temporary("asterisk.csv");
     let args = ["reproduce", "asterisk", "--only", "table,comparisons", "--n", "100,1k", "--rounds", "2"];
-    let more = ["--structures", "list,wheel", "--csv", csv.to_str().unwrap()];
+    let to_csv = to("--csv", &csv);
+    let more = ["--structures", "list,wheel", &to_csv];
     let output = tickwright(&[&args[..], &more].concat());
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -273,7 +286,7 @@ fn the_scheduler_experiment_writes_a_line_a_sample() {
     let rows = fs::read_to_string(&csv).unwrap();
     fs::remove_file(&csv).unwrap();
     assert!(
-        rows.starts_with("schema,mode,structure,n,round,add_ns,del_ns\n1,faithful,list,100,1,"),
+        rows.starts_with("schema,mode,structure,n,round,add_ns,del_ns,interrupted\n2,faithful,list,100,1,"),
         "{rows}"
     );
     assert_eq!(rows.lines().count(), 1 + 6 * 2 * 2, "{rows}");
@@ -329,16 +342,16 @@ fn a_run_prints_tables_without_colours_when_nobody_looks() {
 #[test]
 fn results_go_to_files_beside_the_tables() {
     let (json, csv) = (temporary("r.json"), temporary("r.csv"));
-    let output = short(&["--json", json.to_str().unwrap(), "--csv", csv.to_str().unwrap(), "--seed", "5"]);
+    let output = short(&[&to("--json", &json), &to("--csv", &csv), "--seed", "5"]);
     assert!(stdout(&output).contains("list/slab"));
     let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
-    assert_eq!((report["schema"].as_u64(), report["partial"].as_bool()), (Some(1), Some(false)));
+    assert_eq!((report["schema"].as_u64(), report["interrupted"].as_bool()), (Some(2), Some(false)));
     assert_eq!(report["cells"][0]["seed"], 5);
     assert_eq!(report["cells"][0]["rows"][0]["samples"].as_array().unwrap().len(), 6);
     assert!(report["host"]["cores"].as_u64() >= Some(1));
     let rows = fs::read_to_string(&csv).unwrap();
     assert!(rows.starts_with(
-        "schema,scenario,measure,population,operations,seed,structure,round,ns_per_operation\n"
+        "schema,scenario,measure,population,operations,seed,structure,round,ns_per_operation,interrupted\n"
     ));
     fs::remove_file(&json).unwrap();
     fs::remove_file(&csv).unwrap();
@@ -381,13 +394,15 @@ fn every_comparison_writes_its_cells_with_what_was_typed() {
 #[test]
 fn an_attack_has_a_row_per_call() {
     let csv = temporary("a.csv");
-    let args = ["bench", "adversary", "--n", "50", "--rounds", "1", "--structures", "list/hook", "--csv"];
-    let output = tickwright(&[&args[..], &[csv.to_str().unwrap(), "--pattern", "same-tick,edges8"]].concat());
+    let args = ["bench", "adversary", "--n", "50", "--rounds", "1", "--structures", "list/hook"];
+    let output = tickwright(&[&args[..], &[&to("--csv", &csv), "--pattern", "same-tick,edges8"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(stdout(&output).contains("advance(64)"), "{}", stdout(&output));
     let rows = fs::read_to_string(&csv).unwrap();
     assert!(
-        rows.starts_with("schema,structure,kind,pattern,population,call,calls,median_ns,worst_ns,ratio\n"),
+        rows.starts_with(
+            "schema,structure,kind,pattern,population,call,calls,median_ns,worst_ns,ratio,interrupted\n"
+        ),
         "{rows}"
     );
     assert_eq!(rows.lines().count(), 1 + 2 * 5);
@@ -399,8 +414,8 @@ fn an_attack_has_a_row_per_call() {
 #[test]
 fn the_scheduler_is_set_beside_its_parts() {
     let csv = temporary("s.csv");
-    let args = ["bench", "scheduler", "--n", "100,1k", "--rounds", "6", "--operations", "1k", "--csv"];
-    let output = tickwright(&[&args[..], &[csv.to_str().unwrap(), "--structures", "heap4,rb"]].concat());
+    let args = ["bench", "scheduler", "--n", "100,1k", "--rounds", "6", "--operations", "1k"];
+    let output = tickwright(&[&args[..], &[&to("--csv", &csv), "--structures", "heap4,rb/*"]].concat());
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for word in ["add, ns", "del, ns", "bare queue", "bytes per timer", "rb: a delete by id takes"] {
@@ -456,45 +471,128 @@ fn a_reader_that_goes_away_is_no_crash() {
         .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_ne!(output.status.code(), Some(101));
+    assert_eq!(output.status.code(), Some(141), "as if SIGPIPE had ended it");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
+/// A positional number must not become the name of a file.
 #[test]
-#[cfg(target_os = "linux")]
-fn ctrl_c_prints_what_was_measured_and_marks_it_partial() {
-    let hold = "bench hold --scenario hold-exp-sparse --rounds 1000 --operations 10k";
-    let asterisk =
-        "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4,wheel";
-    let scheduler = "bench scheduler --rounds 1000";
-    for command in [hold, asterisk, scheduler] {
-        interrupt(command);
+fn a_file_for_results_stands_behind_an_equals_sign() {
+    let output = tickwright(&["heap", "test", "--json", "1k"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["rows"][0]["pushed"], 1000);
+    assert!(!Path::new("1k").exists());
+    refused(&[&SHORT[..], &["--json", "r.json"]].concat(), 2, &["'r.json'", "say --json=r.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for command in ["--help", "--version", "bench hold --help", "list", "man"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+            .args(command.split(' '))
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{command}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"), "{command}");
     }
 }
 
-#[cfg(target_os = "linux")]
-fn interrupt(command: &str) {
-    let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
-        .args(command.split(' '))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // Until the process says that it catches signal 2, the signal would simply end it.
-    let status = format!("/proc/{}/status", child.id());
-    let catches = || {
-        let text = fs::read_to_string(&status).unwrap();
-        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << 1 != 0
-    };
-    while !catches() {
-        std::thread::yield_now();
+#[test]
+fn exit_codes_are_on_every_page() {
+    let folder = temporary("pages");
+    fs::create_dir(&folder).unwrap();
+    assert!(tickwright(&["man", folder.to_str().unwrap()]).status.success());
+    let pages: Vec<_> = fs::read_dir(&folder).unwrap().map(|page| page.unwrap().path()).collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        assert!(text.contains("Exit codes:") && text.contains("143"), "{}", page.display());
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{command}");
-    assert!(stdout(&output).contains("PARTIAL"), "{command}: {}", stdout(&output));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("partial"));
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(stdout(&tickwright(&["bench", "hold", "--help"])).contains("Exit codes:"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scenario_without_an_end_is_refused() {
+    refused(&["reproduce", "xenomai", "--scenario", "/dev/zero"], 2, &["/dev/zero", "more than 1048576"]);
+    let link = temporary("zero.toml");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    let name = link.to_str().unwrap();
+    refused(&["bench", "hold", "--scenario", name], 2, &[name, "more than 1048576"]);
+    fs::remove_file(&link).unwrap();
+}
+
+#[test]
+fn a_scenario_sends_no_escape_sequences() {
+    let path = temporary("escapes.toml");
+    let own = include_str!("../../../scenarios/periodic.toml");
+    let evil = own.replacen("name = \"periodic\"", "name = \"\\u001b[31mred\\u001b]0;title\\u0007\"", 1);
+    assert_ne!(own, evil);
+    fs::write(&path, evil).unwrap();
+    let file = path.to_str().unwrap();
+    let args = ["bench", "hold", "--scenario", file, "--n", "2", "--rounds", "1", "--operations", "10"];
+    let output = tickwright(&args);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("u{1b}[31mred") && !text.contains(['\u{1b}', '\u{7}']), "{text}");
+    // In a mistake, the parser shows the line.
+    fs::write(&path, "name = \"\u{1b}[31mred\"\nmodle = 1\n").unwrap();
+    let output = tickwright(&["bench", "hold", "--scenario", file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains('\u{1b}'));
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn one_round_has_no_interval() {
+    let args =
+        ["bench", "hold", "--scenario", "periodic", "--n", "2,16", "--operations", "10", "--rounds", "1"];
+    let text = stdout(&tickwright(&args));
+    assert!(text.contains("no interval from one round") && !text.contains(" 0 % interval"), "{text}");
+    assert!(text.contains("round by round"), "the table says what a ratio is: {text}");
+}
+
+/// The networking part alone, where the host has no room for sockets.
+#[cfg(unix)]
+#[test]
+fn a_part_that_was_asked_for_alone_and_left_out_is_an_error() {
+    let command = format!(
+        "ulimit -n 32; exec '{}' reproduce linux --only network --duration 10ms --connections 40",
+        env!("CARGO_BIN_EXE_tickwright")
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("networking is left out: sockets: "));
+}
+
+/// Where the system refuses memory, nothing is weighed wrongly and nothing aborts. The limit is on
+/// data, so that the size of the program does not count.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_refused_is_an_error_that_says_so() {
+    let limited = |kib: u32, args: &str| {
+        let command = format!("ulimit -d {kib}; exec '{}' {args}", env!("CARGO_BIN_EXE_tickwright"));
+        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{args}: {said} {}", stdout(&output));
+        assert_eq!(stdout(&output), "", "no figure of what was refused");
+        said
+    };
+    // At each of these another allocation is the first to fail.
+    for kib in [40_000, 34_000, 30_000, 20_000, 15_000] {
+        let said = limited(kib, "bench memory --n 1M --structures heap4/hook");
+        for word in ["heap4/hook", "1000000 timers", "fewer timers", "ulimit -v"] {
+            assert!(said.contains(word), "'{word}' is missing in: {said}");
+        }
+    }
+    for args in ["heap test 16M", "bench hold --n 16M", "bench scheduler --n 16M", "sched test 16M"] {
+        let said = limited(40_000, args);
+        assert!(said.contains("fewer timers") && said.contains("MiB"), "{args}: {said}");
+    }
 }
 
 #[cfg(target_os = "linux")]

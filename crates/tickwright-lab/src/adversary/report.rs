@@ -28,9 +28,6 @@ pub(crate) fn show(report: &Report) -> String {
     for (population, pattern) in tables {
         let _ = write!(text, "\n{}", one(report, population, pattern));
     }
-    if report.partial {
-        text.push_str("\nPARTIAL: interrupted; attacks are missing.\n");
-    }
     text
 }
 

@@ -11,13 +11,11 @@ use crate::stats::{self, Summary, Verdict};
 /// The results of a run.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
-    /// See [`SCHEMA`](crate::output::SCHEMA).
-    pub(crate) schema: u32,
-    /// What was run, with its arguments.
-    pub(crate) command: String,
     /// It was interrupted.
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
     /// Where it ran.
+    #[serde(skip)]
     pub(crate) host: Host,
     /// What its clock costs.
     pub(crate) clock: Calibration,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::bench::cell::{Cell, Report, Row};
 use crate::error::LabError;
-use crate::output::{self, Files, table};
+use crate::output::{Files, Run, SCHEMA, table};
 use crate::registry::Kind;
 use crate::scenario::Measure;
 use crate::stats::{CONFIDENCE, Interval, Summary, TIE, Verdict};
@@ -19,9 +19,6 @@ pub(crate) fn show(report: &Report) -> String {
     }
     for cells in groups(&report.cells) {
         let _ = write!(text, "\n{}", group(cells));
-    }
-    if report.partial {
-        text.push_str("\nPARTIAL: interrupted; rounds and populations are missing.\n");
     }
     text
 }
@@ -44,7 +41,7 @@ fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
 fn group(cells: Vec<&Cell>) -> String {
     let Some(first) = cells.first() else { return String::new() };
     let mut text = format!(
-        "{}, {}: median ns per operation, and its ratio to the baseline of the column\n",
+        "{}, {}: median ns per operation; x: its ratio to the baseline of the column, taken round by round, the median of these\n",
         first.scenario, first.measure
     );
     let body = if let [cell] = cells.as_slice() { details(cell) } else { overview(&cells) };
@@ -155,8 +152,19 @@ fn details(cell: &Cell) -> String {
 
 const DETAILS: [&str; 7] = ["median", "MAD", "min", "max", "ratio", "interval", "verdict"];
 
+/// The bounds; one round has none.
 fn interval(interval: &Interval) -> String {
-    format!("{:.2}..{:.2}", interval.low, interval.high)
+    if interval.coverage > 0.0 { format!("{:.2}..{:.2}", interval.low, interval.high) } else { "-".into() }
+}
+
+/// An interval with its coverage; one round has none.
+fn covered(interval: &Interval) -> String {
+    match interval {
+        Interval { coverage, .. } if *coverage > 0.0 => {
+            format!("{:.0} % interval {}", coverage * 100.0, self::interval(interval))
+        }
+        _ => "no interval from one round".into(),
+    }
 }
 
 /// One sentence on ours against the baseline.
@@ -186,10 +194,9 @@ fn verdict(cell: &Cell) -> String {
         Verdict::Faster | Verdict::Slower => String::new(),
     };
     format!(
-        "{at} best of ours {times}, against {against}: {:.2}x, {:.0} % interval {}: {}{why}",
+        "{at} best of ours {times}, against {against}: {:.2}x, {}: {}{why}",
         ratio.median,
-        coverage * 100.0,
-        interval(&ratio.interval),
+        covered(&ratio.interval),
         verdict.words()
     )
 }
@@ -200,14 +207,13 @@ fn against_wheel(cell: &Cell) -> Option<String> {
     let ours = cell.best_wheel(Kind::Ours).or_else(|| cell.best(Kind::Ours))?;
     let ratio = ours.to_wheel?;
     Some(format!(
-        "         {} {} ns, against the fastest wheel {} {} ns: {:.2}x, {:.0} % interval {}: {}",
+        "         {} {} ns, against the fastest wheel {} {} ns: {:.2}x, {}: {}",
         ours.structure,
         table::ns(ours.summary?.median),
         wheel.structure,
         table::ns(wheel.summary?.median),
         ratio.median,
-        ratio.interval.coverage * 100.0,
-        interval(&ratio.interval),
+        covered(&ratio.interval),
         Verdict::on(&ratio).words()
     ))
 }
@@ -251,7 +257,7 @@ pub(crate) fn raw(report: &Report) -> impl Iterator<Item = Raw<'_>> {
     report.cells.iter().flat_map(move |cell| {
         cell.rows.iter().flat_map(move |row| {
             row.samples.iter().enumerate().map(move |(round, ns)| Raw {
-                schema: report.schema,
+                schema: SCHEMA,
                 scenario: &cell.scenario,
                 measure: cell.measure,
                 population: cell.population,
@@ -270,10 +276,6 @@ pub(crate) fn raw(report: &Report) -> impl Iterator<Item = Raw<'_>> {
 /// # Errors
 /// [`LabError::Interrupted`] when it is partial; a file that cannot be written after all.
 pub(crate) fn finish(report: &Report, files: &Files) -> Result<(), LabError> {
-    if files.terminal() {
-        output::print(&show(report))?;
-    }
-    files.json(report)?;
-    files.csv(raw(report))?;
-    if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+    let run = Run { interrupted: report.interrupted, host: &report.host };
+    files.finish(run, || show(report), report, raw(report))
 }

@@ -7,6 +7,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
+use crate::allocator;
 use crate::bench::cell::{Cell, Report, Row, conclude, price_questions};
 use crate::bench::live::{Live, with_all};
 use crate::bench::sampler::{Empty, Runner, Sampler};
@@ -16,7 +17,7 @@ use crate::clock::{Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, SCHEMA, table};
+use crate::output::table;
 use crate::progress::Progress;
 use crate::registry::{self, Structure};
 use crate::scenario::{Measure, Scenario};
@@ -50,14 +51,8 @@ type Outcome = Result<(), String>;
 /// Options that name nothing, and the first wrong answer. An interruption is no error here: the report says that it is partial.
 pub(crate) fn run(scenarios: &[Scenario], options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let plan = plan(scenarios, options)?;
-    let mut report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: false,
-        host: Host::read(),
-        clock: calibrate(meter),
-        cells: Vec::new(),
-    };
+    let mut report =
+        Report { interrupted: false, host: Host::read(), clock: calibrate(meter), cells: Vec::new() };
     let steps = plan.iter().map(|part| part.rounds + 1).sum();
     let progress = Progress::steps(steps, scenarios.first().map_or("bench", |s| s.model.name()));
     let within = options.within.map(|all| all / u32::try_from(plan.len().max(1)).unwrap_or(u32::MAX));
@@ -68,6 +63,8 @@ pub(crate) fn run(scenarios: &[Scenario], options: &Options, meter: &dyn Meter) 
         let mut cells = part.empty_cells();
         let runs: Vec<_> =
             part.structures.iter().filter(|(_, skip)| skip.is_none()).map(|(s, _)| *s).collect();
+        let bytes: usize = runs.iter().map(|structure| registry::bytes_per_timer(structure)).sum();
+        allocator::room(bytes.saturating_mul(part.population), &title)?;
         with_all(&runs, part.population, &mut |live| {
             let mut rounds = Rounds { part, live, meter, judge: Judge::default() };
             outcome = rounds.run(within, &progress, &mut cells);
@@ -80,7 +77,7 @@ pub(crate) fn run(scenarios: &[Scenario], options: &Options, meter: &dyn Meter) 
         cells.retain(|cell| cell.rows.iter().any(|row| !row.samples.is_empty()));
         report.cells.append(&mut cells);
         if interrupt::requested() {
-            report.partial = true;
+            report.interrupted = true;
             break;
         }
     }

@@ -34,6 +34,11 @@ impl<Q> Runner<Q> {
     pub(crate) fn new(queue: Q) -> Self {
         Self(RefCell::new(queue))
     }
+
+    /// The queue, between samples.
+    pub(crate) fn queue(&mut self) -> &mut Q {
+        self.0.get_mut()
+    }
 }
 
 impl<Q: BenchQueue> Sampler for Runner<Q> {

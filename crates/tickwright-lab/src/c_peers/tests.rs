@@ -1,6 +1,5 @@
 use super::{Printed, Report, show};
 use crate::host::Host;
-use crate::output::SCHEMA;
 
 /// What the C program prints, with a library twice as slow as ours and one that is not there.
 fn printed() -> String {
@@ -23,18 +22,26 @@ fn printed() -> String {
     )
 }
 
+/// The lines are as the program prints them.
+#[test]
+fn what_an_interrupted_program_printed_is_kept() {
+    let cut = r#"{
+  "schema": 1,
+  "skipped": [
+    { "peer": "libnone", "why": "not built" }
+  ],
+  "samples": [
+    { "peer": "libother", "n": 10, "round": 1, "operation": "add", "ns_per_operation": 4.50 },
+    { "peer": "libother", "n": 10, "rou"#;
+    let Printed { skipped, samples } = Printed::so_far(cut);
+    assert_eq!((skipped.len(), samples.len()), (1, 1));
+    assert_eq!((samples[0].operation.as_str(), samples[0].ns_per_operation), ("add", 4.5));
+}
+
 #[test]
 fn the_table_says_how_many_times_and_who_is_missing() {
     let Printed { skipped, samples } = serde_json::from_str(&printed()).unwrap();
-    let report = Report {
-        schema: SCHEMA,
-        command: "tickwright bench c-peers".into(),
-        host: Host::read(),
-        rounds: 8,
-        seed: 1,
-        skipped,
-        samples,
-    };
+    let report = Report { host: Host::read(), rounds: 8, seed: 1, skipped, samples };
     let text = show(&report);
     let row = |peer: &str| -> Vec<String> {
         let line = text.lines().find(|line| line.trim_start().starts_with(peer)).unwrap();

@@ -8,7 +8,7 @@ use super::subject::Kind;
 use super::work::Keys;
 use crate::clock::{FakeMeter, OsClock};
 use crate::error::LabError;
-use crate::output::{self, OutputArgs};
+use crate::output::{OutputArgs, Run};
 use crate::scenario::{Operations, Population, Rounds, Seed, Within};
 
 /// Threads in a sample.
@@ -71,12 +71,8 @@ impl RegistryArgs {
             seed: self.seed.get(),
         };
         let report = run::run(&options, &OsClock::start())?;
-        if files.terminal() {
-            output::print(&report::text(&report))?;
-        }
-        files.json(&report)?;
-        files.csv(report::lines(&report))?;
-        if report.partial { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || report::text(&report), &report, report::lines(&report))
     }
 }
 
@@ -95,7 +91,7 @@ pub(crate) fn check() -> Result<String, String> {
         seed: 1,
     };
     let report = run::run(&options, &FakeMeter::steady(1)).map_err(|error| error.to_string())?;
-    if report.partial {
+    if report.interrupted {
         return Err("interrupted".into());
     }
     let samples: usize = report.cells.iter().flat_map(|cell| &cell.rows).map(|row| row.samples.len()).sum();

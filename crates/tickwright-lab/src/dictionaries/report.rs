@@ -119,9 +119,6 @@ pub(crate) fn text(report: &Report) -> String {
     out += &against_avl(report);
     out += &targets(report);
     out += &answer(report);
-    if report.partial {
-        out += "\nPARTIAL: interrupted; rounds are missing.\n";
-    }
     out
 }
 
@@ -151,8 +148,18 @@ fn shown(title: &str, columns: &[(usize, &[Row])]) -> String {
 
 /// The red-black tree to AVL, with intervals: what HelenOS's figures of 2018 are about. It has no bound.
 fn against_avl(report: &Report) -> String {
-    let mut rows =
-        table::text(["odict to avl", "N", "hooks", "from", "to", "differs", "slab", "from", "to", "differs"]);
+    let mut rows = table::text([
+        "odict to avl, by rounds",
+        "N",
+        "hooks",
+        "from",
+        "to",
+        "differs",
+        "slab",
+        "from",
+        "to",
+        "differs",
+    ]);
     let mut count = 0;
     for cell in &report.cells {
         let pairs = [(Kind::OdictHook, Kind::AvlHook), (Kind::OdictSlab, Kind::AvlSlab)];

@@ -10,11 +10,12 @@ use serde::Serialize;
 use super::shelf::{Lane, with_all};
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure, Model};
+use crate::allocator;
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, SCHEMA, table};
+use crate::output::table;
 use crate::progress::Progress;
 
 /// What to run.
@@ -34,9 +35,9 @@ pub(crate) struct Options {
 /// The results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
-    pub(crate) command: String,
-    pub(crate) partial: bool,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) seed: u64,
@@ -92,9 +93,7 @@ type Outcome = Result<bool, String>;
 pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let host = Host::read();
     let mut report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        partial: false,
+        interrupted: false,
         notes: host.doubts(),
         host,
         clock: calibrate(meter),
@@ -108,6 +107,9 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
     let progress = Progress::steps(parts as u64 * (options.rounds + 1), "registry");
     let mut bench = Bench { options, meter, progress, shuffle: Pcg64::seed_from_u64(options.seed ^ SHUFFLE) };
     'all: for &population in &options.populations {
+        // A key and two links in each dictionary.
+        let bytes = options.kinds.len().saturating_mul(24).saturating_mul(population);
+        allocator::room(bytes, &format!("{} dictionaries of {population} entries", options.kinds.len()))?;
         for &keys in &options.keys {
             let title = format!("{} keys, N = {}", keys.name(), table::count(population));
             bench.progress.doing(title.clone());
@@ -127,7 +129,7 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
             break;
         }
     }
-    report.partial = interrupt::requested();
+    report.interrupted = interrupt::requested();
     Ok(report)
 }
 

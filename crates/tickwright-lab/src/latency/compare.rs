@@ -23,7 +23,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, SCHEMA, table};
+use crate::output::{self, OutputArgs, Run, table};
 use crate::progress::Progress;
 use crate::registry;
 use crate::stats::{self, Summary};
@@ -83,15 +83,13 @@ struct Ratio {
 
 #[derive(Debug, Serialize)]
 struct Report {
-    schema: u32,
-    command: String,
+    #[serde(skip)]
     host: Host,
     plan: PlanFacts,
     cyclictest: String,
     ratios: Vec<Ratio>,
     legs: Vec<Leg>,
     notes: Vec<String>,
-    interrupted: bool,
 }
 
 /// Runs both in turns and compares. Without cyclictest it says so and is done.
@@ -158,23 +156,10 @@ pub(super) fn execute(plan: &Plan, to: &OutputArgs) -> Result<(), LabError> {
     let host = Host::read();
     notes.extend(host.doubts());
     let ratios = compare(&legs);
-    let report = Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        host,
-        plan: facts(plan, priority, length),
-        cyclictest: call.words(),
-        ratios,
-        legs,
-        notes,
-        interrupted: interrupt::requested(),
-    };
-    if files.terminal() {
-        output::print(&text(&report, plan))?;
-    }
-    files.json(&report)?;
-    files.csv(&report.legs)?;
-    if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+    let report =
+        Report { host, plan: facts(plan, priority, length), cyclictest: call.words(), ratios, legs, notes };
+    let run = Run { interrupted: interrupt::requested(), host: &report.host };
+    files.finish(run, || text(&report, plan), &report, &report.legs)
 }
 
 /// The plan as it was run: a run of ours is one turn of `length`, without a host tick.

@@ -15,8 +15,7 @@ use super::slice::Gap;
 use super::span;
 use crate::duration;
 use crate::error::LabError;
-use crate::host::Host;
-use crate::output::{self, Files, SCHEMA, table};
+use crate::output::{Files, Run, table};
 
 /// A structure's figures.
 #[derive(Debug, Serialize)]
@@ -68,9 +67,6 @@ impl Figures {
 /// All of it.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    schema: u32,
-    command: String,
-    host: &'a Host,
     plan: PlanFacts,
     overhead: Overhead,
     /// Share of one processor that the measuring thread used, in percent.
@@ -79,7 +75,6 @@ struct Report<'a> {
     order: &'a Order,
     slices: Vec<&'a Row>,
     notes: Vec<String>,
-    interrupted: bool,
 }
 
 /// Prints the summary and writes the files.
@@ -103,15 +98,30 @@ pub(super) fn finish(
         notes.push(format!("{} slices are missing in the log", outcome.hdr.lost));
     }
     let curves: Vec<Curve<'_>> = outcome.lanes.iter().map(curve).collect();
-    if files.terminal() {
+    let structures: Vec<Figures> = outcome.lanes.iter().map(Figures::of).collect();
+    let worst = structures.iter().map(|figures| figures.max_us).fold(0.0, f64::max);
+    let gaps: usize = structures.iter().map(|figures| figures.gaps.len()).sum();
+    let report = Report {
+        plan: plan.facts(outcome.priority),
+        overhead: outcome.overhead,
+        cpu_percent: cpu_percent(outcome),
+        structures,
+        order: &order,
+        slices: outcome.lanes.iter().flat_map(|lane| &lane.rows).collect(),
+        notes,
+    };
+    let text = || {
         let mut text = format!("\n{host}\n");
-        notes.iter().for_each(|note| text += &format!("note   {note}\n"));
+        report.notes.iter().for_each(|note| text += &format!("note   {note}\n"));
         text += &summary(plan, outcome, &order, &curves);
         if histogram {
             text += &cells(&outcome.lanes);
         }
-        output::print(&text)?;
-    }
+        text
+    };
+    let rows = outcome.lanes.iter().flat_map(|lane| &lane.rows);
+    let finished = files.finish(Run { interrupted: outcome.interrupted, host }, text, &report, rows);
+    // The pictures are as good as the table, also when a signal ended the run.
     if let Some(file) = &extras.gnuplot {
         file.text(&gnuplot(plan, &outcome.lanes))?;
     }
@@ -121,26 +131,7 @@ pub(super) fn finish(
     if let Some(file) = &extras.hdr {
         file.text(&outcome.hdr.text())?;
     }
-    files.csv(outcome.lanes.iter().flat_map(|lane| &lane.rows))?;
-    let structures: Vec<Figures> = outcome.lanes.iter().map(Figures::of).collect();
-    let worst = structures.iter().map(|figures| figures.max_us).fold(0.0, f64::max);
-    let gaps: usize = structures.iter().map(|figures| figures.gaps.len()).sum();
-    files.json(&Report {
-        schema: SCHEMA,
-        command: output::command_line(),
-        host,
-        plan: plan.facts(outcome.priority),
-        overhead: outcome.overhead,
-        cpu_percent: cpu_percent(outcome),
-        structures,
-        order: &order,
-        slices: outcome.lanes.iter().flat_map(|lane| &lane.rows).collect(),
-        notes,
-        interrupted: outcome.interrupted,
-    })?;
-    if outcome.interrupted {
-        return Err(LabError::Interrupted);
-    }
+    finished?;
     judge(worst, gaps, limit_us)
 }
 

@@ -10,18 +10,19 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::error::LabError;
+use crate::host::Host;
 
 /// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new fields do not raise it.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// Where a run writes besides the terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputArgs {
-    /// Write the results as JSON to FILE; alone, or with '-', to standard output instead of the tables
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    /// Write the results as JSON to standard output instead of the tables, or with --json=FILE to a file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the run's rows as CSV to FILE; alone, or with '-', to standard output instead of the tables
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    /// Write the run's rows as CSV to standard output instead of the tables, or with --csv=FILE to a file
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
 }
 
@@ -89,26 +90,60 @@ impl Files {
         !matches!((&self.json, &self.csv), (Some(Sink::Stdout), _) | (_, Some(Sink::Stdout)))
     }
 
-    /// Writes `report` where `--json` says.
+    /// Prints `text` and writes `report` and `rows` where they were asked for. Each says whether the
+    /// run was interrupted: the text in a last line, the JSON in a field, the CSV in a column.
     ///
     /// # Errors
-    /// When the file system refuses after all.
-    pub(crate) fn json(&self, report: &impl Serialize) -> Result<(), LabError> {
-        let Some(sink) = &self.json else { return Ok(()) };
-        sink.write(|out| {
-            serde_json::to_writer_pretty(&mut *out, report).map_err(io::Error::from)?;
-            out.write_all(b"\n")
-        })
+    /// When the file system refuses after all. [`LabError::Interrupted`] when the run was interrupted.
+    pub(crate) fn finish<R: Serialize>(
+        &self,
+        run: Run<'_>,
+        text: impl FnOnce() -> String,
+        report: &impl Serialize,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(), LabError> {
+        if self.terminal() {
+            super::print(&text())?;
+            if run.interrupted {
+                super::print(INTERRUPTED)?;
+            }
+        }
+        if let Some(sink) = &self.json {
+            let envelope = Envelope { schema: SCHEMA, command: super::command_line(), run, report };
+            sink.write(|out| {
+                serde_json::to_writer_pretty(&mut *out, &envelope).map_err(io::Error::from)?;
+                out.write_all(b"\n")
+            })?;
+        }
+        if let Some(sink) = &self.csv {
+            sink.rows(run.interrupted, rows)?;
+        }
+        if run.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
     }
+}
 
-    /// Writes `rows` where `--csv` says, with a heading.
-    ///
-    /// # Errors
-    /// When the file system refuses after all.
-    pub(crate) fn csv<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
-        let Some(sink) = &self.csv else { return Ok(()) };
-        sink.rows(rows)
-    }
+/// The last line of the text of a run that was interrupted.
+const INTERRUPTED: &str =
+    "\nINTERRUPTED: the run was stopped early; figures are missing or rest on fewer rounds.\n";
+
+/// What every result says of its run.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Run<'r> {
+    /// A signal stopped it early: figures are missing or rest on fewer rounds.
+    pub(crate) interrupted: bool,
+    /// Where it ran.
+    pub(crate) host: &'r Host,
+}
+
+/// A result as JSON.
+#[derive(Debug, Serialize)]
+struct Envelope<'r, R> {
+    schema: u32,
+    command: String,
+    #[serde(flatten)]
+    run: Run<'r>,
+    #[serde(flatten)]
+    report: &'r R,
 }
 
 /// A file beside the results, opened before the run.
@@ -133,12 +168,16 @@ impl RowsFile {
         Sink::open(path).map(Self)
     }
 
-    /// Writes `rows` as CSV, with a heading.
+    /// Writes `rows` as CSV, with a heading and the column `interrupted`.
     ///
     /// # Errors
     /// When the file system refuses after all.
-    pub(crate) fn write<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
-        self.0.rows(rows)
+    pub(crate) fn write<R: Serialize>(
+        &self,
+        interrupted: bool,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(), LabError> {
+        self.0.rows(interrupted, rows)
     }
 
     /// Writes `text`.
@@ -150,14 +189,43 @@ impl RowsFile {
     }
 }
 
+/// Where a chain of symbolic links ends, whether a file is there or not.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    // As many as Linux follows.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(target) = path.read_link() else { return Ok(path) };
+        // A relative target is meant from the link's folder; joining an absolute one replaces all.
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
 impl Sink {
-    fn rows<R: Serialize>(&self, rows: impl IntoIterator<Item = R>) -> Result<(), LabError> {
+    /// Writes rows with a heading and a last column `interrupted`. Where no row was measured, that
+    /// is the only column of a single row.
+    fn rows<R: Serialize>(
+        &self,
+        interrupted: bool,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(), LabError> {
         self.write(|out| {
-            let mut writer = csv::Writer::from_writer(out);
+            let mut first = true;
             for row in rows {
-                writer.serialize(row).map_err(io::Error::other)?;
+                let line = line_of(&row, false)?;
+                if first {
+                    let both = line_of(&row, true)?;
+                    let heading = both.strip_suffix(line.as_slice()).unwrap_or_default();
+                    end(out, heading, "interrupted")?;
+                    first = false;
+                }
+                end(out, &line, if interrupted { "true" } else { "false" })?;
             }
-            writer.flush()
+            if first {
+                writeln!(out, "schema,interrupted\n{SCHEMA},{interrupted}")?;
+            }
+            Ok(())
         })
     }
 
@@ -184,8 +252,10 @@ impl Sink {
             }
             Ok(_) => Ok(Self::Place { file: place()?, path: path.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                takes_files(path)?;
-                Ok(Self::Whole { path: path.to_owned() })
+                // A link to a file that does not exist yet: the file is made, the link stays.
+                let path = end_of_links(path)?;
+                takes_files(&path)?;
+                Ok(Self::Whole { path })
             }
             Err(error) => Err(error),
         }
@@ -199,6 +269,20 @@ impl Sink {
         };
         result.map_err(|source| LabError::io(format!("writing {}", path.display()), source))
     }
+}
+
+/// A row as CSV, below its heading if that is asked for.
+fn line_of(row: &impl Serialize, heading: bool) -> io::Result<Vec<u8>> {
+    let mut writer =
+        csv::WriterBuilder::new().has_headers(heading).buffer_capacity(256).from_writer(Vec::new());
+    writer.serialize(row).map_err(io::Error::other)?;
+    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Writes a line with one more field.
+fn end(out: &mut dyn Write, line: &[u8], field: &str) -> io::Result<()> {
+    out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
+    writeln!(out, ",{field}")
 }
 
 fn in_place(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -2,12 +2,13 @@
 
 pub(crate) mod file;
 pub(crate) mod table;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 
 use crate::error::LabError;
 
-pub(crate) use file::{Files, OutputArgs, RowsFile, SCHEMA, place};
+pub(crate) use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
 
 /// What was typed, without where the program lies.
 pub(crate) fn command_line() -> String {

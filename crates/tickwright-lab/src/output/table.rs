@@ -1,13 +1,24 @@
 //! Tables for the terminal.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 
-/// Whether standard output may be coloured: it is a terminal and `NO_COLOR` is not set (no-color.org).
+/// Whether standard output may be coloured: it is a terminal that understands escape sequences.
 pub(crate) fn coloured() -> bool {
-    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stdout().is_terminal() && styled()
+}
+
+/// Whether a terminal may be sent escape sequences: `NO_COLOR` is not set (no-color.org), and the
+/// terminal is not the dumb one.
+pub(crate) fn styled() -> bool {
+    takes_styles(env::var_os("NO_COLOR").as_deref(), env::var_os("TERM").as_deref())
+}
+
+fn takes_styles(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
+    no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
 }
 
 /// An empty table of figures with a heading. The first column is text, the others stand to the right.

@@ -58,6 +58,17 @@ fn patterns_add_and_take_away() {
 }
 
 #[test]
+fn a_family_by_itself_is_meant_in_each_storage() {
+    assert_eq!(ids(&["heap4"]), ["heap4/slab", "heap4/hook"]);
+    assert_eq!(ids(&["!list"]).len(), STRUCTURES.len() - 2);
+    assert_eq!(family("heap4/*").unwrap().id(), "heap4");
+    assert_eq!(family("heap4").unwrap().id(), "heap4");
+    assert!(family("heap4/hook").unwrap_err().ends_with("'heap4'"));
+    let message = find("heap4").unwrap_err().to_string();
+    assert!(message.contains("are 'heap4/hook', 'heap4/slab'"), "{message}");
+}
+
+#[test]
 fn what_would_take_too_long_is_left_out_with_its_reason() {
     let why = |id: &str, n: usize| why_not(find(id).unwrap(), n);
     assert_eq!(why("list/hook", 1000), None);

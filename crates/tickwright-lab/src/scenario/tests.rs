@@ -21,7 +21,7 @@ fn the_built_in_files_are_valid_and_named_after_themselves() {
 fn every_file_of_the_folder_is_built_in() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     // One more belongs to the experiment that reads it itself.
-    assert_eq!(fs::read_dir(folder).unwrap().count(), BUILT_IN.len() + 1);
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), BUILT_IN.len() + 1);
 }
 
 #[test]

@@ -53,9 +53,6 @@ pub(crate) fn text(report: &Report) -> String {
     }
     out += "\n";
     out += &growth(report);
-    if report.partial {
-        out += "PARTIAL: interrupted; rounds are missing.\n";
-    }
     out
 }
 
@@ -67,7 +64,7 @@ fn operations(report: &Report, name: &str, operation: fn(&Row) -> &Operation) ->
         "bare queue".into(),
         "lock".into(),
         "clock".into(),
-        "to the sum".into(),
+        "to the sum, median".into(),
         "from".into(),
         "to".into(),
         format!("{LIMIT}x"),

@@ -36,8 +36,5 @@ pub(crate) fn text(report: &Report) -> String {
         rows.add_row(cells);
     }
     out += &format!("\n{}\n\n{}", table::show(&rows), nptl::targets_text(&report.targets));
-    if report.partial {
-        out += "PARTIAL: interrupted; rounds are missing.\n";
-    }
     out
 }

@@ -21,7 +21,7 @@ fn scenario(name: &str) -> Vec<Scenario> {
 fn every_structure_answers_as_the_oracle_in_every_measure() {
     for name in ["hold-exp-dense", "periodic", "network", "expire", "reads"] {
         let report = run(&scenario(name), &options(&["*"], &[1, 2, 37]), &FakeMeter::steady(100)).unwrap();
-        assert!(!report.partial);
+        assert!(!report.interrupted);
         for cell in &report.cells {
             assert!(cell.rows.iter().all(|row| row.samples.len() == 7 || row.skipped.is_some()));
         }
@@ -48,7 +48,7 @@ fn equal_times_show_no_difference() {
     assert_eq!(
         tables,
         "\
-hold-exp-sparse, pop and insert: median ns per operation, and its ratio to the baseline of the column
+hold-exp-sparse, pop and insert: median ns per operation; x: its ratio to the baseline of the column, taken round by round, the median of these
                         n=2       n=16
  list/slab        2.0 1.00x  2.0 1.00x
  list/hook        2.0 1.00x  2.0 1.00x

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::error::LabError;
+use crate::interrupt;
 use crate::latency::clock::{Clock, Driver};
 use crate::latency::platform::children_cpu;
 use crate::latency::run::Plan;
@@ -87,11 +88,9 @@ impl Call {
     /// When it cannot be started, fails, or says something else than it should.
     pub(super) fn run(&self, loops: u64, cells: usize) -> Result<(Vec<u64>, Duration), LabError> {
         let before = children_cpu();
-        let output = Command::new(&self.path)
-            .args(&self.args)
-            .args(["-l", &loops.to_string(), "-h", &cells.to_string()])
-            .stdin(Stdio::null())
-            .output()
+        let mut tool = Command::new(&self.path);
+        tool.args(&self.args).args(["-l", &loops.to_string(), "-h", &cells.to_string()]).stdin(Stdio::null());
+        let output = interrupt::output(&mut tool)
             .map_err(|source| LabError::io(format!("running {}", self.path.display()), source))?;
         let cpu = children_cpu().saturating_sub(before);
         if !output.status.success() {

@@ -1,5 +1,6 @@
 //! The process that is the load. Its threads work until it is killed, its pipe is closed or its time is over.
 
+use core::ffi::CStr;
 use core::hint::black_box;
 use core::time::Duration;
 use std::io::{self, Read, Seek, Write};
@@ -30,12 +31,17 @@ pub(crate) struct WorkerArgs {
     parent: i32,
 }
 
+/// The name of the process; the kernel keeps 15 letters.
+const NAME: &CStr = c"tickwright-load";
+
 impl WorkerArgs {
     /// Works until it is ended.
     ///
     /// # Errors
     /// When the system refuses the first rope.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
+        // It was started by way of /proc/self/exe, and would be called "exe" in `ps` and `top`.
+        let _ = rustix::thread::set_name(NAME);
         if self.loads.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
 use crate::latency::cli::PUBLISHED;
-use crate::output::{self, OutputArgs, SCHEMA};
+use crate::output::{OutputArgs, Run};
 use crate::registry::{self, STRUCTURES, Structure, Ties};
 use crate::scenario::{Population, Rounds};
 
@@ -86,9 +86,7 @@ impl PathArgs {
         notes.extend(host.doubts());
         let counter = Counter::start();
         let mut report = Report {
-            schema: SCHEMA,
             experiment: "timer path",
-            command: output::command_line(),
             host,
             counter: counter.calibrated(),
             bits: usize::BITS,
@@ -118,12 +116,8 @@ impl PathArgs {
         }
         report.notes.dedup();
         report.interrupted = interrupt::requested();
-        if files.terminal() {
-            output::print(&report.text())?;
-        }
-        files.json(&report)?;
-        files.csv(&report.lines)?;
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || report.text(), &report, &report.lines)
     }
 
     fn plans(

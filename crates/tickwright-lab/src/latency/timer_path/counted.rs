@@ -98,16 +98,17 @@ pub(super) fn run(plan: &Plan, arguments: &[String]) -> Result<Counted, LabError
         option.push(value);
         option
     };
-    let child = Command::new("valgrind")
+    let mut valgrind = Command::new("valgrind");
+    valgrind
         .args(["--tool=callgrind", "--quiet"])
         .arg(format!("--toggle-collect={FUNCTION}"))
         .arg(format!("--dump-after={FUNCTION}"))
         .arg(option("--callgrind-out-file=", &out))
         .arg(program)
         .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|source| LabError::io("running valgrind", source))?;
+        .stdin(Stdio::null());
+    let child =
+        interrupt::output(&mut valgrind).map_err(|source| LabError::io("running valgrind", source))?;
     if interrupt::requested() {
         return Err(LabError::Interrupted);
     }

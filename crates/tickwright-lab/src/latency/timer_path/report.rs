@@ -16,9 +16,8 @@ use crate::stats::{Summary, summarise};
 /// All that was run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    pub(super) schema: u32,
     pub(super) experiment: &'static str,
-    pub(super) command: String,
+    #[serde(skip)]
     pub(super) host: Host,
     pub(super) counter: Calibrated,
     /// Pointers of the program have so many bits.
@@ -32,6 +31,7 @@ pub(super) struct Report {
     pub(super) paths: Vec<Path>,
     pub(super) crossovers: Vec<Crossing>,
     pub(super) notes: Vec<String>,
+    #[serde(skip)]
     pub(super) interrupted: bool,
     #[serde(skip)]
     pub(super) lines: Vec<Line>,

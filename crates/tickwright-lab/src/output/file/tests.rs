@@ -12,9 +12,55 @@ fn results_replace_what_was_there_and_nothing_else_does() {
     std::fs::write(&path, "old and rather longer than what replaces it").unwrap();
     let files = OutputArgs { csv: Some(path.clone()), json: None }.open().unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("old"));
-    files.csv([Row { structure: "rb/slab", ns: 1.5 }]).unwrap();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "structure,ns\nrb/slab,1.5\n");
+    finish(&files, false, [Row { structure: "rb/slab", ns: 1.5 }]).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "structure,ns,interrupted\nrb/slab,1.5,false\n");
     std::fs::remove_file(&path).unwrap();
+}
+
+#[derive(Serialize)]
+struct Report {
+    seed: u64,
+}
+
+fn finish<const N: usize>(files: &Files, interrupted: bool, rows: [Row; N]) -> Result<(), LabError> {
+    let host = Host { cores: 3, ..Host::default() };
+    files.finish(Run { interrupted, host: &host }, String::new, &Report { seed: 7 }, rows)
+}
+
+/// Writes a result to files, and returns the JSON and the CSV.
+fn written<const N: usize>(name: &str, interrupted: bool, rows: [Row; N]) -> (serde_json::Value, String) {
+    let folder = std::env::temp_dir().join(format!("tickwright-{name}-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let (json, csv) = (folder.join("r.json"), folder.join("r.csv"));
+    let files = OutputArgs { json: Some(json.clone()), csv: Some(csv.clone()) }.open().unwrap();
+    let finished = finish(&files, interrupted, rows);
+    assert_eq!(matches!(finished, Err(LabError::Interrupted)), interrupted);
+    let json = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let csv = std::fs::read_to_string(csv).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    (json, csv)
+}
+
+#[test]
+fn a_result_says_what_was_run_where_and_whether_it_was_interrupted() {
+    let rows = || [("a,b", 1.0), ("two\nlines", 2.0)].map(|(structure, ns)| Row { structure, ns });
+    for interrupted in [false, true] {
+        let (json, csv) = written("told", interrupted, rows());
+        assert_eq!(json["interrupted"], interrupted);
+        assert_eq!(
+            (&json["schema"], &json["seed"], &json["host"]["cores"]),
+            (&SCHEMA.into(), &7.into(), &3.into())
+        );
+        assert!(json["command"].as_str().unwrap().starts_with("tickwright"));
+        let rows = format!("\"a,b\",1.0,{interrupted}\n\"two\nlines\",2.0,{interrupted}\n");
+        assert_eq!(csv, format!("structure,ns,interrupted\n{rows}"));
+    }
+}
+
+#[test]
+fn a_result_without_rows_says_whether_it_was_interrupted_too() {
+    let (_, csv) = written("empty", true, []);
+    assert_eq!(csv, format!("schema,interrupted\n{SCHEMA},true\n"));
 }
 
 #[test]
@@ -82,6 +128,23 @@ fn a_link_goes_on_leading_to_its_file() {
     RowsFile::open("--svg", &name, &OutputArgs::default()).unwrap().text("new").unwrap();
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "new");
     assert!(std::fs::symlink_metadata(&name).unwrap().is_symlink());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// As when the file behind it is not written yet.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_to_nothing_yet_stays_a_link() {
+    let folder = std::env::temp_dir().join(format!("tickwright-dangling-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let [first, second, round] = ["first", "second", "round"].map(|name| folder.join(name));
+    std::os::unix::fs::symlink("second", &first).unwrap();
+    std::os::unix::fs::symlink(folder.join("target"), &second).unwrap();
+    std::os::unix::fs::symlink("round", &round).unwrap();
+    RowsFile::open("--svg", &first, &OutputArgs::default()).unwrap().text("new").unwrap();
+    assert_eq!(std::fs::read_to_string(folder.join("target")).unwrap(), "new");
+    assert!([&first, &second].iter().all(|link| std::fs::symlink_metadata(link).unwrap().is_symlink()));
+    assert!(RowsFile::open("--svg", &round, &OutputArgs::default()).is_err());
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -13,3 +13,12 @@ fn numbers_are_short() {
     assert_eq!([ns(1.04), ns(9.96), ns(10.2), ns(1234.5)], ["1.0", "10.0", "10", "1234"]);
     assert_eq!([count(500), count(10_000), count(1_000_000), count(1500)], ["500", "10k", "1M", "1500"]);
 }
+
+#[test]
+fn a_dumb_terminal_gets_no_styles() {
+    let of = |no_color: Option<&str>, term: Option<&str>| {
+        takes_styles(no_color.map(OsStr::new), term.map(OsStr::new))
+    };
+    assert!(of(None, None) && of(Some(""), Some("xterm")));
+    assert!(!of(None, Some("dumb")) && !of(Some("1"), Some("xterm")));
+}

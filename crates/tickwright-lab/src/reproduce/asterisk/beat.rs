@@ -21,7 +21,8 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, RowsFile, SCHEMA};
+use crate::output::{OutputArgs, RowsFile, Run};
+use crate::registry;
 use crate::scenario::Seed;
 
 /// Looks for a beat: runs thousands of short calls a second on the real clock.
@@ -40,7 +41,7 @@ pub(crate) struct BeatArgs {
     interval: Duration,
 
     /// The structure of the scheduler
-    #[arg(long, default_value = "heap4")]
+    #[arg(long, default_value = "heap4", value_parser = registry::family)]
     structure: Structure,
 
     /// Write a plot of entries, lateness and autocorrelation
@@ -201,12 +202,8 @@ fn mean(series: &[f64]) -> f64 {
 /// The report of `sched beat`.
 #[derive(Debug, Serialize)]
 struct Report {
-    schema: u32,
-    command: String,
-    host: Host,
     beat: Beat,
     notes: Vec<String>,
-    interrupted: bool,
 }
 
 impl BeatArgs {
@@ -233,18 +230,16 @@ impl BeatArgs {
         let notes = host.doubts();
         let beat = run(&load)?;
         let interrupted = interrupt::requested();
-        let report =
-            Report { schema: SCHEMA, command: output::command_line(), host, beat, notes, interrupted };
-        if files.terminal() {
+        let report = Report { beat, notes };
+        let text = || {
             let notes: String = report.notes.iter().map(|note| format!("note   {note}\n")).collect();
-            output::print(&format!("{}\n{notes}\n{}\n", report.host, report.beat.text()))?;
-        }
-        files.json(&report)?;
-        files.csv(&report.beat.intervals)?;
+            format!("{host}\n{notes}\n{}\n", report.beat.text())
+        };
+        let finished = files.finish(Run { interrupted, host: &host }, text, &report, &report.beat.intervals);
         if let Some(svg) = svg {
             svg.text(&report.beat.svg())?;
         }
-        if interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        finished
     }
 }
 

@@ -16,7 +16,8 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, table as tables};
+use crate::output::{OutputArgs, Run, table as tables};
+use crate::registry;
 use crate::scenario::{Population, Rounds, Seed};
 
 /// A part of the experiment.
@@ -44,7 +45,8 @@ struct Columns {
         long,
         value_delimiter = ',',
         value_name = "LIST",
-        default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel"
+        default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel",
+        value_parser = registry::family
     )]
     structures: Vec<Structure>,
 }
@@ -156,8 +158,7 @@ impl AsteriskArgs {
         let seed = self.seed.map_or(0, Seed::get);
         let plan = plan(self.columns.all(), &self.n, self.rounds, self.budget, seed);
         let clock = OsClock::start();
-        let mut report =
-            Report::new(output::command_line(), Host::read(), calibrate(&clock), self.budget, seed);
+        let mut report = Report::new(Host::read(), calibrate(&clock), self.budget, seed);
         report.brief = brief;
         report.verified = verify::run(&plan.columns, SCRIPT, seed)?;
         if self.runs(Part::Table) {
@@ -173,12 +174,8 @@ impl AsteriskArgs {
             report.beat = Some(beat::run(&Load::usual(self.beat, seed))?);
         }
         report.interrupted = interrupt::requested();
-        if files.terminal() {
-            output::print(&format!("{}\n{}", report.host, report.text()))?;
-        }
-        files.json(&report)?;
-        files.csv(report.lines())?;
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || format!("{}\n{}", report.host, report.text()), &report, report.lines())
     }
 }
 
@@ -192,18 +189,14 @@ impl TestArgs {
         let seed = self.seed.map_or(0, Seed::get);
         let plan = plan(self.columns.all(), &[self.n], self.rounds, self.budget, seed);
         let clock = OsClock::start();
-        let mut report =
-            Report::new(output::command_line(), Host::read(), calibrate(&clock), self.budget, seed);
+        let mut report = Report::new(Host::read(), calibrate(&clock), self.budget, seed);
         report.verified = verify::run(&plan.columns, SCRIPT, seed)?;
         let table = table::run(&plan, clock)?;
         report.interrupted = interrupt::requested();
-        if files.terminal() {
-            output::print(&format!("{}\n\n{}\n", report.host, times(&table)))?;
-        }
+        let text = format!("{}\n\n{}\n", report.host, times(&table));
         report.table = Some(table);
-        files.json(&report)?;
-        files.csv(report.lines())?;
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || text, &report, report.lines())
     }
 }
 

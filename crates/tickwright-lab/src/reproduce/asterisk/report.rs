@@ -20,9 +20,8 @@ use crate::stats::{CONFIDENCE, Interval, Verdict};
 /// All that was run; what was left out is none.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
     pub(crate) experiment: &'static str,
-    pub(crate) command: String,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) published: [published::Row; 7],
@@ -35,6 +34,7 @@ pub(crate) struct Report {
     pub(crate) comparisons: Vec<comparisons::Row>,
     pub(crate) beat: Option<Beat>,
     pub(crate) notes: Vec<String>,
+    #[serde(skip)]
     pub(crate) interrupted: bool,
     /// Shown without adds and deletes apart.
     #[serde(skip)]
@@ -76,11 +76,9 @@ fn shown(figure: Option<Figure>) -> String {
 }
 
 impl Report {
-    pub(crate) fn new(command: String, host: Host, clock: Calibration, budget: Duration, seed: u64) -> Self {
+    pub(crate) fn new(host: Host, clock: Calibration, budget: Duration, seed: u64) -> Self {
         Self {
-            schema: SCHEMA,
             experiment: "asterisk",
-            command,
             notes: host.doubts(),
             host,
             clock,
@@ -164,9 +162,6 @@ impl Report {
         }
         if let Some(beat) = &self.beat {
             writeln!(out, "\n{}", beat.text())?;
-        }
-        if self.interrupted {
-            writeln!(out, "\nPARTIAL: interrupted; parts are missing.")?;
         }
         Ok(())
     }
@@ -362,7 +357,8 @@ fn shape(table: &Table, mode: Mode) -> String {
 }
 
 fn crossing(crossover: &Crossover<Column>, brief: bool) -> String {
-    let mut rows = table::new(["N", "list, ns", "best, ns", "best", "list / best", "from", "to", ""]);
+    let mut rows =
+        table::new(["N", "list, ns", "best, ns", "best", "list / best, by rounds", "from", "to", ""]);
     for point in &crossover.points {
         rows.add_row([
             point.n.to_string(),

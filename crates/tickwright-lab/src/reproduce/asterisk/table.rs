@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::column::{Column, Mode};
 use super::power::Power;
 use super::sample::{Delays, Measure, Sample};
+use crate::allocator;
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
@@ -139,6 +140,9 @@ const LONG_TRIAL: u64 = 20_000_000;
 /// A wrong answer, or no random source.
 pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
     let Plan { columns, sizes, .. } = plan;
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    // An entry, a delay and an id for each timer.
+    allocator::room(most.saturating_mul(48), &format!("a scheduler with {most} timers"))?;
     let mut random = Pcg64Mcg::seed_from_u64(plan.seed);
     let mut lanes = Vec::new();
     let progress = Progress::steps(columns.len() as u64, "asterisk, trials");

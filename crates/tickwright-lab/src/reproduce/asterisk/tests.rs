@@ -121,7 +121,7 @@ fn made_up(list: [&[u64]; 2], heap: [&[u64]; 2]) -> Table {
 
 fn report() -> Report {
     let clock = Calibration { cost_ns: 20.0, cost_p99_ns: 30, resolution_ns: 1 };
-    Report::new("tickwright".into(), Host::default(), clock, Duration::from_secs(10), 0)
+    Report::new(Host::default(), clock, Duration::from_secs(10), 0)
 }
 
 fn text(table: Table) -> String {

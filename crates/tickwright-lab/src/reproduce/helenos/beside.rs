@@ -18,6 +18,7 @@ use super::registry::Tree;
 use super::report::{rates, thousands};
 use super::run::{Cell, Plan, Results};
 use super::verdict::pairs;
+use crate::interrupt;
 use crate::stats::{Summary, summarise};
 
 /// Where a programme lies that can be run; none when it is not in the PATH.
@@ -67,9 +68,8 @@ impl Perf {
         let mut args = vec!["bench", "sched", "pipe", "-l", &loops];
         args.extend((self.tasks == Tasks::Threads).then_some("-T"));
         for _ in 0..RUNS {
-            let output = pinned(plan.processors.client, || {
-                guarded(path.as_os_str(), &args)?.stderr(Stdio::null()).output()
-            });
+            let output =
+                pinned(plan.processors.client, || interrupt::output(&mut guarded(path.as_os_str(), &args)?));
             let output = output.map_err(|error| format!("it could not be run: {error}"))?;
             let rate = operations(&String::from_utf8_lossy(&output.stdout));
             self.samples.push(rate.filter(|_| output.status.success()).ok_or("it gave no rate")?);
@@ -158,7 +158,7 @@ fn again(args: &[String]) -> Result<Vec<Cell>, String> {
     let mut all = vec![exe.into_os_string()];
     all.extend(args.iter().map(OsString::from));
     let output = guarded(path.as_os_str(), &all)
-        .and_then(|mut command| command.stderr(Stdio::piped()).output())
+        .and_then(|mut command| interrupt::output(&mut command))
         .map_err(|error| format!("it could not be run: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let found: Option<Vec<Cell>> = serde_json::from_slice::<serde_json::Value>(&output.stdout)

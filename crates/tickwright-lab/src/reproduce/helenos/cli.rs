@@ -21,7 +21,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, SCHEMA};
+use crate::output::{OutputArgs, Run};
 use crate::scenario::{Seed, Within};
 use crate::virtualisation;
 
@@ -147,9 +147,7 @@ impl HelenosArgs {
         let notes = host.doubts();
         let results = run::run(&plan)?;
         let mut report = Report {
-            schema: SCHEMA,
             experiment: "helenos",
-            command: output::command_line(),
             host,
             virtualisation: virtualisation::name(),
             clock,
@@ -171,12 +169,8 @@ impl HelenosArgs {
             report.emulated = Some(Emulated::run(&self.again()));
         }
         report.results.interrupted |= interrupt::requested();
-        if files.terminal() {
-            output::print(&format!("{}\n{}", report.host, report.text()))?;
-        }
-        files.json(&report)?;
-        files.csv(report.lines())?;
-        if report.results.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        let run = Run { interrupted: report.results.interrupted, host: &report.host };
+        files.finish(run, || format!("{}\n{}", report.host, report.text()), &report, report.lines())
     }
 
     /// The same for the emulator: threads, and the results on standard output.

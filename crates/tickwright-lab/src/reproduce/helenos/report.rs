@@ -23,9 +23,8 @@ use crate::stats::welch::mean_and_deviation;
 /// All that was run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
     pub(crate) experiment: &'static str,
-    pub(crate) command: String,
+    #[serde(skip)]
     pub(crate) host: Host,
     /// As the processor and the firmware name it.
     pub(crate) virtualisation: String,
@@ -97,9 +96,6 @@ impl Report {
         }
         parts.extend(self.perf.iter().map(|perf| perf.text(&self.results)));
         parts.push(verdict::answer(&verdict::shares(&self.results, &all), &all));
-        if self.results.interrupted {
-            parts.push("PARTIAL: interrupted; samples are missing.".into());
-        }
         let between = if self.brief { "\n" } else { "\n\n" };
         parts.join(between).trim_end().to_owned() + "\n"
     }

@@ -67,6 +67,7 @@ pub(crate) struct Results {
     pub(crate) touches: Vec<Touches>,
     pub(crate) look_ups: Vec<LookUps>,
     pub(crate) cells: Vec<Cell>,
+    #[serde(skip)]
     pub(crate) interrupted: bool,
 }
 

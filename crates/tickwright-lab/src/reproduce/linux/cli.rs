@@ -17,7 +17,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs, RowsFile};
+use crate::output::{OutputArgs, RowsFile, Run};
 use crate::progress::Progress;
 use crate::scenario::Seed;
 
@@ -170,8 +170,7 @@ impl LinuxArgs {
         let log = self.log.as_deref().map(|path| RowsFile::open("--log", path, &self.output)).transpose()?;
         let meter = OsClock::start();
         let host = Host::read();
-        let command = format!("tickwright {}", std::env::args().skip(1).collect::<Vec<_>>().join(" "));
-        let mut report = Report::new(command, host, calibrate(&meter));
+        let mut report = Report::new(host, calibrate(&meter));
         let columns = Column::ALL.len() as u32;
         let tests = [Part::Simple, Part::Network].into_iter().filter(|part| self.runs(*part)).count() as u32;
         let progress = Progress::lasting(self.duration.saturating_mul(columns * tests), "linux");
@@ -203,12 +202,13 @@ impl LinuxArgs {
             report.sweep = sweep::run(self.seed())?;
         }
         report.interrupted = interrupt::requested();
-        if files.terminal() {
-            output::print(&format!("{}\n{}", report.host, report.text()))?;
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        files.finish(run, || format!("{}\n{}", report.host, report.text()), &report, report.lines())?;
+        // What was asked for alone was not run.
+        if self.only == [Part::Network] && report.network.is_none() {
+            return Err(LabError::usage(report.notes.join("; ")));
         }
-        files.json(&report)?;
-        files.csv(report.lines())?;
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        Ok(())
     }
 
     /// The networking test: each way of re-arming over sockets of its own, and then all on the traffic of the last one.
@@ -242,7 +242,7 @@ impl LinuxArgs {
         }
         // Also when it failed: what was noted is not thrown away.
         if let Some(log) = log {
-            log.write(lines)?;
+            log.write(interrupt::requested(), lines)?;
         }
         match failed {
             Some(Failure::NoSockets(error)) => {

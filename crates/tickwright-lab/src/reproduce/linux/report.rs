@@ -13,14 +13,13 @@ use super::simple::Workload;
 use super::sweep::{DELAYS_MS, Point, STEPS_MS};
 use crate::clock::Calibration;
 use crate::host::Host;
-use crate::output::{SCHEMA, table};
+use crate::output::table;
 
 /// All that was run; what was left out is none.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
     pub(crate) experiment: &'static str,
-    pub(crate) command: String,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) simple: Option<Simple>,
@@ -29,6 +28,7 @@ pub(crate) struct Report {
     pub(crate) sweep: Vec<Point>,
     /// Why a part was left out, and what makes figures doubtful.
     pub(crate) notes: Vec<String>,
+    #[serde(skip)]
     pub(crate) interrupted: bool,
 }
 
@@ -102,11 +102,9 @@ pub(crate) struct Line {
 }
 
 impl Report {
-    pub(crate) fn new(command: String, host: Host, clock: Calibration) -> Self {
+    pub(crate) fn new(host: Host, clock: Calibration) -> Self {
         Self {
-            schema: SCHEMA,
             experiment: "linux",
-            command,
             notes: host.doubts(),
             host,
             clock,

@@ -188,8 +188,7 @@ fn the_report_shows_published_and_own_figures() {
             log: Vec::new(),
         })
         .collect();
-    let mut report =
-        Report::new("tickwright reproduce linux".into(), Host::default(), calibrate(&OsClock::start()));
+    let mut report = Report::new(Host::default(), calibrate(&OsClock::start()));
     report.simple = Some(Simple { published: SIMPLE, workload: workload(), outcomes });
     report.network = Some(Network { published: NETWORK, traffic: traffic(), runs, replays });
     let samples = vec![10.0, 11.0, 9.0, 10.0, 10.0, 12.0];
@@ -241,7 +240,7 @@ fn conclusions_are_drawn_from_what_was_seen() {
     let text = |matched: [u64; 4], late| {
         let mut outcomes: Vec<Outcome> = Column::ALL.into_iter().zip(matched).map(outcome).collect();
         outcomes[1].late = late;
-        let mut report = Report::new(String::new(), Host::default(), calibrate(&OsClock::start()));
+        let mut report = Report::new(Host::default(), calibrate(&OsClock::start()));
         report.simple = Some(Simple { published: SIMPLE, workload: workload(), outcomes });
         report.text()
     };

@@ -85,10 +85,8 @@ pub(crate) struct Row {
 /// When the child cannot be started.
 pub(crate) fn run(order: Order) -> Result<Row, LabError> {
     let mut command = Command::new(child::program()?);
-    command.args(child::arguments(&Errand::Alive(order))).stdin(Stdio::null()).stdout(Stdio::piped());
-    let output = command
-        .stderr(Stdio::piped())
-        .output()
+    command.args(child::arguments(&Errand::Alive(order))).stdin(Stdio::null());
+    let output = interrupt::output(&mut command)
         .map_err(|source| LabError::io("starting this program as a child", source))?;
     let told = String::from_utf8_lossy(&output.stdout);
     let latest = told.lines().rev().find_map(|line| serde_json::from_str::<Outcome>(line).ok());

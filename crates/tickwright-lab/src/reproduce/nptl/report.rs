@@ -18,9 +18,8 @@ use crate::stats::{CONFIDENCE, Summary};
 /// All that was run; what was left out is none.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) schema: u32,
     pub(crate) experiment: &'static str,
-    pub(crate) command: String,
+    #[serde(skip)]
     pub(crate) host: Host,
     pub(crate) clock: Calibration,
     pub(crate) published: [published::Ratio; 3],
@@ -36,6 +35,7 @@ pub(crate) struct Report {
     pub(crate) io: Vec<echo::Row>,
     pub(crate) alive: Vec<alive::Row>,
     pub(crate) notes: Vec<String>,
+    #[serde(skip)]
     pub(crate) interrupted: bool,
     /// Shown without the large tables.
     #[serde(skip)]
@@ -76,11 +76,9 @@ pub(super) fn times(ratio: &Summary) -> String {
 }
 
 impl Report {
-    pub(crate) fn new(command: String, host: Host, clock: Calibration, seed: u64) -> Self {
+    pub(crate) fn new(host: Host, clock: Calibration, seed: u64) -> Self {
         Self {
-            schema: SCHEMA,
             experiment: "nptl",
-            command,
             notes: host.doubts(),
             host,
             clock,
@@ -144,9 +142,6 @@ impl Report {
         section(self.work.as_ref().map(work::text));
         section((!self.io.is_empty()).then(|| echo::text(&self.io)));
         section((!self.alive.is_empty()).then(|| alive::text(&self.alive)));
-        if self.interrupted {
-            out += "\nPARTIAL: interrupted; figures are missing.\n";
-        }
         out
     }
 

@@ -17,7 +17,7 @@ use crate::clock::{OsClock, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, RowsFile};
+use crate::output::{RowsFile, Run};
 use crate::scenario::Within;
 
 /// The original's bound on threads at once.
@@ -185,7 +185,7 @@ impl NptlArgs {
         let files = self.output.open()?;
         let svg = self.svg.as_deref().map(|path| RowsFile::open("--svg", path, &self.output)).transpose()?;
         let clock = OsClock::start();
-        let mut report = Report::new(output::command_line(), Host::read(), calibrate(&clock), plan.seed);
+        let mut report = Report::new(Host::read(), calibrate(&clock), plan.seed);
         report.brief = self.brief;
         for part in parts {
             if !interrupt::requested() {
@@ -193,15 +193,13 @@ impl NptlArgs {
             }
         }
         report.interrupted = interrupt::requested();
-        if files.terminal() {
-            output::print(&format!("{}\n{}", report.host, report.text()))?;
-        }
-        files.json(&report)?;
-        files.csv(report.lines())?;
+        let run = Run { interrupted: report.interrupted, host: &report.host };
+        let finished =
+            files.finish(run, || format!("{}\n{}", report.host, report.text()), &report, report.lines());
         if let Some(svg) = svg {
             svg.text(&report.svg())?;
         }
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        finished
     }
 
     fn run(&self, part: Part, plan: &Plan, clock: OsClock, report: &mut Report) -> Result<(), LabError> {

@@ -74,7 +74,7 @@ pub(crate) fn run(columns: &[Column], workers: Option<usize>) -> Result<Counted,
 fn count(errand: &Errand) -> Result<Result<Calls, String>, LabError> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-c", "--"]).arg(child::program()?).args(child::arguments(errand));
-    let ran = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
+    let ran = interrupt::output(strace.stdin(Stdio::null()));
     let output = match ran {
         Ok(output) => output,
         Err(error) => {

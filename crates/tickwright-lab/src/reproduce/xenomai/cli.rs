@@ -15,7 +15,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{self, OutputArgs};
+use crate::output::{OutputArgs, Run};
 use crate::progress::Progress;
 use crate::registry::{self, STRUCTURES, Structure};
 use crate::scenario::Seed;
@@ -93,9 +93,8 @@ impl XenomaiArgs {
         let plan = self.plan(&scenario, &mut lost)?;
         let files = self.output.open()?;
         // Before the host is read, which states the timer slack of this run.
-        if plan.mode == Mode::Real {
-            lost.extend(prepare_real_time());
-        }
+        let punctual = (plan.mode == Mode::Real).then(prepare_real_time);
+        lost.extend(punctual.iter().flat_map(|(_, lost)| lost.clone()));
         let host = Host::read();
         let meter = OsClock::start();
         let clock = calibrate(&meter);
@@ -103,17 +102,10 @@ impl XenomaiArgs {
         let whole = plan.duration.saturating_mul(plan.structures.len() as u32);
         let progress = Progress::lasting(whole, "xenomai");
         let outcome = run(&plan, &meter, &interrupt::requested, &progress)?;
-        drop(progress);
-        let report =
-            Report { scenario: &scenario, plan: &plan, outcome: &outcome, host: &host, clock, lost: &lost };
-        if files.terminal() {
-            output::print(&format!("{host}\n\n{}", report.text()))?;
-        }
-        files.json(&report.json())?;
-        files.csv(report.csv())?;
-        if outcome.interrupted {
-            return Err(LabError::Interrupted);
-        }
+        drop((progress, punctual));
+        let report = Report { scenario: &scenario, plan: &plan, outcome: &outcome, clock, lost: &lost };
+        let run = Run { interrupted: outcome.interrupted, host: &host };
+        files.finish(run, || format!("{host}\n\n{}", report.text()), &report.json(), report.csv())?;
         let refused: Vec<_> = report
             .acceptances()
             .into_iter()

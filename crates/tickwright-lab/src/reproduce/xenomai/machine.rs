@@ -100,17 +100,36 @@ fn monotonic() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// Asks the system for wake-ups that are as punctual as this process may have. Says what is missing.
+/// The timer slack that this thread had; set again on drop, so that what runs later is not changed.
+#[derive(Debug, Default)]
+pub(crate) struct Punctual(Option<NonZeroU64>);
+
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.0.is_some() {
+            let _ = rustix::thread::set_current_timer_slack(self.0);
+        }
+    }
+}
+
+/// Asks the system for wake-ups that are as punctual as this process may have, until the first value
+/// is dropped. Says what is missing.
 #[cfg(target_os = "linux")]
-pub(crate) fn prepare_real_time() -> Vec<String> {
+pub(crate) fn prepare_real_time() -> (Punctual, Vec<String>) {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
     let mut lost = Vec::new();
-    if let Err(error) = set_current_timer_slack(NonZeroU64::new(1)) {
-        let slack = current_timer_slack().map_or(Duration::from_micros(50), Duration::from_nanos);
-        lost.push(format!(
-            "the timer slack stays at {slack:?} ({error}): wake-ups may be that late on purpose"
-        ));
+    let before = current_timer_slack();
+    let mut punctual = Punctual::default();
+    match set_current_timer_slack(NonZeroU64::new(1)) {
+        Ok(()) => punctual.0 = before.ok().and_then(NonZeroU64::new),
+        Err(error) => {
+            let slack = before.map_or(Duration::from_micros(50), Duration::from_nanos);
+            lost.push(format!(
+                "the timer slack stays at {slack:?} ({error}): wake-ups may be that late on purpose"
+            ));
+        }
     }
     if !scheduled_in_real_time() {
         lost.push(
@@ -119,13 +138,14 @@ pub(crate) fn prepare_real_time() -> Vec<String> {
                 .into(),
         );
     }
-    lost
+    (punctual, lost)
 }
 
 /// Asks for nothing.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn prepare_real_time() -> Vec<String> {
-    vec!["no absolute sleep and no control of the timer slack on this system: wake-ups are late".into()]
+pub(crate) fn prepare_real_time() -> (Punctual, Vec<String>) {
+    let lost = "no absolute sleep and no control of the timer slack on this system: wake-ups are late";
+    (Punctual::default(), vec![lost.into()])
 }
 
 /// Whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat line.

@@ -12,8 +12,7 @@ use super::scenario::Scenario;
 use super::verdict::{Acceptance, Prediction, clock_in_a_tick, conclusion, reference, standings};
 use crate::clock::Calibration;
 use crate::duration;
-use crate::host::Host;
-use crate::output::{self, SCHEMA, table};
+use crate::output::{SCHEMA, table};
 use crate::stats::{Distribution, Summary};
 
 /// The percentiles that are stated.
@@ -28,8 +27,6 @@ pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
     /// What came of it.
     pub(crate) outcome: &'a Outcome,
-    /// Where it ran.
-    pub(crate) host: &'a Host,
     /// What the clock costs.
     pub(crate) clock: Calibration,
     /// What this process could not have.
@@ -62,9 +59,6 @@ impl Report<'_> {
             table::show(&self.beside_published())
         );
         let _ = writeln!(out, "\n{}", self.conclusion());
-        if self.outcome.interrupted {
-            let _ = writeln!(out, "PARTIAL: interrupted before the planned time was over.");
-        }
         out
     }
 
@@ -164,8 +158,15 @@ impl Report<'_> {
     }
 
     fn standings(&self) -> Table {
-        let mut table =
-            table::new(["structure", "median", "least", "most", "slices", "to the least", "verdict"]);
+        let mut table = table::new([
+            "structure",
+            "median",
+            "least",
+            "most",
+            "slices",
+            "to the least, by slices",
+            "verdict",
+        ]);
         for standing in standings(&self.outcome.lanes) {
             let Summary { median, min, max, samples, .. } = standing.per_tick;
             let (ratio, verdict) = standing.to_best.map_or_else(
@@ -217,16 +218,12 @@ impl Report<'_> {
     pub(crate) fn json(&self) -> Json<'_> {
         let Plan { params, mode, wait, duration, .. } = self.plan;
         Json {
-            schema: SCHEMA,
-            command: output::command_line(),
             experiment: &self.scenario.name,
-            partial: self.outcome.interrupted,
             mode: *mode,
             wait: *wait,
             duration_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
             seed: params.seed,
             timers: params.timers,
-            host: self.host,
             clock: self.clock,
             lost: self.lost,
             prediction: Prediction::of(params),
@@ -422,16 +419,12 @@ pub(crate) struct JsonLane<'a> {
 /// The whole run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Json<'a> {
-    schema: u32,
-    command: String,
     experiment: &'a str,
-    partial: bool,
     mode: Mode,
     wait: Wait,
     duration_ns: u64,
     seed: u64,
     timers: u32,
-    host: &'a Host,
     clock: Calibration,
     lost: &'a [String],
     prediction: Prediction,

@@ -1,12 +1,12 @@
 //! The workload as data: `scenarios/xenomai.toml`, or a file of the same form.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::workload::Params;
 use crate::error::LabError;
+use crate::output::text;
 use crate::scenario::Within;
 
 /// The built-in file.
@@ -18,10 +18,13 @@ const BUILT_IN: (&str, &str) =
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
     /// Its name.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
     /// One line.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
     /// What it shows and why, in prose.
+    #[serde(deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     #[serde(rename = "model")]
     _model: Model,
@@ -66,8 +69,8 @@ impl Scenario {
     /// It cannot be read; a mistake in it, with file, line and key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         let file = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|error| LabError::usage(format!("{file} cannot be read: {error}")))?;
+        let text =
+            text::read(path).map_err(|error| LabError::usage(format!("{file} cannot be read: {error}")))?;
         Self::parse(&file, &text)
     }
 

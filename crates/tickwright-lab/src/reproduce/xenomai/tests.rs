@@ -45,3 +45,20 @@ fn plan(mode: Mode, duration: Duration, instrument: bool) -> Plan {
 fn ran(plan: &Plan, meter: &FakeMeter, stop: &dyn Fn() -> bool) -> Outcome {
     run(plan, meter, stop, &Progress::lasting(plan.duration, "test")).expect("the structures are right")
 }
+
+/// An experiment of the tour must not run under the rights of the one before.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_timer_slack_is_given_back() {
+    use rustix::thread::{current_timer_slack, set_current_timer_slack};
+    // In a thread of its own, since the slack is the thread's.
+    let seen = std::thread::spawn(|| {
+        set_current_timer_slack(core::num::NonZeroU64::new(70_000)).unwrap();
+        let before = current_timer_slack().unwrap();
+        let (punctual, _) = super::machine::prepare_real_time();
+        let during = current_timer_slack().unwrap();
+        drop(punctual);
+        [before, during, current_timer_slack().unwrap()]
+    });
+    assert_eq!(seen.join().unwrap(), [70_000, 1, 70_000]);
+}

@@ -1,0 +1,62 @@
+//! Text of others: files that a user names, and words for a terminal.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer};
+
+/// Bytes that a scenario file may have. The built-in ones have 2,000.
+const MOST: u64 = 1 << 20;
+
+/// Reads a text file of at most a mebibyte; a device such as /dev/zero has no end.
+///
+/// # Errors
+/// What the system says; that the file is too long, or no text.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        return Err(io::Error::other(format!("it has more than {MOST} bytes")));
+    }
+    Ok(text)
+}
+
+/// `text` with its control characters written out: an escape sequence would reach the terminal.
+/// Line ends and tabulators stay.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() && !matches!(letter, '\n' | '\t') {
+            out.extend(letter.escape_default());
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+/// Deserializes a text that is shown on a terminal; see [`plain`].
+///
+/// # Errors
+/// Those of the format.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|text| plain(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_written_out() {
+        assert_eq!(plain("a\u{1b}[31mb\r\u{9b}c\td\n"), "a\\u{1b}[31mb\\r\\u{9b}c\td\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let error = read(Path::new("/dev/zero")).unwrap_err();
+        assert!(error.to_string().contains("more than 1048576 bytes"), "{error}");
+    }
+}

@@ -1,0 +1,219 @@
+//! A run that a signal stops: what it measured is written, and the result says that it is partial.
+#![cfg(target_os = "linux")]
+
+use core::time::Duration;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Instant;
+
+/// A run that is killed when its test fails.
+struct Run {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// However busy the machine is; a guard against a hang, not a measurement.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Polls `done` until it is true.
+#[track_caller]
+fn soon(what: &str, mut done: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !done() {
+        assert!(since.elapsed() < LONGEST, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl Run {
+    /// Starts `tickwright` with a command, and waits until it handles SIGTERM.
+    fn begin(name: &str, words: &str, files: &[&str]) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("tickwright-interrupted-{}-{name}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let to = |name: &str| folder.join(name);
+        let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+            .args(words.split(' ').filter(|word| !word.is_empty()))
+            .args(files.iter().map(|kind| format!("--{kind}={}", to(kind).display())))
+            .stdout(File::create(to("text")).unwrap())
+            .stderr(File::create(to("said")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut run = Self { child, folder };
+        let status = format!("/proc/{}/status", run.child.id());
+        soon("a handler for SIGTERM", || {
+            assert_eq!(run.child.try_wait().unwrap(), None, "{words}: {}", run.read("said"));
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+            u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (15 - 1) != 0
+        });
+        run
+    }
+
+    fn signal(&self, signals: &[&str]) {
+        let pid = self.child.id();
+        let kills: Vec<String> = signals.iter().map(|signal| format!("kill {signal} {pid}")).collect();
+        // A process that has ended is no mistake here.
+        let _ =
+            Command::new("sh").args(["-c", &format!("{{ {}; }} 2>&-", kills.join("; "))]).status().unwrap();
+    }
+
+    /// Its exit code.
+    fn end(&mut self) -> Option<i32> {
+        let mut status = None;
+        soon("the end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+}
+
+/// Stops a command and looks at each form of its result.
+#[track_caller]
+fn stopped(name: &str, words: &str, csv: bool, signal: &str, code: i32) {
+    let files: &[&str] = if csv { &["json", "csv"] } else { &["json"] };
+    let mut run = Run::begin(name, words, files);
+    run.signal(&[signal]);
+    assert_eq!(run.end(), Some(code), "{words}: {}", run.read("said"));
+    assert!(run.read("said").contains("interrupted: the results are partial"), "{words}");
+    let text = run.read("text");
+    assert!(text.contains("INTERRUPTED"), "{words}: {text}");
+    let json: serde_json::Value = serde_json::from_str(&run.read("json")).unwrap();
+    assert_eq!(json["interrupted"], true, "{words}");
+    assert!(json["schema"].is_u64() && json["command"].is_string(), "{words}");
+    assert!(json["host"]["cores"].is_u64(), "{words}");
+    let all = json.to_string();
+    assert_eq!(all.matches("\"interrupted\":").count(), 1, "{words}: one key says it");
+    assert!(!all.contains("\"partial\":"), "{words}");
+    if csv {
+        let rows = run.read("csv");
+        let (heading, rows) = rows.split_once('\n').unwrap();
+        assert!(heading.ends_with("interrupted"), "{words}: {heading}");
+        assert!(rows.lines().all(|row| row.ends_with(",true")), "{words}: {rows}");
+        assert!(!rows.is_empty(), "{words}: without a figure it still says so");
+    }
+}
+
+#[track_caller]
+fn terminated(name: &str, words: &str) {
+    stopped(name, words, true, "-TERM", 143);
+}
+
+#[test]
+fn comparisons_by_rounds() {
+    terminated("hold", "bench hold --scenario hold-exp-sparse --rounds 1000 --operations 10k");
+    terminated("network", "bench network --n 1k --rounds 1000");
+    terminated("expire", "bench expire --n 1k --rounds 1000");
+    terminated("reads", "bench reads --n 1k --rounds 1000");
+}
+
+#[test]
+fn other_benches() {
+    terminated("adversary", "bench adversary --n 1k --rounds 1000");
+    terminated("scheduler", "bench scheduler --rounds 1000");
+    terminated("registry", "bench registry --n 100 --rounds 1000");
+    terminated("threads", "bench threads --rounds 1000 --operations 1k");
+    let many = ["10k"; 100].join(",");
+    terminated("memory", &format!("bench memory --n {many}"));
+}
+
+#[test]
+fn parts_by_themselves() {
+    terminated("heap", "heap test 8M");
+    terminated("sched", "sched test 10k --rounds 1000 --budget 1h --mode ours");
+    terminated("beat", "sched beat --duration 1h");
+}
+
+#[test]
+fn experiments_in_one_process() {
+    terminated(
+        "asterisk",
+        "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4",
+    );
+    terminated("linux", "reproduce linux --only simple,network --connections 3 --duration 1h");
+    terminated("xenomai", "reproduce xenomai --duration 1h");
+    terminated("virtual", "reproduce xenomai --mode virtual --duration 100h");
+}
+
+#[test]
+fn experiments_with_children() {
+    terminated("helenos", "reproduce helenos --duration 1h --n 3 --tasks processes");
+    terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --table");
+    // The child alone does the work; only its parent is told to stop.
+    stopped("alive", "reproduce nptl --all-at-once 30k --models m:n,one-to-one,manager", false, "-TERM", 143);
+}
+
+#[test]
+fn latencies() {
+    terminated("latency", "latency --duration 1h --priority none --load syscalls");
+    terminated("path", "latency --timer-path --crossover --rounds 1000");
+}
+
+#[test]
+fn ctrl_c_is_no_other() {
+    stopped("ctrl-c", "bench hold --scenario hold-exp-sparse --rounds 1000", true, "-INT", 130);
+    stopped("ctrl-c-asterisk", "sched test 10k --rounds 1000 --budget 1h --mode ours", true, "-INT", 130);
+}
+
+#[test]
+fn what_has_no_files_says_it_in_text() {
+    for words in ["check", ""] {
+        let mut run = Run::begin(if words.is_empty() { "tour" } else { words }, words, &[]);
+        run.signal(&["-TERM"]);
+        assert_eq!(run.end(), Some(143), "{words}: {}", run.read("said"));
+        let text = run.read("text");
+        assert!(text.contains("INTERRUPTED"), "{words}: {text}");
+        assert!(!text.contains("WRONG"), "what was cut short is not wrong: {text}");
+    }
+}
+
+/// `timeout` sends the signal to its child and then to the whole group: two signals, one wish.
+#[test]
+fn two_signals_at_once_are_one() {
+    let mut run = Run::begin("twice", "bench hold --scenario hold-exp-sparse --rounds 1000", &["json"]);
+    run.signal(&["-TERM", "-TERM"]);
+    assert_eq!(run.end(), Some(143));
+    assert!(run.read("json").contains("\"interrupted\": true"));
+}
+
+/// Processor time, in hundredths of a second.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();
+    words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
+}
+
+/// A sample that takes hours is not waited for.
+#[test]
+fn a_later_signal_ends_the_process() {
+    let mut run = Run::begin(
+        "later",
+        "reproduce nptl --toplevel 1 --children 1 --starts 100M --models std --table",
+        &["json"],
+    );
+    // Until it has worked for so long, it may not have begun with the cell that takes hours.
+    soon("work", || cpu_ticks(run.child.id()) > 200);
+    let mut status = None;
+    soon("the end", || {
+        run.signal(&["-TERM"]);
+        std::thread::sleep(Duration::from_millis(200));
+        status = run.child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert_eq!(status.unwrap().code(), Some(143));
+    assert!(!Path::new(&run.folder).join("json").exists(), "no half a result");
+}
