@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
     for &population in &options.populations {
         for &pattern in &options.patterns {
             progress.doing(format!("{pattern} n={}", table::count(population)));
-            let (able, skipped) = who(&chosen, pattern, population);
+            let (able, skipped) = who(&chosen, pattern, population)?;
             report.skipped.extend(skipped);
             let most = able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
             allocator::room(most.saturating_mul(population), &format!("an attack of {population} timers"))?;
@@ -148,7 +148,7 @@ fn who(
     chosen: &[&'static Structure],
     pattern: Pattern,
     population: usize,
-) -> (Vec<&'static Structure>, Vec<Skipped>) {
+) -> Result<(Vec<&'static Structure>, Vec<Skipped>), LabError> {
     struct Horizon;
     impl Visitor for Horizon {
         type Out = u64;
@@ -160,7 +160,7 @@ fn who(
     let mut skipped = Vec::new();
     for &structure in chosen {
         let horizon = registry::visit(structure, Horizon);
-        let why = registry::why_not(structure, population).or_else(|| {
+        let why = registry::why_not(structure, population)?.or_else(|| {
             (pattern.furthest(population) > horizon)
                 .then(|| format!("it takes delays of {horizon} ticks at most"))
         });
@@ -169,7 +169,7 @@ fn who(
             Some(why) => skipped.push(Skipped { structure: structure.id, pattern, population, why }),
         }
     }
-    (able, skipped)
+    Ok((able, skipped))
 }
 
 /// The least time of each call of each structure; none when it was interrupted.

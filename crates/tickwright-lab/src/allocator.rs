@@ -20,6 +20,12 @@ thread_local! {
     // Constants without destructors, so that touching them never allocates, also while a thread ends.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
+    static REFUSALS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Allocations that this thread asked for and was refused.
+pub(crate) fn refusals() -> u64 {
+    REFUSALS.get()
 }
 
 /// Allocations that this thread has made.
@@ -61,6 +67,7 @@ pub(crate) fn room(bytes: usize, what: &str) -> Result<(), LabError> {
 fn note(pointer: *mut u8, bytes: isize) -> *mut u8 {
     if pointer.is_null() {
         REFUSED.store(true, Ordering::Relaxed);
+        REFUSALS.set(REFUSALS.get() + 1);
     } else {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         LIVE.set(LIVE.get() + bytes);

@@ -95,7 +95,7 @@ pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report
                 let bytes = registry::bytes_per_timer(structure) + 8;
                 allocator::room(population.saturating_mul(bytes), &what)?;
             }
-            let skipped = registry::why_not(structure, population);
+            let skipped = registry::why_not(structure, population)?;
             let bytes =
                 skipped.is_none().then(|| registry::visit(structure, Weigh { population })).transpose()?;
             report.rows.push(Row {

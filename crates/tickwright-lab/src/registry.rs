@@ -14,6 +14,7 @@ use tickwright_core::{Family, SlabQueue, TimerQueue};
 use tickwright_testkit::foreign::DelayQueue;
 use wildmatch::WildMatch;
 
+use crate::allocator;
 use crate::baseline::lazy_heap::{Entry, Lazy};
 use crate::baseline::testkit::Foreign;
 use crate::baseline::{btree_map, intrusive, nexus, orx, timer_queue};
@@ -249,7 +250,10 @@ pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
 }
 
 /// Why a structure is not run with `population` timers; `None` when it is.
-pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Option<String> {
+///
+/// # Errors
+/// Memory that the system refuses.
+pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Result<Option<String>, LabError> {
     struct Holds(usize);
     impl Visitor for Holds {
         type Out = bool;
@@ -258,9 +262,17 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Optio
         }
     }
     if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
-        return Some(why.into());
+        return Ok(Some(why.into()));
     }
-    (!visit(structure, Holds(population))).then(|| "bounded below this population".into())
+    let before = allocator::refusals();
+    match visit(structure, Holds(population)) {
+        true => Ok(None),
+        // Without memory every structure looks bounded.
+        false if allocator::refusals() > before => {
+            Err(LabError::memory(format!("{} with {population} timers", structure.id)))
+        }
+        false => Ok(Some("bounded below this population".into())),
+    }
 }
 
 /// The structures that a list of patterns names, in table order. `*` stands for anything, a family alone for

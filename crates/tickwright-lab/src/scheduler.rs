@@ -180,7 +180,7 @@ fn lanes(options: &Options, n: usize, report: &mut Report) -> Result<Vec<Lane>, 
     let mut lanes = Vec::new();
     for (order, &structure) in options.structures.iter().enumerate() {
         let bare = registry::find(&format!("{}/slab", structure.id()))?;
-        if let Some(why) = registry::why_not(bare, n) {
+        if let Some(why) = registry::why_not(bare, n)? {
             report.notes.push(format!("{} is left out at N = {n}: {why}", structure.id()));
             continue;
         }

@@ -119,7 +119,10 @@ fn plan<'s>(scenarios: &'s [Scenario], options: &Options) -> Result<Vec<Part<'s>
                 rounds: options.rounds.unwrap_or_else(|| scenario.run.rounds.get()),
                 operations: scenario.operations(options.operations, population),
                 seed: options.seed.unwrap_or_else(|| scenario.run.seed.get()),
-                structures: chosen.iter().map(|s| (*s, registry::why_not(s, population))).collect(),
+                structures: chosen
+                    .iter()
+                    .map(|s| Ok((*s, registry::why_not(s, population)?)))
+                    .collect::<Result<_, LabError>>()?,
             });
         }
     }
@@ -133,7 +136,7 @@ fn can_be_baseline(
     population: usize,
 ) -> Result<(), LabError> {
     let id = baseline.id;
-    if let Some(why) = registry::why_not(baseline, population) {
+    if let Some(why) = registry::why_not(baseline, population)? {
         let n = table::count(population);
         return Err(LabError::usage(format!(
             "the baseline '{id}' cannot run at n={n}: {why}; choose another, or other populations"

@@ -70,7 +70,7 @@ fn a_family_by_itself_is_meant_in_each_storage() {
 
 #[test]
 fn what_would_take_too_long_is_left_out_with_its_reason() {
-    let why = |id: &str, n: usize| why_not(find(id).unwrap(), n);
+    let why = |id: &str, n: usize| why_not(find(id).unwrap(), n).unwrap();
     assert_eq!(why("list/hook", 1000), None);
     assert_eq!(why("list/hook", 1001).as_deref(), Some("insertion is O(n)"));
     assert_eq!(why("delay-queue", 10_000), None);
