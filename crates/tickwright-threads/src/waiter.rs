@@ -13,7 +13,7 @@ use crate::join_word::{Claim, JoinWord};
 use crate::kernel_thread::KernelThread;
 use crate::many::{Shared, here};
 use crate::primitive::modelled::{Mutex, MutexGuard};
-use crate::primitive::{AtomicU32, Ordering, const_where_possible, fence};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, const_where_possible, fence};
 use crate::runtime::Wait;
 
 #[cfg(all(test, loom))]
@@ -113,7 +113,10 @@ pub(crate) fn wait_for_end(
     Ok(())
 }
 
-/// Who waits for something to change, first come first served.
+/// Who waits for something to change. The one that has waited longest is woken first.
+///
+/// A passer-by may be faster than the one that was woken, which then enters again at its old place. The next wake-up finds that it has lost, and promises it what
+/// it wakes it for: passers-by look whether something is promised, and leave that. So each of them is faster at most once more, and nobody waits for ever.
 ///
 /// A waiter enters, looks again at what it waits for, and waits. Who changes that wakes after the change. So either the waiter sees the change, or
 /// it is found here. Both fences are needed where the look takes no lock that the change takes, as `Mutex::try_lock` does when it fails: without them
@@ -123,12 +126,23 @@ pub(crate) struct Waiters {
     /// How many are in the list.
     count: AtomicU32,
     list: Mutex<List>,
+    /// The ticket of the waiter that something is promised to; 0: nobody's. Set under the list's lock, cleared by that waiter.
+    promised: AtomicU64,
 }
 
 #[derive(Debug)]
 struct List {
-    queue: VecDeque<(u64, Waiter)>,
+    /// In the order of their tickets.
+    queue: VecDeque<Place>,
     next: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    ticket: u64,
+    /// It was woken, and somebody else was faster.
+    lost: bool,
+    waiter: Waiter,
 }
 
 impl Default for Waiters {
@@ -138,13 +152,17 @@ impl Default for Waiters {
 }
 
 /// A place in the list, to be left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
 impl Waiters {
     const_where_possible! {
         pub(crate) fn new() -> Self {
-            Self { count: AtomicU32::new(0), list: Mutex::new(List { queue: VecDeque::new(), next: 0 }) }
+            Self {
+                count: AtomicU32::new(0),
+                list: Mutex::new(List { queue: VecDeque::new(), next: 0 }),
+                promised: AtomicU64::new(0),
+            }
         }
     }
 
@@ -163,17 +181,45 @@ impl Waiters {
         let mut list = self.list();
         list.next += 1;
         let ticket = list.next;
-        list.queue.push_back((ticket, waiter));
+        list.queue.push_back(Place { ticket, lost: false, waiter });
         self.count(&list);
         drop(list);
         fence(Ordering::SeqCst);
         Ticket(ticket)
     }
 
+    /// The same, at its old place: it was woken, and there was nothing left for it.
+    #[cold]
+    pub(crate) fn enter_again(&self, Ticket(ticket): Ticket) {
+        let waiter = Waiter::current();
+        let mut list = self.list();
+        let place = list.queue.partition_point(|each| each.ticket < ticket);
+        list.queue.insert(place, Place { ticket, lost: true, waiter });
+        self.count(&list);
+        drop(list);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether something is promised to another one than the caller.
+    #[inline]
+    pub(crate) fn is_promised(&self, caller: Option<Ticket>) -> bool {
+        let to = self.promised.load(Ordering::Relaxed);
+        to != 0 && Some(Ticket(to)) != caller
+    }
+
+    /// The caller, which has left, has what it waited for, or waits no more. True: that was promised to it.
+    pub(crate) fn done(&self, Ticket(ticket): Ticket) -> bool {
+        let promised = self.promised.load(Ordering::Relaxed) == ticket;
+        if promised {
+            self.promised.store(0, Ordering::Relaxed);
+        }
+        promised
+    }
+
     /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
-        let place = list.queue.iter().position(|(each, _)| *each == ticket.0);
+        let place = list.queue.iter().position(|each| each.ticket == ticket.0);
         let left = place.and_then(|place| list.queue.remove(place));
         self.count(&list);
         left.is_some()
@@ -181,21 +227,30 @@ impl Waiters {
 
     /// Whether the caller was woken.
     pub(crate) fn was_woken(&self, ticket: Ticket) -> bool {
-        !self.list().queue.iter().any(|(each, _)| *each == ticket.0)
+        !self.list().queue.iter().any(|each| each.ticket == ticket.0)
     }
 
-    /// Wakes the one that has waited longest. After the change that it waits for.
+    /// Wakes the one that something is promised to, else the one that has waited longest. After the change that it waits for.
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
         if self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut list = self.list();
-        let first = list.queue.pop_front();
+        let promised = self.promised.load(Ordering::Relaxed);
+        let at =
+            if promised == 0 { None } else { list.queue.iter().position(|each| each.ticket == promised) };
+        let first = list.queue.remove(at.unwrap_or(0));
+        if let Some(first) = &first
+            && first.lost
+            && promised == 0
+        {
+            self.promised.store(first.ticket, Ordering::Relaxed);
+        }
         self.count(&list);
         drop(list);
-        if let Some((_, waiter)) = first {
-            waiter.wake();
+        if let Some(first) = first {
+            first.waiter.wake();
         }
     }
 
@@ -205,8 +260,8 @@ impl Waiters {
         let all = core::mem::take(&mut list.queue);
         self.count(&list);
         drop(list);
-        for (_, waiter) in all {
-            waiter.wake();
+        for each in all {
+            each.waiter.wake();
         }
     }
 

@@ -1,4 +1,5 @@
-//! A mailbox: many send, many receive, first come first served.
+//! A mailbox: many send, many receive. Letters leave in the order in which they were sent. The receiver that has waited longest is
+//! woken first. One that comes by meanwhile may be faster, once: then the next letter is kept for the one that waits.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::this_thread;
-use crate::waiter::{Waiter, Waiters};
+use crate::waiter::{Ticket, Waiter, Waiters};
 
 #[derive(Debug)]
 struct Mailbox<T> {
@@ -117,12 +118,13 @@ impl<T> Mailbox<T> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, letter: T) -> Result<(), TrySendError<T>> {
+    fn put(&self, letter: T, caller: Option<Ticket>) -> Result<(), TrySendError<T>> {
         let mut letters = self.letters();
         if self.receivers.load(Ordering::SeqCst) == 0 {
             return Err(TrySendError::Closed(letter));
         }
-        if letters.len() >= self.room {
+        let promised = usize::from(self.full.is_promised(caller));
+        if letters.len() >= self.room - promised {
             return Err(TrySendError::Full(letter));
         }
         letters.push_back(letter);
@@ -131,10 +133,15 @@ impl<T> Mailbox<T> {
         Ok(())
     }
 
-    fn take(&self) -> Result<T, TryRecvError> {
+    fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
         // Before the look at the letters: who sent the last one was there then.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
-        let first = self.letters().pop_front();
+        let mut letters = self.letters();
+        let promised = usize::from(self.empty.is_promised(caller));
+        let first = if letters.len() > promised { letters.pop_front() } else { None };
+        // What is left is another's, who is on its way.
+        let closed = closed && letters.is_empty();
+        drop(letters);
         match first {
             Some(letter) => {
                 self.full.wake_one();
@@ -152,28 +159,45 @@ impl<T> Sender<T> {
     /// # Errors
     /// [`SendError`] with the letter: nobody receives any more.
     pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
+        let letter = match self.0.put(letter, None) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Closed(letter)) => return Err(SendError(letter)),
+            Err(TrySendError::Full(letter)) => letter,
+        };
+        let ticket = self.0.full.enter();
+        let sent = self.wait_and_send(letter, ticket);
+        if self.0.full.done(ticket) {
+            // Others have left to it what it has not used.
+            self.0.full.wake_all();
+        }
+        sent
+    }
+
+    fn wait_and_send(&self, letter: T, ticket: Ticket) -> Result<(), SendError<T>> {
+        let said = |sent: Result<(), TrySendError<T>>| {
+            sent.map_err(|error| match error {
+                TrySendError::Full(letter) | TrySendError::Closed(letter) => SendError(letter),
+            })
+        };
         let mut letter = letter;
         loop {
-            letter = match self.0.put(letter) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Closed(letter)) => return Err(SendError(letter)),
-                Err(TrySendError::Full(letter)) => letter,
-            };
-            let ticket = self.0.full.enter();
-            letter = match self.0.put(letter) {
+            letter = match self.0.put(letter, Some(ticket)) {
                 Err(TrySendError::Full(letter)) => letter,
                 sent => {
                     if !self.0.full.leave(ticket) {
                         self.0.full.wake_one();
                     }
-                    return sent.map_err(|error| match error {
-                        TrySendError::Full(letter) | TrySendError::Closed(letter) => SendError(letter),
-                    });
+                    return said(sent);
                 }
             };
             while !self.0.full.was_woken(ticket) {
                 Waiter::wait();
             }
+            letter = match self.0.put(letter, Some(ticket)) {
+                Err(TrySendError::Full(letter)) => letter,
+                sent => return said(sent),
+            };
+            self.0.full.enter_again(ticket);
         }
     }
 
@@ -182,7 +206,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// [`TrySendError`] with the letter.
     pub fn try_send(&self, letter: T) -> Result<(), TrySendError<T>> {
-        self.0.put(letter)
+        self.0.put(letter, None)
     }
 }
 
@@ -200,7 +224,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// [`TryRecvError`].
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.0.take()
+        self.0.take(None)
     }
 
     /// Receives what comes until the clock of the caller's runtime shows `at` nanoseconds.
@@ -212,13 +236,22 @@ impl<T> Receiver<T> {
     }
 
     fn receive(&self, until: Option<u64>) -> Result<T, TryRecvError> {
+        match self.0.take(None) {
+            Err(TryRecvError::Empty) => {}
+            other => return other,
+        }
+        let ticket = self.0.empty.enter();
+        let received = self.wait_and_receive(until, ticket);
+        if self.0.empty.done(ticket) {
+            // Others have left to it what it has not taken, or wait for the end.
+            self.0.empty.wake_all();
+        }
+        received
+    }
+
+    fn wait_and_receive(&self, until: Option<u64>, ticket: Ticket) -> Result<T, TryRecvError> {
         loop {
-            match self.0.take() {
-                Err(TryRecvError::Empty) => {}
-                other => return other,
-            }
-            let ticket = self.0.empty.enter();
-            match self.0.take() {
+            match self.0.take(Some(ticket)) {
                 Err(TryRecvError::Empty) => {}
                 other => {
                     // A wake-up that came after this look is for a letter that is there still.
@@ -235,9 +268,18 @@ impl<T> Receiver<T> {
                 };
                 if !this_thread::timekeeper_of(|keeper| Waiter::wait_until(keeper, at)) {
                     // Woken at the last moment: for a letter that is there, or that somebody has taken, so that no other waiter misses the wake-up.
-                    return if self.0.empty.leave(ticket) { Err(TryRecvError::Empty) } else { self.0.take() };
+                    return if self.0.empty.leave(ticket) {
+                        Err(TryRecvError::Empty)
+                    } else {
+                        self.0.take(Some(ticket))
+                    };
                 }
             }
+            match self.0.take(Some(ticket)) {
+                Err(TryRecvError::Empty) => {}
+                other => return other,
+            }
+            self.0.empty.enter_again(ticket);
         }
     }
 }

@@ -79,3 +79,45 @@ fn who_gives_up_takes_no_wake_up_along() {
         assert!(patient.join().unwrap());
     });
 }
+
+/// A thread takes the lock again and again. One that has lost once is promised the lock, and no wake-up is lost.
+#[test]
+fn a_hot_lock_is_had_by_the_others() {
+    model(3, || {
+        let lock = Arc::new(Mutex::new(0));
+        let held = lock.lock();
+        let others = [(); 2].map(|()| {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || *lock.lock() += 1)
+        });
+        thread::yield_now();
+        drop(held);
+        for _ in 0..2 {
+            *lock.lock() += 1;
+        }
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(*lock.lock(), 4);
+    });
+}
+
+/// A passer-by takes letters before the one that waits; the senders end meanwhile, and nobody waits for ever.
+#[test]
+fn a_passer_by_takes_letters() {
+    model(3, || {
+        let (sender, receiver) = unbounded();
+        let others = [(); 2].map(|()| {
+            let receiver = receiver.clone();
+            thread::spawn(move || u32::from(receiver.recv().is_ok()))
+        });
+        let mut got = 0;
+        for _ in 0..2 {
+            sender.send(1).unwrap();
+            got += u32::from(receiver.try_recv().is_ok());
+        }
+        drop(sender);
+        got += others.into_iter().map(|other| other.join().unwrap()).sum::<u32>();
+        assert_eq!(got + u32::from(receiver.try_recv().is_ok()), 2);
+    });
+}

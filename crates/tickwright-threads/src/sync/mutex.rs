@@ -5,11 +5,12 @@ use core::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
 
 use crate::primitive::{const_where_possible, modelled};
-use crate::waiter::{Waiter, Waiters};
+use crate::waiter::{Ticket, Waiter, Waiters};
 
 /// A lock around a value. Waiting for it blocks no worker.
 ///
-/// Who has waited longest is woken first; a thread that comes by while it wakes may be faster. A panic under the lock does not poison it. Locking it twice on one thread
+/// The thread that has waited longest is woken first. A thread that comes by meanwhile may be faster, once:
+/// then the lock is kept for the one that has waited longest, and nobody waits for ever. A panic under the lock does not poison it. Locking it twice on one thread
 /// waits for ever.
 ///
 /// ```
@@ -58,24 +59,42 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Locks, and waits for that as long as it takes.
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        match self.try_lock() {
+            Some(guard) => guard,
+            None => self.wait_and_lock(),
+        }
+    }
+
+    #[cold]
+    fn wait_and_lock(&self) -> MutexGuard<'_, T> {
+        let ticket = self.waiters.enter();
         loop {
-            if let Some(guard) = self.try_lock() {
-                return guard;
-            }
-            let ticket = self.waiters.enter();
-            if let Some(guard) = self.try_lock() {
+            if let Some(guard) = self.try_lock_as(Some(ticket)) {
                 // A wake-up that somebody else could use comes again when the guard is dropped.
                 self.waiters.leave(ticket);
+                self.waiters.done(ticket);
                 return guard;
             }
             while !self.waiters.was_woken(ticket) {
                 Waiter::wait();
             }
+            if let Some(guard) = self.try_lock_as(Some(ticket)) {
+                self.waiters.done(ticket);
+                return guard;
+            }
+            self.waiters.enter_again(ticket);
         }
     }
 
-    /// Locks if that needs no waiting.
+    /// Locks if that needs no waiting, and the lock is not kept for one that waits.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.try_lock_as(None)
+    }
+
+    fn try_lock_as(&self, caller: Option<Ticket>) -> Option<MutexGuard<'_, T>> {
+        if self.waiters.is_promised(caller) {
+            return None;
+        }
         let held = match self.value.try_lock() {
             Ok(held) => held,
             Err(TryLockError::Poisoned(held)) => held.into_inner(),
