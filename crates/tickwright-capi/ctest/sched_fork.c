@@ -80,7 +80,7 @@ static void advances(tw_sched *sched)
     EQUAL(tw_sched_destroy(sched), 0);
 }
 
-static void starts_another(tw_sched *sched)
+static inline void starts_another(tw_sched *sched)
 {
     int before = READ(ran);
     EQUAL(tw_sched_start_thread(sched, "child"), 0);
@@ -104,8 +104,10 @@ static void with_a_thread(void)
         const char *name;
         void (*act)(tw_sched *);
     } ACTS[] = {
-        { "destroy", destroys }, { "stop_thread", stops }, { "advance", advances },
-        { "start_thread", starts_another }, { "fd", takes_a_descriptor },
+        { "destroy", destroys }, { "stop_thread", stops }, { "advance", advances }, { "fd", takes_a_descriptor },
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer knows no new threads in the child of several */
+        { "start_thread", starts_another },
+#endif
     };
     for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++) {
         tw_sched *sched = new_sched(0);
