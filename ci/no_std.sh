@@ -53,6 +53,8 @@ fi
 
 echo "no_std: the same without compare-exchange (compiled; a queue then needs an identity from its owner)"
 core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
+RUSTFLAGS="${RUSTFLAGS:-} --cfg tickwright_no_cas" CARGO_TARGET_DIR="$out/tests" \
+    cargo test -q -p tickwright-core --lib -- storage::hook
 
 echo "no_std: control: over a core with alloc the program must not link (it has no allocator)"
 core_lib "$out/alloc" "$core_src" --cfg 'feature="alloc"'

@@ -4,7 +4,10 @@
 #[macro_use]
 mod common;
 
+use core::hash::{BuildHasher, BuildHasherDefault};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use std::hash::DefaultHasher;
 
 use common::due;
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
@@ -13,6 +16,15 @@ use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, Ti
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
 
 type Queue<'a, F> = HookQueue<'a, F, u32>;
+
+fn a_key_equals_itself_alone<F: Family>() {
+    let timers: [Timer<F, u32>; 2] = core::array::from_fn(|_| Timer::new(7));
+    let [one, other] = [&timers[0], &timers[1]].map(TimerRef::from);
+    let hash = |key: TimerRef<'_, F, u32>| BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
+    assert!(one == TimerRef::from(&timers[0]) && one != other);
+    assert!(hash(one) == hash(one) && hash(one) != hash(other));
+    assert_eq!(format!("{one:?}"), format!("TimerRef({:p})", &raw const timers[0]));
+}
 
 fn linked_twice_is_refused<F: Family>() {
     let timer = Timer::<F, u32>::new(7);
@@ -298,6 +310,7 @@ fn steps_are_an_advance<F: Family>() {
 
 for_each_family! { suite [
     steps_are_an_advance
+    a_key_equals_itself_alone
     linked_twice_is_refused
     another_queues_node_is_refused
     a_node_is_stale_while_it_is_not_linked

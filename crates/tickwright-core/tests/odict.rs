@@ -3,15 +3,17 @@
 
 use core::cell::{Cell, RefCell};
 use core::cmp::Ordering;
+use core::hash::{BuildHasher, BuildHasherDefault};
 use core::ops::Bound;
 use core::panic::AssertUnwindSafe;
+use std::hash::DefaultHasher;
 use std::panic::catch_unwind;
 use std::rc::Rc;
 
 use tickwright_core::Violation;
 use tickwright_core::odict::{
-    Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, Position,
-    RedBlack, Seek, SlabDict,
+    Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef,
+    Position, RedBlack, Seek, SlabDict,
 };
 
 const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt];
@@ -110,6 +112,15 @@ fn objects<B: Balance>(n: u32) -> Vec<Object<B>> {
 
 fn keys<B: Balance, D: Dictionary<Object = Object<B>>>(dictionary: &D) -> Vec<u32> {
     dictionary.iter().map(|entry| dictionary.get(entry).unwrap().key.get()).collect()
+}
+
+fn an_entry_equals_itself_alone<B: Balance>() {
+    let objects = objects::<B>(2);
+    let [one, other] = [&objects[0], &objects[1]].map(ObjectRef::from);
+    let hash = |entry: ObjectRef<'_, _>| BuildHasherDefault::<DefaultHasher>::default().hash_one(entry);
+    assert!(one == ObjectRef::from(&objects[0]) && one != other);
+    assert!(hash(one) == hash(one) && hash(one) != hash(other));
+    assert_eq!(format!("{one:?}"), format!("ObjectRef({:p})", &raw const objects[0]));
 }
 
 fn an_object_is_in_two_dictionaries<B: Balance>() {
@@ -361,7 +372,7 @@ macro_rules! for_each_balance {
 }
 
 for_each_balance! {
-    an_object_is_in_two_dictionaries misuse_of_hooks_is_refused misuse_of_slabs_is_refused
+    an_entry_equals_itself_alone an_object_is_in_two_dictionaries misuse_of_hooks_is_refused misuse_of_slabs_is_refused
     a_full_slab_hands_the_object_back a_panic_in_user_code_leaves_a_whole_dictionary
     an_order_that_contradicts_itself_is_contained a_key_that_changed_in_secret_is_named_and_mended
     a_pinned_object_lives_its_life a_forgotten_dictionary_leaves_its_links_refusing

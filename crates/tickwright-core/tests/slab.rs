@@ -21,6 +21,13 @@ fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
     (queue, keys)
 }
 
+fn a_key_tells_its_expiry<F: Family>() {
+    let (queue, keys) = filled::<F>();
+    for (at, &key) in (0..FEW).zip(&keys) {
+        assert_eq!(queue.expiry(key), Some(due::<F>(0, at * 7 % 5)));
+    }
+}
+
 fn assert_stale<F: Family>(queue: &mut Queue<F>, key: Key) {
     assert_eq!(queue.remove(key).unwrap_err(), KeyError::Stale);
     assert_eq!(queue.reschedule(key, 0).unwrap_err(), KeyError::Stale);
@@ -213,6 +220,7 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
 }
 
 for_each_family! { suite [
+    a_key_tells_its_expiry
     keys_are_stale_for_ever
     a_slot_is_retired_after_its_last_generation
     keys_survive_the_way_through_a_number

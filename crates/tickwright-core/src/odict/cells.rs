@@ -13,7 +13,7 @@ use super::{DictError, Refused};
 use crate::contract::Violation;
 use crate::hint;
 use crate::storage::hook::draw;
-use crate::storage::slab::{Idx, MOST};
+use crate::storage::slab::{Idx, MOST, cells_for};
 use crate::storage::{Nodes, Record};
 
 /// Names one entry of a dictionary that owns its objects. Twelve bytes; an optional one takes no more. It is stale for ever once the entry was
@@ -97,8 +97,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
     pub(super) fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
         let total = self.len.checked_add(additional).filter(|&total| total <= self.limit);
         // Free cells serve first; retired ones and cell 0 serve nobody.
-        let cells = total.and_then(|total| total.checked_add(self.retired + 1));
-        let cells = cells.filter(|&cells| cells - 1 <= MOST).ok_or(DictError::Full)?;
+        let cells = total.and_then(|total| cells_for(total, self.retired)).ok_or(DictError::Full)?;
         let missing = cells.saturating_sub(self.cells.len());
         self.cells.try_reserve_exact(missing).map_err(|_| DictError::Full)
     }

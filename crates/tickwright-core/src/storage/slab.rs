@@ -140,6 +140,12 @@ pub struct SlabQueue<F: Family, T> {
 /// The most timers that a slab can hold: indices are `u32` and 0 is not used.
 pub(crate) const MOST: usize = u32::MAX as usize - 1;
 
+/// How many cells hold `total` values beside `retired` cells and cell 0. None when they could not be numbered.
+pub(crate) fn cells_for(total: usize, retired: usize) -> Option<usize> {
+    let cells = total.checked_add(retired)?;
+    if cells <= MOST { Some(cells + 1) } else { None }
+}
+
 impl<F: Family, T> SlabQueue<F, T> {
     /// An empty queue that allocates when it grows.
     #[must_use]
@@ -201,8 +207,7 @@ impl<F: Family, T> SlabQueue<F, T> {
             return Ok(());
         }
         // Free slots serve first; retired ones and cell 0 serve nobody.
-        let cells =
-            total.checked_add(self.retired + 1).filter(|&cells| cells - 1 <= MOST).ok_or(Reject::Full)?;
+        let cells = cells_for(total, self.retired).ok_or(Reject::Full)?;
         let missing = cells.saturating_sub(self.slots.len());
         self.order.reserve(self.len, additional)?;
         self.nodes.records.try_reserve_exact(missing).map_err(|_| Reject::Full)?;

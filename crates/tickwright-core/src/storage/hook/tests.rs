@@ -1,6 +1,8 @@
 //! What only the inside can set up: identities near their end, and owner words broken on purpose.
 
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 use core::sync::atomic::AtomicBool;
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 use std::vec::Vec;
 
 use super::*;

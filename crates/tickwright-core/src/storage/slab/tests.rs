@@ -80,6 +80,9 @@ fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
 
 #[test]
 fn indices_end_before_they_wrap() {
+    assert_eq!((cells_for(0, 0), cells_for(3, 2)), (Some(1), Some(6)));
+    assert_eq!((cells_for(MOST, 0), cells_for(MOST - 1, 1)), (Some(MOST + 1), Some(MOST + 1)));
+    assert_eq!((cells_for(MOST, 1), cells_for(MOST + 1, 0), cells_for(usize::MAX, 1)), (None, None, None));
     let mut queue = Queue::new();
     queue.len = MOST;
     assert_eq!(queue.insert(0, 1).unwrap_err(), Rejected { reason: Reject::Full, value: 1 });
