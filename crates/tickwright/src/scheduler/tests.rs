@@ -67,3 +67,52 @@ fn a_pass_lets_others_have_the_lock() {
         drop(core);
     });
 }
+
+/// What another run left for one who waits is not told to one who waits for this run.
+#[test]
+fn an_outcome_belongs_to_one_run() {
+    let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
+    let (begun, has_begun) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    let callback = Boxed::new(move |_| {
+        let _ = begun.send(());
+        let _ = goes.recv();
+        Next::Done
+    });
+    let id = scheduler.add(Duration::ZERO, callback).unwrap();
+    scheduler.lock().outcomes.push((u64::MAX, true));
+    thread::scope(|scope| {
+        let runner = scope.spawn(|| scheduler.run_queue());
+        has_begun.recv().unwrap();
+        let waits = scope.spawn(|| scheduler.cancel_sync(id));
+        until(|| scheduler.lock().waiting == 1);
+        go.send(()).unwrap();
+        assert!(matches!(waits.join().unwrap(), Ok(Cancelled::Finished { suppressed: false })));
+        assert_eq!(runner.join().unwrap(), Ok(1));
+    });
+    assert_eq!(scheduler.lock().outcomes, [(u64::MAX, true)]);
+}
+
+/// A timer that is pending is cancelled while another one runs.
+#[test]
+fn a_run_keeps_no_other_timer_from_being_cancelled() {
+    let scheduler = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
+    let (begun, has_begun) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    let callback = Boxed::new(move |_| {
+        let _ = begun.send(());
+        let _ = goes.recv();
+        Next::Done
+    });
+    let runs = scheduler.add(Duration::ZERO, callback).unwrap();
+    let pending = scheduler.add(Duration::from_secs(1), Boxed::new(|_| Next::Done)).unwrap();
+    thread::scope(|scope| {
+        let runner = scope.spawn(|| scheduler.run_queue());
+        has_begun.recv().unwrap();
+        let running = matches!(scheduler.try_cancel(runs), Cancelled::Running { here: false });
+        let removed = matches!(scheduler.try_cancel(pending), Cancelled::Removed(_));
+        go.send(()).unwrap();
+        assert!(running && removed, "{running} {removed}");
+        assert_eq!(runner.join().unwrap(), Ok(1));
+    });
+}
