@@ -113,6 +113,10 @@ fn main() {
 
 fn creations_are_refused_or_succeed() {
     for (name, model) in MODELS {
+        // Stacks are threads of the standard library then, which begins none without memory but aborts.
+        if cfg!(tickwright_portable) && matches!(model(), Model::ManyToMany(_)) {
+            continue;
+        }
         // A runtime of its own for each way: what one has allocated, another need not.
         for attributes in [
             Attributes::new(),
