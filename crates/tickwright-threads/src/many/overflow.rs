@@ -462,3 +462,6 @@ impl Drop for SignalStack {
         Self::free(self.number);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
