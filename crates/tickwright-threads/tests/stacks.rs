@@ -95,3 +95,17 @@ fn kernel_threads_show_the_beginning_of_their_name() {
         assert_eq!(in_a_thread(&runtime, &PLAIN.name(""), look), "\n");
     }
 }
+
+/// A thread that asks for nothing never gets a stack that was made for another size.
+#[test]
+fn a_stack_of_another_size_is_kept_for_nobody() {
+    for model in [common::one_worker(), common::two_workers(), common::as_ngpt()] {
+        let runtime = common::start(model);
+        let len = |attributes| in_a_thread(&runtime, &attributes, |stack| stack.len());
+        let (other, usual) = (len(PLAIN.stack(1 << 20)), len(PLAIN));
+        assert_ne!(other, usual);
+        for _ in 0..8 {
+            assert_eq!((len(PLAIN.stack(1 << 20)), len(PLAIN)), (other, usual));
+        }
+    }
+}
