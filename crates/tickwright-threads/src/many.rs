@@ -557,3 +557,6 @@ impl Threads for Shared {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -40,3 +40,16 @@ fn a_claim_is_exclusive_until_it_is_withdrawn() {
     assert_eq!(word.withdraw(1), Claim::Finished, "too late");
     assert_eq!(word.expect(1), Claim::Finished);
 }
+
+#[test]
+fn a_thread_is_detached_from_the_start_or_later() {
+    let word = JoinWord::new();
+    word.issue(true);
+    assert!(word.is_detached(1) && !word.is_detached(2));
+    word.finish();
+    word.release();
+    word.issue(false);
+    assert!(!word.is_detached(1) && !word.is_detached(2));
+    assert_eq!(word.detach(2).ok(), Some(Claim::Running));
+    assert!(word.is_detached(2));
+}

@@ -60,4 +60,19 @@ mod tests {
             assert_eq!(flags & libc::FD_CLOEXEC, libc::FD_CLOEXEC);
         }
     }
+
+    #[test]
+    fn a_sleeper_takes_what_was_written() {
+        let pipe = Pipe::new().unwrap();
+        let ready = || {
+            let mut ask = libc::pollfd { fd: pipe.read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: 1. One entry.
+            unsafe { libc::poll(&raw mut ask, 1, 0) }
+        };
+        pipe.write();
+        pipe.write();
+        assert_eq!(ready(), 1);
+        pipe.sleep(None);
+        assert_eq!(ready(), 0, "else every later sleep ends at once");
+    }
 }

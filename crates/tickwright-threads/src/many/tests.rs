@@ -1,0 +1,23 @@
+//! What only the inside can set up: a creation that finds the runtime closing.
+
+use super::*;
+use crate::registry::Dictionary;
+
+#[test]
+fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
+    let settings = ManyToMany::new().workers(1);
+    let shared = Shared::start(&settings, 1, sleepers::structure("rb").unwrap()).unwrap();
+    // `close` has said so, and looked for the end while this creation was registered.
+    shared.closing.store(true, Ordering::SeqCst);
+    let created = shared.create(&Attributes::new(), Box::new(|| 0));
+    assert!(matches!(created, Err(CreateError::Closed)));
+    assert!(shared.is_stopped(), "nobody else looks again");
+    shared.close();
+}
+
+#[test]
+fn a_runtime_has_the_dictionary_that_was_asked_for() {
+    for dictionary in [Dictionary::Avl, Dictionary::None, Dictionary::RedBlack] {
+        assert_eq!(ManyToMany::new().dictionary(dictionary).dictionary, dictionary);
+    }
+}
