@@ -6,6 +6,8 @@
 //! | finished | the thread, once, when its outcome is written | the outcome may be read |
 //! | claimed | one joiner, by compare-exchange | the one who will read the outcome and release the record |
 //! | waited | the claimant, after it has said whom to wake | the thread wakes it |
+//! | left | a thread that leaves a panic, unless it is detached | whoever detaches it takes the panic |
+//! | taken | that caller, when it has | of the two, thread and caller, the second releases the record |
 //! | detached | one caller, or the creator | nobody claims; whoever comes second, thread or caller, releases the record |
 //!
 //! # Invariants
@@ -30,6 +32,8 @@ const FINISHED: u64 = 2;
 const CLAIMED: u64 = 4;
 const WAITED: u64 = 8;
 const DETACHED: u64 = 16;
+const LEFT: u64 = 32;
+const TAKEN: u64 = 64;
 
 /// What a thread must do that has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,17 @@ pub(crate) enum Leaves {
     Waited,
     /// Release the record.
     Detached,
+}
+
+/// What the caller must do that has detached a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detached {
+    /// Nothing: the thread does the rest.
+    Running,
+    /// Take what it has left, and say so.
+    Left,
+    /// Release the record.
+    Finished,
 }
 
 /// What a claimant has.
@@ -93,11 +108,6 @@ impl JoinWord {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
-    /// Whether nobody will join that thread.
-    pub(crate) fn is_detached(&self, generation: u32) -> bool {
-        self.look(generation).is_ok_and(|word| word & DETACHED != 0)
-    }
-
     fn look(&self, generation: u32) -> Result<u64, JoinError> {
         let word = self.0.load(Ordering::Acquire);
         if generation_of(word) == generation && word & ALIVE != 0 {
@@ -148,17 +158,36 @@ impl JoinWord {
         if running.is_ok() { Claim::Running } else { Claim::Finished }
     }
 
-    /// Nobody will join it. `Claim::Finished`: the caller releases the record.
-    pub(crate) fn detach(&self, generation: u32) -> Result<Claim, JoinError> {
+    /// Nobody will join it.
+    pub(crate) fn detach(&self, generation: u32) -> Result<Detached, JoinError> {
         let before = self.change(generation, |word| {
             if word & (DETACHED | CLAIMED) == 0 { Ok(word | DETACHED) } else { Err(JoinError::NotJoinable) }
         })?;
-        Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
+        Ok(match before {
+            word if word & FINISHED != 0 => Detached::Finished,
+            word if word & LEFT != 0 => Detached::Left,
+            _ => Detached::Running,
+        })
+    }
+
+    /// The thread has written a panic, and will finish. False: it is detached, and has to take the panic back.
+    pub(crate) fn settle(&self, generation: u32) -> bool {
+        let settled = self.change(generation, |word| {
+            if word & DETACHED == 0 { Ok(word | LEFT) } else { Err(JoinError::NotJoinable) }
+        });
+        settled.is_ok()
+    }
+
+    /// The caller that has detached it has taken what it left. True: the caller releases the record.
+    pub(crate) fn taken(&self) -> bool {
+        self.0.fetch_or(TAKEN, Ordering::AcqRel) & FINISHED != 0
     }
 
     /// The thread has written its outcome.
     pub(crate) fn finish(&self) -> Leaves {
         match self.0.fetch_or(FINISHED, Ordering::AcqRel) {
+            // The one who detaches it takes its panic just now, and releases the record.
+            word if word & DETACHED != 0 && word & (LEFT | TAKEN) == LEFT => Leaves::ToJoiner,
             word if word & DETACHED != 0 => Leaves::Detached,
             word if word & WAITED != 0 => Leaves::Waited,
             _ => Leaves::ToJoiner,

@@ -15,7 +15,7 @@ use crate::attributes::{Attributes, Name};
 use crate::clock::{Timed, Timekeeper};
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
-use crate::join_word::{Claim, Leaves};
+use crate::join_word::{Claim, Detached, Leaves};
 use crate::local;
 use crate::many::overflow::{self, SignalStack};
 use crate::memory::{try_box, try_text};
@@ -331,7 +331,13 @@ impl Threads for Kernel {
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.find(id)?;
         // What it was started with stays in the record, and is let go with that.
-        if record.join.detach(id.generation())? == Claim::Finished {
+        let released = match record.join.detach(id.generation())? {
+            Detached::Running => false,
+            Detached::Finished => true,
+            // These threads do not say so: each drops what it leaves itself.
+            Detached::Left => record.join.taken(),
+        };
+        if released {
             self.release(id, record);
         }
         Ok(())

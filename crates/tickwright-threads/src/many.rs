@@ -29,11 +29,12 @@ use crate::attributes::Attributes;
 use crate::clock::Timed;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
-use crate::join_word::Claim;
+use crate::join_word::{Claim, Detached};
 use crate::mail::News;
 use crate::memory::try_text;
 use crate::primitive::{AtomicU32, Ordering, Started, fence, lock};
 use crate::process::Process;
+use crate::quiet::drop_quietly;
 use crate::record::{MOST_SHARDS, NONE, Record, Table};
 use crate::registry::Registered;
 use crate::runtime::{Body, Threads, Wait};
@@ -492,7 +493,18 @@ impl Threads for Shared {
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.find(id)?;
-        if record.join.detach(id.generation())? == Claim::Finished {
+        let released = match record.join.detach(id.generation())? {
+            Detached::Running => false,
+            Detached::Finished => true,
+            // Dropped here: on its worker's own stack the drop might stop the worker.
+            Detached::Left => {
+                let panic = record.slow(|slow| slow.panic.take());
+                let released = record.join.taken();
+                drop_quietly(panic);
+                released
+            }
+        };
+        if released {
             self.release(id, record);
         }
         Ok(())

@@ -5,7 +5,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-use super::{Claim, JoinWord, Leaves};
+use super::{Claim, Detached, JoinWord, Leaves};
 use crate::error::JoinError;
 
 /// A record in small: the word, the outcome, whom to wake, and how often it was released.
@@ -117,7 +117,7 @@ fn a_detached_record_is_released_once() {
             let small = Arc::clone(&small);
             move || small.end()
         });
-        if small.word.detach(generation).unwrap() == Claim::Finished {
+        if small.word.detach(generation).unwrap() == Detached::Finished {
             small.take();
         }
         thread.join().unwrap();
@@ -162,5 +162,42 @@ fn an_old_id_does_nothing_to_the_next_thread() {
         let new = small.word.issue(false).unwrap();
         other.join().unwrap();
         assert_eq!(small.word.claim(new, false).ok(), Some(Claim::Running), "nobody has claimed it");
+    });
+}
+
+/// A thread that panics is detached meanwhile: one of the two takes the panic, never the worker, and one releases the record.
+#[test]
+fn a_panic_of_a_detached_thread_is_taken_once_and_not_by_the_worker() {
+    loom::model(|| {
+        let (small, generation) = Small::new();
+        let left = Arc::new(UnsafeCell::new(None));
+        let (own, panic) = (Arc::clone(&small), Arc::clone(&left));
+        let thread = thread::spawn(move || {
+            // SAFETY: none but loom's, which reports a second access.
+            panic.with_mut(|panic| unsafe { *panic = Some(7) });
+            if !own.word.settle(generation) {
+                // SAFETY: as above.
+                assert_eq!(panic.with_mut(|panic| unsafe { (*panic).take() }), Some(7));
+            }
+            // On the worker from here on.
+            if own.word.finish() == Leaves::Detached {
+                // SAFETY: as above.
+                assert_eq!(panic.with(|panic| unsafe { *panic }), None, "dropped on the worker");
+                own.release();
+            }
+        });
+        match small.word.detach(generation).unwrap() {
+            Detached::Running => {}
+            Detached::Finished => small.release(),
+            Detached::Left => {
+                // SAFETY: as above.
+                assert_eq!(left.with_mut(|panic| unsafe { (*panic).take() }), Some(7));
+                if small.word.taken() {
+                    small.release();
+                }
+            }
+        }
+        thread.join().unwrap();
+        assert_eq!(small.released.load(Ordering::Relaxed), 1);
     });
 }

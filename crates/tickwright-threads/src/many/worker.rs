@@ -524,12 +524,11 @@ impl Worker {
             let id = self.running.get();
             local::end(id);
             if let Some(record) = id.and_then(|id| self.shared.table.get(id.record())) {
-                match outcome {
-                    // Nobody's: dropped here, on a stack that may wait. On the worker's it would stop the worker.
-                    Err(panic) if id.is_some_and(|id| record.join.is_detached(id.generation())) => {
-                        drop_quietly(panic);
-                    }
-                    _ => record.leave(outcome),
+                let panicked = outcome.is_err();
+                record.leave(outcome);
+                // Nobody's: dropped here, on a stack that may wait. On the worker's own stack the drop might stop the worker.
+                if panicked && !id.is_some_and(|id| record.join.settle(id.generation())) {
+                    drop_quietly(record.slow(|slow| slow.panic.take()));
                 }
             }
             self.pause(Pause::Ended);
