@@ -108,6 +108,12 @@ impl JoinWord {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
+    /// Whether nobody will join that thread.
+    #[cfg(test)]
+    pub(crate) fn is_detached(&self, generation: u32) -> bool {
+        self.look(generation).is_ok_and(|word| word & DETACHED != 0)
+    }
+
     fn look(&self, generation: u32) -> Result<u64, JoinError> {
         let word = self.0.load(Ordering::Acquire);
         if generation_of(word) == generation && word & ALIVE != 0 {

@@ -1,6 +1,6 @@
 //! The join word, one step at a time.
 
-use super::{ALIVE, Claim, JoinWord, Leaves};
+use super::{ALIVE, Claim, Detached, JoinWord, Leaves};
 use crate::error::JoinError;
 use crate::primitive::AtomicU64;
 
@@ -50,6 +50,29 @@ fn a_thread_is_detached_from_the_start_or_later() {
     word.release();
     word.issue(false);
     assert!(!word.is_detached(1) && !word.is_detached(2));
-    assert_eq!(word.detach(2).ok(), Some(Claim::Running));
+    assert_eq!(word.detach(2).ok(), Some(Detached::Running));
     assert!(word.is_detached(2));
+}
+
+#[test]
+fn a_panic_is_the_detachers_once_the_thread_has_left_it() {
+    let word = JoinWord::new();
+    word.issue(false);
+    assert!(word.settle(1));
+    assert_eq!(word.detach(1).ok(), Some(Detached::Left));
+    assert_eq!(word.finish(), Leaves::ToJoiner, "it is taken still");
+    assert!(word.taken(), "the second of the two releases");
+    word.release();
+
+    word.issue(false);
+    assert!(word.settle(2));
+    assert_eq!(word.detach(2).ok(), Some(Detached::Left));
+    assert!(!word.taken());
+    assert_eq!(word.finish(), Leaves::Detached);
+    word.release();
+
+    word.issue(false);
+    assert_eq!(word.detach(3).ok(), Some(Detached::Running));
+    assert!(!word.settle(3), "the thread takes it back");
+    assert_eq!(word.finish(), Leaves::Detached);
 }
