@@ -537,3 +537,25 @@ fn handles_outlive_the_runtime(runtime: &Runtime) {
     assert_eq!(handle.join(id).unwrap(), 9, "nobody has joined it");
     assert_eq!(runtime.live(), 0);
 }
+
+/// A park may end by itself, but it waits: on one worker the other thread runs meanwhile.
+#[test]
+fn a_park_leaves_the_worker_to_the_other_thread() {
+    let runtime = common::start(common::one_worker());
+    let handle = runtime.handle();
+    let seen = runtime.run(move || {
+        let me = this_thread::current().unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let (teller, telling) = (handle.clone(), Arc::clone(&told));
+        let body = move || {
+            telling.store(1, Ordering::SeqCst);
+            teller.unpark(me).unwrap();
+        };
+        let other = handle.spawn(&PLAIN, body).unwrap();
+        this_thread::park();
+        let seen = told.load(Ordering::SeqCst);
+        other.join().unwrap();
+        seen
+    });
+    assert_eq!(seen.unwrap(), 1);
+}
