@@ -15,6 +15,7 @@ pub(crate) mod overflow;
 mod own;
 mod post;
 mod settings;
+mod shelves;
 mod sleepers;
 mod wake;
 pub(crate) mod worker;
@@ -58,7 +59,7 @@ impl Links for Table {
 }
 
 /// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into the neighbor's stack.
-const GUARD: usize = 64 << 10;
+pub(crate) const GUARD: usize = 64 << 10;
 
 /// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs, and need room of their own.
 const LEAST_MAPPED: usize = 64 << 10;
@@ -134,7 +135,7 @@ impl Shared {
             posts,
             knobs,
             stack: with_room(settings.stack),
-            guard: if knobs.guard { in_pages(GUARD) } else { 0 },
+            guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
             keep: settings.keep,
             portable: settings.portable,
             most_stacks: settings.most_stacks,
@@ -220,12 +221,18 @@ impl Shared {
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
                 Ok(have) => break have,
-                // One of the usual size that nobody uses makes room.
-                Err(_) if self.kept().is_some() => {}
+                // One that nobody uses makes room.
+                Err(_) if self.give_one_back() => {}
                 Err(have) => return Err(CreateError::OutOfStacks { have, error: None }),
             }
         };
-        match Mapping::new(stack, guard) {
+        let mapping = loop {
+            match Mapping::new(stack, guard) {
+                Err(_) if self.give_one_back() => {}
+                mapping => break mapping,
+            }
+        };
+        match mapping {
             Ok(mapping) => Ok(mapping.counted(Arc::clone(&self.stacks))),
             Err(error) => {
                 self.stacks.fetch_sub(1, Ordering::Relaxed);
@@ -302,7 +309,7 @@ impl Shared {
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
         let stack = attributes.stack.map_or(self.stack, with_room);
         let guard = attributes.guard.map_or(self.guard, in_pages);
-        let kept = if self.is_usual(attributes) { self.kept() } else { None };
+        let kept = self.pool().home(|home| home.stacks.take(stack, guard));
         let mapping = match kept {
             Some(mapping) => mapping,
             None => self.map(stack, guard)?,
@@ -339,9 +346,15 @@ impl Shared {
         self.most_stacks < usize::MAX
     }
 
-    /// A stack of the usual size that is kept for all.
-    fn kept(&self) -> Option<Mapping> {
-        self.pool().home(|home| home.stacks.pop())
+    /// Gives a stack back to the platform that is kept for all. False: there is none.
+    fn give_one_back(&self) -> bool {
+        self.pool().home(|home| home.stacks.take_any()).is_some()
+    }
+
+    /// Keeps a stack for all: as many as a worker keeps, and no more memory than those have.
+    fn keep_for_all(&self, mapping: Mapping) {
+        let most_bytes = self.keep.saturating_mul(self.stack + self.guard);
+        drop(self.pool().home(|home| home.stacks.keep(mapping, self.keep, most_bytes)));
     }
 
     /// After a creation: a worker without work shall watch whether `from` begins the thread. A watcher that gets work itself calls for help, too.

@@ -5,6 +5,7 @@ use std::sync::{OnceLock, PoisonError};
 
 use super::asleep::{Asleep, Sleep};
 use super::inbox::Inbox;
+use super::shelves::Shelves;
 use super::wake::Pipe;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
@@ -36,7 +37,7 @@ pub(super) struct Home {
     pub(super) owed: usize,
     /// With one queue for all: who is ready, by worker, and stacks that nobody uses.
     pub(super) ready: Vec<VecDeque<u32>>,
-    pub(super) stacks: Vec<Mapping>,
+    pub(super) stacks: Shelves,
 }
 
 impl Home {
@@ -63,15 +64,6 @@ impl Home {
     pub(super) fn make_room(&mut self, takers: usize) -> bool {
         self.fresh.try_reserve(1 + takers).is_ok()
     }
-
-    /// Keeps a stack, or gives it back to the caller.
-    pub(super) fn keep_stack(&mut self, mapping: Mapping, most: usize) -> Option<Mapping> {
-        if self.stacks.len() >= most || self.stacks.try_reserve(1).is_err() {
-            return Some(mapping);
-        }
-        self.stacks.push(mapping);
-        None
-    }
 }
 
 pub(super) struct Post {
@@ -95,7 +87,7 @@ impl Post {
             fresh: VecDeque::new(),
             owed: 0,
             ready: Vec::new(),
-            stacks: Vec::new(),
+            stacks: Shelves::default(),
         };
         Self {
             home: Mutex::new(home),

@@ -6,7 +6,7 @@ use std::thread;
 
 use tickwright::clock::{Clock, SystemClock};
 
-use super::{Shared, sleepers};
+use super::{GUARD, Shared, sleepers};
 use crate::attributes::Attributes;
 use crate::error::RuntimeError;
 use crate::record::MOST_SHARDS;
@@ -78,6 +78,7 @@ impl Default for Knobs {
 pub struct ManyToMany {
     pub(super) workers: Option<usize>,
     pub(super) stack: usize,
+    pub(super) guard: usize,
     pub(super) keep: usize,
     pub(super) most_stacks: usize,
     pub(super) knobs: Knobs,
@@ -89,11 +90,22 @@ pub struct ManyToMany {
 
 impl fmt::Debug for ManyToMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workers, stack, keep, most_stacks, knobs, portable, dictionary, sleepers, clock: _ } =
-            self;
+        let Self {
+            workers,
+            stack,
+            guard,
+            keep,
+            most_stacks,
+            knobs,
+            portable,
+            dictionary,
+            sleepers,
+            clock: _,
+        } = self;
         f.debug_struct("ManyToMany")
             .field("workers", workers)
             .field("stack", stack)
+            .field("guard", guard)
             .field("keep", keep)
             .field("most_stacks", most_stacks)
             .field("knobs", knobs)
@@ -118,6 +130,7 @@ impl ManyToMany {
         Self {
             workers: None,
             stack: 64 << 10,
+            guard: GUARD,
             keep: 1024,
             most_stacks: usize::MAX,
             knobs: Knobs::ours(),
@@ -142,7 +155,15 @@ impl ManyToMany {
         self
     }
 
-    /// How many stacks that nobody uses each worker keeps.
+    /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with [`Knobs::guard`] turned off.
+    #[must_use]
+    pub fn guard(mut self, bytes: usize) -> Self {
+        self.guard = bytes;
+        self
+    }
+
+    /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of threads that were created elsewhere, are kept for all
+    /// workers: at most so many again, of up to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
     #[must_use]
     pub fn keep(mut self, stacks: usize) -> Self {
         self.keep = stacks;
@@ -210,7 +231,7 @@ impl ManyToMany {
         if !(1..MOST_SHARDS).contains(&workers) {
             return Err(RuntimeError::Workers(workers));
         }
-        Attributes::new().stack(self.stack).check().map_err(RuntimeError::Attributes)?;
+        Attributes::new().stack(self.stack).guard(self.guard).check().map_err(RuntimeError::Attributes)?;
         let structure = sleepers::structure(&self.sleepers)
             .ok_or_else(|| RuntimeError::Structure(self.sleepers.clone()))?;
         Shared::start(&self, workers, structure).map(|shared| shared as _)

@@ -581,8 +581,8 @@ impl Worker {
     #[inline]
     fn put_by(&self, fiber: Box<Fiber>) {
         let shared = &*self.shared;
-        let usual = fiber.span.stack().len() == shared.stack && fiber.span.guard().len() == shared.guard;
-        let keep = shared.knobs.recycle_stacks && usual;
+        let keep = shared.knobs.recycle_stacks;
+        // A stack of another size came with its thread.
         let for_all = fiber.brought || shared.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
         if keep && !for_all && spare.len() < shared.keep && spare.try_reserve(1).is_ok() {
@@ -592,7 +592,7 @@ impl Worker {
         drop(spare);
         let mapping = self.finish(fiber);
         if keep && for_all {
-            drop(shared.pool().home(|home| home.keep_stack(mapping, shared.keep)));
+            shared.keep_for_all(mapping);
         }
     }
 
