@@ -68,7 +68,7 @@ SUITES = {
     "call tests": (
         TICK,
         "scheduler scheduler_hour scheduler_threads service service_alarm service_edges"
-        " service_host service_model service_pass driver_ends timer_fd",
+        " service_host service_model service_pass service_counts service_work driver_ends timer_fd",
         False,
     ),
     "loom": (
@@ -78,7 +78,7 @@ SUITES = {
     ),
     "threads lib": (THREADS, "lib", False),
     # tests/limits.rs is left out: some of its tests fail now and then beside other work.
-    "threads tests": (THREADS, "conformance sync host hostile locks stacks", False),
+    "threads tests": (THREADS, "conformance sync host hostile locks stacks descriptors unwinding", False),
     "threads loom": (THREADS, "lib", True),
 }
 # area: package, files, mutants by cargo-mutants, orderings and fences, statements, suites.
@@ -107,7 +107,8 @@ ABOUT = {"coarse": "coarse_wheel", "geometries": "wheel/", "renumbering": "dary_
 # Suites that take longer: they judge what the others let pass, at the end.
 SLOW = {"conformance", "loom", "threads loom"}
 MODELS_ONLY = {"threads loom": ["models"]}
-Mutant = collections.namedtuple("Mutant", "area file line column function what end replacement text")
+FIELDS = "area file line column function what end replacement text"
+Mutant = collections.namedtuple("Mutant", FIELDS)
 
 
 @functools.cache
