@@ -43,6 +43,51 @@ static void making(void)
     EQUAL(tw_threads_destroy(NULL), 0);
 }
 
+static void *stack_size(void *argument)
+{
+    void *lowest;
+    return tw_thread_stack(&lowest, (size_t *)argument) ? argument : NULL;
+}
+
+/* A runtime's own sizes are those of threads that ask for no other. */
+static void sizes(void)
+{
+    static const int MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    static const size_t SIZES[] = { 0, 16383, ((size_t)1 << 30) + 1, TW_DEFAULT - 1 };
+    size_t i, k, models = stacks_may_switch() ? 3 : 2;
+    tw_threads_attr attr;
+    tw_threads *threads = NULL;
+    EQUAL(tw_threads_attr_init(NULL), -EINVAL);
+    EQUAL(tw_threads_create_with(NULL, TW_MODEL_ONE_TO_ONE, NULL), -EINVAL);
+    EQUAL(tw_threads_create_with(&threads, 0, NULL), -EINVAL);
+    for (i = 0; i < models; i++) {
+        tw_thread thread;
+        size_t size = 0;
+        for (k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
+            EQUAL(tw_threads_attr_init(&attr), 0);
+            attr.stack_size = SIZES[k];
+            threads = (tw_threads *)&threads;
+            EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), -EINVAL);
+            CHECK(threads == NULL);
+        }
+        EQUAL(tw_threads_attr_init(&attr), 0);
+        attr.guard_size = ((size_t)1 << 20) + 1;
+        EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), -EINVAL);
+        EQUAL(tw_threads_create_with(&threads, MODELS[i], (tw_threads_attr *)((char *)&attr + 1)), -EINVAL);
+        EQUAL(tw_threads_create_with(&threads, MODELS[i], NULL), 0);
+        EQUAL(tw_threads_destroy(threads), 0);
+        attr.workers = 1;
+        attr.stack_size = 320 << 10;
+        attr.guard_size = 128 << 10;
+        attr.kept_stacks = 2;
+        EQUAL(tw_threads_create_with(&threads, MODELS[i], &attr), 0);
+        EQUAL(tw_thread_create(threads, &thread, NULL, stack_size, &size), 0);
+        EQUAL(tw_thread_join(threads, thread, NULL), 0);
+        CHECK(size == 0 || (size >= 320 << 10 && size <= 640 << 10));
+        EQUAL(tw_threads_destroy(threads), 0);
+    }
+}
+
 static void arguments(tw_threads *threads, int model)
 {
     static const size_t STACKS[] = { 0, 1, 16383, ((size_t)1 << 30) + 1, TW_DEFAULT - 1 };
@@ -184,6 +229,7 @@ int main(void)
     no_threads((tw_threads *)(void *)&memory);
     EQUAL(tw_threads_destroy((tw_threads *)(void *)&memory), -EINVAL);
     making();
+    sizes();
     in_each_model("thread_misuse", arguments);
     in_each_model("thread_misuse", joined_twice);
     outside();

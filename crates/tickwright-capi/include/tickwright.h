@@ -706,6 +706,20 @@ enum tw_model {
  * 0; -EINVAL: also for no workers; -ENOMEM; -EAGAIN: the system has no thread to give; -EMFILE and the like; on an error `*threads` is null. Threads: any. */
 TW_API int tw_threads_create(tw_threads **threads, int model, size_t workers);
 
+/* What a runtime is created with. */
+typedef struct tw_threads_attr {
+    size_t workers;     /* for TW_MODEL_MN: 1 to 255, or TW_DEFAULT: one for each core */
+    size_t stack_size;  /* of threads that ask for no other, in bytes without the guard: 16 KiB to 1 GiB, or TW_DEFAULT */
+    size_t guard_size;  /* of threads that ask for no other, in bytes: up to 1 MiB; 0: none; or TW_DEFAULT */
+    size_t kept_stacks; /* for TW_MODEL_MN: how many unused stacks a worker keeps for its next threads; or TW_DEFAULT: 1024 */
+} tw_threads_attr;
+
+/* Attributes that leave everything to the library; the same as null where they are asked for. 0; -EINVAL. Threads: any. */
+TW_API int tw_threads_attr_init(tw_threads_attr *attr);
+
+/* As tw_threads_create, with attributes. -EINVAL: also for a size out of range. Threads: any. */
+TW_API int tw_threads_create_with(tw_threads **threads, int model, const tw_threads_attr *attr);
+
 /* Waits until every thread has ended, those that nobody joined and those that they create meanwhile too, and ends the runtime. Null is fine.
  * 0; -EINVAL; -EDEADLK: from one of its threads; -EALREADY: it is being destroyed. Threads: no other call may be under way or begin, but for those of its threads. */
 TW_API int tw_threads_destroy(tw_threads *threads);

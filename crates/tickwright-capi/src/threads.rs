@@ -103,14 +103,72 @@ fn not_joined(error: &JoinError) -> c_int {
     }
 }
 
-fn model(number: c_int, workers: usize) -> Result<Model, c_int> {
+/// What a runtime is created with. `usize::MAX`: the library's choice.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tw_threads_attr {
+    /// For the M:N model.
+    pub workers: usize,
+    /// In bytes.
+    pub stack_size: usize,
+    /// In bytes.
+    pub guard_size: usize,
+    /// For the M:N model.
+    pub kept_stacks: usize,
+}
+
+impl tw_threads_attr {
+    const DEFAULT: Self =
+        Self { workers: usize::MAX, stack_size: usize::MAX, guard_size: usize::MAX, kept_stacks: usize::MAX };
+}
+
+/// The settings, changed by a number that is not the library's choice.
+fn with<S>(settings: S, number: usize, change: impl FnOnce(S, usize) -> S) -> S {
+    if number == usize::MAX { settings } else { change(settings, number) }
+}
+
+fn model(number: c_int, attr: &tw_threads_attr) -> Result<Model, c_int> {
+    let (stack, guard) = (attr.stack_size, attr.guard_size);
     match number {
-        TW_MODEL_ONE_TO_ONE => Ok(Model::OneToOne(OneToOne::new())),
-        TW_MODEL_MN if workers == usize::MAX => Ok(Model::ManyToMany(ManyToMany::new())),
-        TW_MODEL_MN => Ok(Model::ManyToMany(ManyToMany::new().workers(workers))),
-        TW_MODEL_MANAGER => Ok(Model::Manager(Manager::new())),
+        TW_MODEL_ONE_TO_ONE => {
+            let settings = with(OneToOne::new(), stack, OneToOne::stack);
+            Ok(Model::OneToOne(with(settings, guard, OneToOne::guard)))
+        }
+        TW_MODEL_MN => {
+            let settings = with(ManyToMany::new(), attr.workers, ManyToMany::workers);
+            let settings = with(settings, stack, ManyToMany::stack);
+            let settings = with(settings, guard, ManyToMany::guard);
+            Ok(Model::ManyToMany(with(settings, attr.kept_stacks, ManyToMany::keep)))
+        }
+        TW_MODEL_MANAGER => {
+            let settings = with(Manager::new(), stack, Manager::stack);
+            Ok(Model::Manager(with(settings, guard, Manager::guard)))
+        }
         _ => Err(code::INVALID),
     }
+}
+
+/// # Safety
+/// `threads` is null or a place by the header's contract.
+unsafe fn create(
+    threads: *mut *mut tw_threads,
+    model: c_int,
+    attr: Option<tw_threads_attr>,
+) -> Result<c_int, c_int> {
+    if threads.is_null() || !threads.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // SAFETY: not null, aligned, writable by the header's contract.
+    unsafe { threads.write(core::ptr::null_mut()) };
+    let runtime = Runtime::new(self::model(model, &attr.ok_or(code::INVALID)?)?)
+        .map_err(|error| not_started(&error))?;
+    let (handle, runtime) = (runtime.handle(), Mutex::new(Some(runtime)));
+    let at = Box::into_raw(Box::new(tw_threads { state: AtomicU64::new(0), handle, runtime }));
+    // SAFETY: made just now.
+    unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { threads.write(at) };
+    Ok(0)
 }
 
 /// Starts a runtime.
@@ -123,20 +181,45 @@ pub unsafe extern "C" fn tw_threads_create(
     model: c_int,
     workers: usize,
 ) -> c_int {
+    // SAFETY: the header's contract.
+    code::answer(|| unsafe {
+        create(threads, model, Some(tw_threads_attr { workers, ..tw_threads_attr::DEFAULT }))
+    })
+}
+
+/// Attributes that leave everything to the library.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_attr_init(attr: *mut tw_threads_attr) -> c_int {
+    if attr.is_null() || !attr.is_aligned() {
+        return code::INVALID;
+    }
+    // SAFETY: not null, aligned, writable by the header's contract.
+    unsafe { attr.write(tw_threads_attr::DEFAULT) };
+    0
+}
+
+/// Starts a runtime with attributes.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_threads_create_with(
+    threads: *mut *mut tw_threads,
+    model: c_int,
+    attr: *const tw_threads_attr,
+) -> c_int {
     code::answer(|| {
-        if threads.is_null() || !threads.is_aligned() {
-            return Err(code::INVALID);
-        }
-        // SAFETY: not null, aligned, writable by the header's contract.
-        unsafe { threads.write(core::ptr::null_mut()) };
-        let runtime = Runtime::new(self::model(model, workers)?).map_err(|error| not_started(&error))?;
-        let (handle, runtime) = (runtime.handle(), Mutex::new(Some(runtime)));
-        let at = Box::into_raw(Box::new(tw_threads { state: AtomicU64::new(0), handle, runtime }));
-        // SAFETY: made just now.
-        unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { threads.write(at) };
-        Ok(0)
+        let attr = match attr {
+            none if none.is_null() => Some(tw_threads_attr::DEFAULT),
+            attr if !attr.is_aligned() => None,
+            // SAFETY: not null, aligned; readable by the header's contract.
+            attr => Some(unsafe { *attr }),
+        };
+        // SAFETY: the header's contract.
+        unsafe { create(threads, model, attr) }
     })
 }
 

@@ -11,7 +11,7 @@ use tickwright_c::family::{FAMILIES, TW_FAMILY_COARSE, TW_FAMILY_WHEEL};
 use tickwright_c::job::{self, tw_firing, tw_job, tw_timing};
 use tickwright_c::odict::{self, tw_odict, tw_odlink};
 use tickwright_c::queue::{tw_advance, tw_expired, tw_queue_size};
-use tickwright_c::threads::{self, tw_thread_attr};
+use tickwright_c::threads::{self, tw_thread_attr, tw_threads_attr};
 use tickwright_c::timer::tw_timer;
 use tickwright_c::watch::{tw_sched_counts, tw_sched_info};
 
@@ -153,6 +153,7 @@ fn confirmations() -> String {
             late_half, late_most, late_max
         }
         tw_thread_attr { stack_size, guard_size, name, detached }
+        tw_threads_attr { workers, stack_size, guard_size, kept_stacks }
     }
     for &(name, number) in job::NUMBERS.iter().chain(threads::NUMBERS) {
         equal(name.to_owned(), usize::try_from(number).unwrap());
