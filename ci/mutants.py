@@ -68,7 +68,8 @@ SUITES = {
     "call tests": (
         TICK,
         "scheduler scheduler_hour scheduler_threads service service_alarm service_edges"
-        " service_host service_model service_pass service_counts service_work driver_ends timer_fd",
+        " service_host service_model service_pass service_counts service_work driver_ends"
+        " timer_fd",
         False,
     ),
     "loom": (
