@@ -79,7 +79,11 @@ SUITES = {
     ),
     "threads lib": (THREADS, "lib", False),
     # tests/limits.rs is left out: some of its tests fail now and then beside other work.
-    "threads tests": (THREADS, "conformance sync host hostile locks stacks descriptors unwinding", False),
+    "threads tests": (
+        THREADS,
+        "conformance sync host hostile locks stacks descriptors unwinding",
+        False,
+    ),
     "threads loom": (THREADS, "lib", True),
 }
 # area: package, files, mutants by cargo-mutants, orderings and fences, statements, suites.
