@@ -199,53 +199,82 @@ mod real {
     }
 }
 
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+#[cfg(all(any(not(loom), test), any(target_os = "linux", target_os = "android")))]
 mod word {
-    use core::sync::atomic::{AtomicU32, Ordering};
     use core::time::Duration;
+
+    use crate::primitive::{AtomicU32, Ordering, const_where_possible};
+
+    #[cfg(all(test, loom))]
+    mod models;
 
     const RUNS: u32 = 0;
     const TOLD: u32 = 1;
     const WAITS: u32 = 2;
     /// A longer wait returns without cause.
+    #[cfg(not(loom))]
     const LONGEST: Duration = Duration::from_secs(1 << 30);
 
     /// What one thread sleeps at: the kernel compares it before it lets the thread sleep.
     #[derive(Debug)]
-    pub(super) struct Word(AtomicU32);
+    pub(super) struct Word {
+        word: AtomicU32,
+        /// What stands for the kernel.
+        #[cfg(loom)]
+        bed: models::Bed,
+    }
 
     impl Word {
-        pub(super) const fn new() -> Self {
-            Self(AtomicU32::new(RUNS))
+        const_where_possible! {
+            pub(super) fn new() -> Self {
+                Self {
+                    word: AtomicU32::new(RUNS),
+                    #[cfg(loom)]
+                    bed: models::Bed::new(),
+                }
+            }
         }
 
+        #[cfg(not(loom))]
         pub(super) fn reset(&self) {
-            self.0.store(RUNS, Ordering::Relaxed);
+            self.word.store(RUNS, Ordering::Relaxed);
         }
 
         pub(super) fn wait(&self, most: Option<Duration>) {
-            if self.0.compare_exchange(RUNS, WAITS, Ordering::Acquire, Ordering::Acquire).is_ok() {
-                let limit = most.map(|most| {
-                    let most = most.min(LONGEST);
-                    libc::timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ }
-                });
-                let limit = limit.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-                // SAFETY: 1. The word is never given back. 2. No limit, or a filled one.
-                unsafe {
-                    let how = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-                    libc::syscall(libc::SYS_futex, self.0.as_ptr(), how, WAITS, limit);
-                }
+            if self.word.compare_exchange(RUNS, WAITS, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                self.sleep(most);
             }
-            self.0.swap(RUNS, Ordering::AcqRel);
+            // What was before the telling is seen after the wait.
+            self.word.swap(RUNS, Ordering::Acquire);
         }
 
         pub(super) fn tell(&self) {
-            if self.0.swap(TOLD, Ordering::AcqRel) == WAITS {
-                // SAFETY: 1. The word is never given back.
-                unsafe {
-                    let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-                    libc::syscall(libc::SYS_futex, self.0.as_ptr(), how, 1);
-                }
+            if self.word.swap(TOLD, Ordering::Release) == WAITS {
+                self.rouse();
+            }
+        }
+
+        /// Sleeps if the word still says so, until roused, for so long at most, or without cause.
+        #[cfg(not(loom))]
+        fn sleep(&self, most: Option<Duration>) {
+            let limit = most.map(|most| {
+                let most = most.min(LONGEST);
+                libc::timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ }
+            });
+            let limit = limit.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+            // SAFETY: 1. The word is never given back. 2. No limit, or a filled one.
+            unsafe {
+                let how = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+                libc::syscall(libc::SYS_futex, self.word.as_ptr(), how, WAITS, limit);
+            }
+        }
+
+        #[cfg(not(loom))]
+        fn rouse(&self) {
+            // SAFETY: 1. The word is never given back.
+            unsafe {
+                let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+                libc::syscall(libc::SYS_futex, self.word.as_ptr(), how, 1);
             }
         }
     }

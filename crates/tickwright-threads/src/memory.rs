@@ -4,7 +4,11 @@ use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use crate::primitive::{AtomicUsize, Ordering, fence};
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// The value in a box of its own; the value again if there is no memory.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, T> {

@@ -1,9 +1,9 @@
 //! The atomics and locks that the words of a thread are made of. Under `cfg(loom)` they are loom's, so that the models drive the shipped functions.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
 
 pub(crate) use core::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,84 @@
+//! The word that a thread sleeps at in all schedules. A wake-up that is lost is a thread that never ends, which loom reports.
+
+use core::time::Duration;
+
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+use super::{Ordering, WAITS, Word};
+
+/// As the kernel does it: the look at the word and the sleep are one step for who rouses.
+#[derive(Debug)]
+pub(super) struct Bed {
+    lock: Mutex<()>,
+    roused: Condvar,
+}
+
+impl Bed {
+    pub(super) fn new() -> Self {
+        Self { lock: Mutex::new(()), roused: Condvar::new() }
+    }
+}
+
+impl Word {
+    pub(super) fn sleep(&self, _: Option<Duration>) {
+        let lock = self.bed.lock.lock().unwrap();
+        if self.word.load(Ordering::Relaxed) == WAITS {
+            drop(self.bed.roused.wait(lock).unwrap());
+        }
+    }
+
+    pub(super) fn rouse(&self) {
+        let _lock = self.bed.lock.lock().unwrap();
+        self.bed.roused.notify_one();
+    }
+}
+
+struct Letter {
+    word: Word,
+    text: UnsafeCell<u32>,
+}
+
+// SAFETY: none but loom's, which reports an access beside another one.
+unsafe impl Sync for Letter {}
+// SAFETY: as above.
+unsafe impl Send for Letter {}
+
+#[test]
+fn who_is_told_goes_on_and_sees_what_was_before() {
+    loom::model(|| {
+        let letter = Arc::new(Letter { word: Word::new(), text: UnsafeCell::new(0) });
+        let teller = thread::spawn({
+            let letter = Arc::clone(&letter);
+            move || {
+                // SAFETY: as above.
+                letter.text.with_mut(|text| unsafe { *text = 7 });
+                letter.word.tell();
+            }
+        });
+        letter.word.wait(None);
+        // SAFETY: as above.
+        assert_eq!(letter.text.with(|text| unsafe { *text }), 7);
+        teller.join().unwrap();
+    });
+}
+
+/// A telling is kept for the next wait, and two of them are one.
+#[test]
+fn each_telling_is_for_a_wait() {
+    loom::model(|| {
+        let word = Arc::new(Word::new());
+        let tellers = [(); 2].map(|()| {
+            let word = Arc::clone(&word);
+            thread::spawn(move || word.tell())
+        });
+        word.wait(None);
+        for teller in tellers {
+            teller.join().unwrap();
+        }
+        // Told before, or told now: it ends.
+        word.tell();
+        word.wait(None);
+    });
+}
