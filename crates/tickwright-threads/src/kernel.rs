@@ -307,9 +307,9 @@ impl Threads for Kernel {
         if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
             let own = me.and_then(|me| Some((me, self.table.find(me).ok()?)));
             if let Some((me, own)) = own {
-                own.joining.store(id.to_bits(), Ordering::SeqCst);
+                own.joins(Some(id));
                 if self.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
-                    own.joining.store(0, Ordering::SeqCst);
+                    own.joins(None);
                     return Err(JoinError::Deadlock);
                 }
             }
@@ -321,7 +321,7 @@ impl Threads for Kernel {
                 _ => self.wait(id, record, wait),
             };
             if let Some((_, own)) = own {
-                own.joining.store(0, Ordering::SeqCst);
+                own.joins(None);
             }
             waited?;
         }

@@ -11,7 +11,7 @@ use crate::kernel::Started;
 use crate::kernel_thread::KernelThread;
 use crate::mail::Mail;
 use crate::park_word::ParkWord;
-use crate::primitive::{AtomicU32, AtomicU64, Ordering, lock};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
 use crate::quiet::drop_quietly;
 use crate::waiter::Waiter;
 
@@ -21,7 +21,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) const MOST_SHARDS: usize = 256;
 const PLACE_BITS: u32 = 24;
 /// The first chunk of a shard; each one after it is twice as large.
-const FIRST_CHUNK: u32 = 64;
+const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
 /// One thread, or a free place for one.
@@ -35,7 +35,7 @@ pub(crate) struct Record {
     /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
     /// Whom this thread waits for to end; 0: nobody.
-    pub(crate) joining: AtomicU64,
+    joining: AtomicU64,
     /// What its body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
     /// Whether `slow` holds anything.
@@ -112,6 +112,12 @@ impl Record {
         Ok(self.value.load(Ordering::Relaxed) as usize)
     }
 
+    /// The thread of this record joins that one from now on; `None`: nobody.
+    pub(crate) fn joins(&self, other: Option<ThreadId>) {
+        // Whoever reads it sees for which thread the record was issued.
+        self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
+    }
+
     /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one who releases.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
@@ -180,15 +186,16 @@ impl Table {
         (number >> PLACE_BITS) as usize
     }
 
-    /// Whether `target` waits, directly or through others, for `me` to end.
+    /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
     ///
-    /// Each of two who close a circle at the same time has said whom it joins before it looks, so one of them sees it, or both.
+    /// Of those who close a circle at the same time, the one whose fence is the last sees whom all others join.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
+        fence(Ordering::SeqCst);
         let mut at = target;
         // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
-                let next = record.joining.load(Ordering::SeqCst);
+                let next = record.joining.load(Ordering::Acquire);
                 // Looked at afterwards: what was read is its own, not that of a thread that has its record now.
                 ThreadId::from_bits(next).filter(|_| record.join.exists(at.generation()))
             });
@@ -252,5 +259,7 @@ impl FreeList {
     }
 }
 
+#[cfg(all(test, loom))]
+mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -2,7 +2,6 @@
 
 use super::{FreeList, Table};
 use crate::id::ThreadId;
-use crate::primitive::Ordering;
 
 fn take(free: &mut FreeList, table: &Table) -> ThreadId {
     let (number, record) = free.take(table).unwrap();
@@ -10,7 +9,7 @@ fn take(free: &mut FreeList, table: &Table) -> ThreadId {
 }
 
 fn joins(table: &Table, one: ThreadId, other: ThreadId) {
-    table.find(one).unwrap().joining.store(other.to_bits(), Ordering::SeqCst);
+    table.find(one).unwrap().joins(Some(other));
 }
 
 #[test]

@@ -134,9 +134,9 @@ impl Worker {
     /// Waits for the thread of a record that the caller has claimed.
     pub(in crate::many) fn join(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
         let Some((me, own)) = self.running.get().zip(self.own()) else { return Err(JoinError::NoSuchThread) };
-        own.joining.store(id.to_bits(), Ordering::SeqCst);
+        own.joins(Some(id));
         let waited = self.join_as(me, id, record, wait);
-        own.joining.store(0, Ordering::Release);
+        own.joins(None);
         waited
     }
 
