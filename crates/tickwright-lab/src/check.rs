@@ -39,10 +39,7 @@ impl Findings {
     fn note(&mut self, what: &str, result: Result<String, String>) -> Result<(), LabError> {
         match result {
             // It may have been cut short; then it says nothing.
-            _ if interrupt::requested() => {
-                output::print(&format!("stopped {what}: INTERRUPTED, the rest is not checked\n"))?;
-                Err(LabError::Interrupted)
-            }
+            _ if interrupt::requested() => Err(LabError::Interrupted),
             Ok(done) => output::print(&format!("ok      {what}: {done}\n")),
             Err(wrong) => {
                 self.wrong.push(what.to_owned());
@@ -57,6 +54,14 @@ impl Findings {
 /// # Errors
 /// [`LabError::Failed`] with the names of what is wrong; [`LabError::Interrupted`].
 pub(crate) fn run() -> Result<(), LabError> {
+    let done = all();
+    if let Err(LabError::Interrupted) = done {
+        output::print("\nINTERRUPTED: the rest is not checked\n")?;
+    }
+    done
+}
+
+fn all() -> Result<(), LabError> {
     let mut findings = Findings::default();
     findings.note("tour", plan())?;
     for scenario in Scenario::built_in()? {

@@ -269,7 +269,8 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Resul
         true => Ok(None),
         // Without memory every structure looks bounded.
         false if allocator::refusals() > before => {
-            Err(LabError::memory(format!("{} with {population} timers", structure.id)))
+            let id = structure.id;
+            Err(LabError::memory(format!("the system refuses the memory for {id} with {population} timers")))
         }
         false => Ok(Some("bounded below this population".into())),
     }
