@@ -222,8 +222,8 @@ impl<V: Variant> Shard<V> {
     pub(super) fn empty_one(&mut self) -> Option<SharedTimer<V>> {
         let p = self.any()?;
         let timer = self.take_out(p);
-        // Acquire: what those wrote who re-armed it comes before its drop.
-        timer.node.word.swap(Word::IDLE.0, Ordering::Acquire);
+        // Relaxed: what a re-armer wrote comes before the timer's drop by the count of its references, of which the re-armer had one.
+        timer.node.word.swap(Word::IDLE.0, Ordering::Relaxed);
         timer.node.ghost.withdrawn(true, false);
         Some(timer)
     }
