@@ -195,10 +195,19 @@ fi
 if command -v valgrind >/dev/null; then
     # What a forked child has of its parent counts as lost, thousands of lines of it: children are silent.
     memcheck=(valgrind -q --error-exitcode=99 --leak-check=full --child-silent-after-fork=yes --suppressions=ctest/valgrind/suppressions)
-    run c-shared "${memcheck[@]}"
-    run c-static "${memcheck[@]}"
+    # A thread that is still ending when its process does has its memory by a pointer into the middle:
+    # "possibly lost". The children of this test end so, and none of the others.
+    memchecked() {
+        local kinds=definite,possible
+        if [ "$(basename "$1")" = last_moments ]; then
+            kinds=definite
+        fi
+        "${memcheck[@]}" --errors-for-leak-kinds="$kinds" "$1"
+    }
+    run c-shared memchecked
+    run c-static memchecked
     if [ -d "$work/switches" ]; then
-        run switches "${memcheck[@]}"
+        run switches memchecked
     fi
     echo "ctest: valgrind memcheck"
 else
