@@ -76,6 +76,11 @@ static void sizes(void)
         EQUAL(tw_threads_create_with(&threads, MODELS[i], (tw_threads_attr *)((char *)&attr + 1)), -EINVAL);
         EQUAL(tw_threads_create_with(&threads, MODELS[i], NULL), 0);
         EQUAL(tw_threads_destroy(threads), 0);
+#ifdef __SANITIZE_THREAD__
+        /* ThreadSanitizer needs larger stacks than these, and gives more than was asked for. */
+        if (size == 0)
+            continue;
+#endif
         attr.workers = 1;
         attr.stack_size = 320 << 10;
         attr.guard_size = 128 << 10;
