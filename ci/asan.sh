@@ -52,6 +52,7 @@ skipped=(
     a_thread_that_forks
     # Stacks are the platform's here: no report of an overflow, and other sizes and guards than asked for.
     an_overflow_names_the_thread
+    a_stack_of_another_size_is_kept_for_nobody
     {one_worker,two_workers,three_workers,as_ngpt}::a_guard_is_there_when_it_is_asked_for
     {one_worker,two_workers,three_workers,as_ngpt}::sizes_are_those_asked_for
 )
