@@ -2,7 +2,7 @@
 #include "peer.h"
 
 #ifndef HAVE_LIBEVENT
-const struct peer libevent = { "libevent", "not built: no libevent (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0 };
+const struct peer libevent = { "libevent", "not built: no libevent (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 #else
 
 #include <event2/event.h>
@@ -89,5 +89,5 @@ static void inside(void (*call)(void *), void *argument)
     event_base_loop(base, EVLOOP_ONCE);
 }
 
-const struct peer libevent = { "libevent", NULL, setup, add, rearm, del, armed, run, teardown, inside };
+const struct peer libevent = { "libevent", NULL, setup, add, rearm, del, armed, run, teardown, inside, 0 };
 #endif

@@ -30,6 +30,8 @@ struct peer {
     void (*teardown)(void);
     /* Calls `work` where the library wants to be called from; null: anywhere. */
     void (*inside)(void (*work)(void *), void *argument);
+    /* Whether each add reads the clock; the others take a time that stands still between two turns of a loop. */
+    int clock_per_add;
 };
 
 #define PEER_LOOPS(add_one, rearm_one, del_one) \

@@ -70,4 +70,4 @@ static void teardown(void)
     free(ids);
 }
 
-const struct peer tickwright_sched = { "tickwright/sched", NULL, setup, add, rearm, del, armed, run, teardown, NULL };
+const struct peer tickwright_sched = { "tickwright/sched", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 1 };
