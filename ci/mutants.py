@@ -69,7 +69,7 @@ SUITES = {
         TICK,
         "scheduler scheduler_hour scheduler_threads service service_alarm service_edges"
         " service_host service_model service_pass service_counts service_work driver_ends"
-        " timer_fd",
+        " timer_fd fork",
         False,
     ),
     "loom": (
@@ -77,11 +77,13 @@ SUITES = {
         "loom_alarm loom_driver loom_migrate loom_rearm loom_scheduler loom_variants",
         True,
     ),
+    "loom lib": (TICK, "lib", True),
     "threads lib": (THREADS, "lib", False),
     # tests/limits.rs is left out: some of its tests fail now and then beside other work.
     "threads tests": (
         THREADS,
-        "conformance sync host hostile locks stacks descriptors unwinding",
+        "conformance sync host hostile locks stacks descriptors unwinding forks faults clocks"
+        " turns idle across last_moments payloads no_memory scheduler",
         False,
     ),
     "threads loom": (THREADS, "lib", True),
@@ -89,7 +91,7 @@ SUITES = {
 # area: package, files, mutants by cargo-mutants, orderings and fences, statements, suites.
 AREAS = {
     "core": (CORE, "(family|storage)/", 90, 0, 20, ["core lib", "core tests", "conformance"]),
-    "shard": (TICK, "shard/", 35, 8, 8, ["lib", "shard tests", "loom", "call tests"]),
+    "shard": (TICK, "shard/", 35, 8, 8, ["lib", "shard tests", "loom", "loom lib", "call tests"]),
     "calls": (
         TICK,
         "(scheduler|service|driver/parker)",

@@ -7,7 +7,8 @@
 //! 1. A place belongs to one thread at a time: from its first wait until it ends.
 //! 2. A waker may come late and find the place of another thread, whose wait then returns without cause. It never finds memory
 //!    that was given back.
-//! 3. There is no lock, so no fork leaves one held. A child gives its thread a new place: a waker of the parent may still write the old one's copy.
+//! 3. A child that was forked gives its thread a new place. Where a place has a lock (not on Linux), a waker in the parent may
+//!    have held that of the old one.
 //! 4. Without memory for a place a thread waits by looking again every millisecond.
 
 #[cfg(not(loom))]
@@ -197,6 +198,9 @@ mod real {
             }
         }
     }
+
+    #[cfg(test)]
+    mod tests;
 }
 
 #[cfg(all(any(not(loom), test), any(target_os = "linux", target_os = "android")))]

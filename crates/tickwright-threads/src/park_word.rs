@@ -29,7 +29,8 @@ impl ParkWord {
 
     /// The thread is about to wait. False: it was told to go on, and has heard it.
     pub(crate) fn park(&self) -> bool {
-        if self.0.compare_exchange(RUNNING, PARKED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        // Relaxed: a caller of `tell` that finds PARKED reads the thread's record under that record's lock.
+        if self.0.compare_exchange(RUNNING, PARKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             return true;
         }
         self.heard();
@@ -38,7 +39,8 @@ impl ParkWord {
 
     /// The thread goes on, by whatever cause: a wake-up has been heard. Answers whether there was one.
     pub(crate) fn heard(&self) -> bool {
-        self.0.swap(RUNNING, Ordering::AcqRel) == TOLD
+        // Acquire: what was written before `tell` is read after this, also where a time-out ended the wait.
+        self.0.swap(RUNNING, Ordering::Acquire) == TOLD
     }
 
     /// Tells it to go on. True: it was parked, and the caller puts it where it will run.

@@ -50,6 +50,28 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
     });
 }
 
+/// A wait that a time-out ends takes the wake-up that came meanwhile, and what was written before it.
+#[test]
+fn a_time_out_that_takes_a_wake_up_brings_the_news() {
+    loom::model(|| {
+        let small =
+            Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
+        let teller = thread::spawn({
+            let small = Arc::clone(&small);
+            move || {
+                // SAFETY: none but loom's, which reports a second access.
+                small.news.with_mut(|news| unsafe { *news = 1 });
+                small.word.tell();
+            }
+        });
+        if !small.word.park() || small.word.heard() {
+            // SAFETY: as above.
+            assert_eq!(small.news.with(|news| unsafe { *news }), 1);
+        }
+        teller.join().unwrap();
+    });
+}
+
 #[test]
 fn of_two_who_tell_one_hands_over() {
     loom::model(|| {

@@ -69,36 +69,70 @@ struct Stripe {
 /// The right of a thread to one stripe of every set of shards, until it ends.
 struct Owned(usize);
 
-static OWNED: AtomicU64 = AtomicU64::new(1 << SHARED);
+static OWNED: Claims<AtomicU64> = Claims(AtomicU64::new(1 << SHARED));
 
 thread_local! {
-    static MINE: Owned = Owned::new();
-}
-
-impl Owned {
-    fn new() -> Self {
-        let mut owned = OWNED.load(Ordering::Relaxed);
-        loop {
-            let free = owned.trailing_ones() as usize;
-            if free >= SHARED {
-                return Self(SHARED);
-            }
-            // Acquire, from the release of the thread that had it: what that one counted is added to.
-            match OWNED.compare_exchange(owned, owned | 1 << free, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Self(free),
-                Err(now) => owned = now,
-            }
-        }
-    }
+    static MINE: Owned = Owned(OWNED.claim());
 }
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if self.0 != SHARED {
-            OWNED.fetch_and(!(1 << self.0), Ordering::Release);
-        }
+        OWNED.release(self.0);
     }
 }
+
+/// One bit for each stripe: whether a thread owns it.
+struct Claims<W>(W);
+
+/// The claims as threads use them, and as the models do.
+macro_rules! claims {
+    ($word:ty) => {
+        impl Claims<$word> {
+            /// Returns a stripe that no other thread owns, or the shared one.
+            fn claim(&self) -> usize {
+                let mut owned = self.0.load(Ordering::Relaxed);
+                loop {
+                    let free = owned.trailing_ones() as usize;
+                    if free >= SHARED {
+                        return SHARED;
+                    }
+                    // Acquire pairs with `release`: the new owner adds to what the last one counted.
+                    match self.0.compare_exchange(
+                        owned,
+                        owned | 1 << free,
+                        Ordering::Acquire,
+                        Ordering::Relaxed,
+                    ) {
+                        Ok(_) => return free,
+                        Err(now) => owned = now,
+                    }
+                }
+            }
+
+            fn release(&self, stripe: usize) {
+                if stripe != SHARED {
+                    self.0.fetch_and(!(1 << stripe), Ordering::Release);
+                }
+            }
+
+            /// Adds 1 to a counter of that stripe, on a thread that owns the stripe or shares it.
+            #[inline]
+            fn add_one(counter: &$word, stripe: usize) {
+                if stripe == SHARED {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    // No other thread writes it.
+                    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+                }
+            }
+        }
+    };
+}
+
+claims!(AtomicU64);
+
+#[cfg(all(test, loom))]
+mod models;
 
 impl Stripes {
     pub(super) fn new() -> Self {
@@ -119,12 +153,7 @@ impl Stripes {
         // A thread that is ending has given its stripe back.
         let at = MINE.try_with(|mine| mine.0).unwrap_or(SHARED);
         let Some(counter) = self.0.get(at).map(column) else { return };
-        if at == SHARED {
-            counter.fetch_add(1, Ordering::Relaxed);
-        } else {
-            // Nobody else writes it.
-            counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        }
+        Claims::<AtomicU64>::add_one(counter, at);
     }
 
     pub(super) fn sum(&self) -> Statistics {

@@ -1,0 +1,37 @@
+//! Whose a place is.
+
+use super::{Place, mine};
+use crate::process::Process;
+
+fn number() -> Option<u32> {
+    mine().map(|place: &Place| place.number)
+}
+
+#[test]
+fn a_thread_keeps_its_place_until_it_ends() {
+    let own = number();
+    assert!(own.is_some());
+    assert_eq!(number(), own);
+    let another = std::thread::spawn(number).join().unwrap();
+    assert_ne!(another, own);
+}
+
+/// A waker may hold the lock of the old place when the parent forks.
+#[test]
+fn a_forked_child_waits_at_another_place() {
+    Process::this();
+    let own = number();
+    // SAFETY: 1. The child calls what is asked here and `_exit`, and does not return.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let code = i32::from(number() == own);
+        // SAFETY: 1. It ends the process and touches nothing.
+        unsafe { libc::_exit(code) };
+    }
+    assert!(child > 0);
+    let mut status = 0;
+    // SAFETY: 1. A child of this process, which nobody else waits for. 2. A place for its status.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child waits at its parent's place");
+    assert_eq!(number(), own);
+}
