@@ -1,0 +1,114 @@
+//! Work whose instructions are counted, one operation of one structure in one storage:
+//!
+//! ```text
+//! valgrind --tool=callgrind --toggle-collect='*measured*' count_queue wheel slab reschedule
+//! ```
+//!
+//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes `MANY` calls on a queue
+//! that holds between `MANY` and `2 * MANY` timers with random deadlines.
+
+use core::hint::black_box;
+
+use tickwright_core::{Family, HookQueue, SlabQueue, Timer, TimerQueue, for_each_family};
+
+const MANY: usize = 1000;
+/// Deadlines are spread over about an hour of milliseconds.
+const SPREAD: u64 = 1 << 22;
+
+/// Xorshift, after Marsaglia 2003.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+}
+
+/// All that is counted runs in here.
+#[inline(never)]
+fn measured(work: impl FnOnce()) {
+    work();
+}
+
+fn run<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, operation: &str) {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    // Room for all of them, so that no insert that is counted makes the storage grow.
+    let filler: Vec<_> =
+        values.by_ref().take(MANY).filter_map(|value| queue.insert(u64::MAX, value).ok()).collect();
+    for (key, _) in filler {
+        queue.remove(key).ok();
+    }
+    let before = if operation == "insert" { MANY } else { 2 * MANY };
+    let mut keys = Vec::with_capacity(2 * MANY);
+    for value in values.by_ref().take(before) {
+        keys.extend(queue.insert(random.below(SPREAD), value).ok().map(|(key, _)| key));
+    }
+    for at in 0..keys.len() {
+        let other = random.below(keys.len() as u64) as usize;
+        keys.swap(at, other);
+    }
+    let deadlines: Vec<u64> = (0..MANY).map(|_| random.below(SPREAD)).collect();
+    let new: Vec<_> = values.take(MANY).collect();
+    match operation {
+        "insert" => measured(|| {
+            for (value, &deadline) in new.into_iter().zip(&deadlines) {
+                black_box(queue.insert(deadline, value)).ok();
+            }
+        }),
+        "remove" => measured(|| {
+            for &key in &keys[..MANY] {
+                black_box(queue.remove(key)).ok();
+            }
+        }),
+        "reschedule" => measured(|| {
+            for (&key, &deadline) in keys.iter().zip(&deadlines) {
+                black_box(queue.reschedule(key, deadline)).ok();
+            }
+        }),
+        "pop" => measured(|| {
+            for _ in 0..MANY {
+                let now = queue.next_expiry().unwrap_or(0);
+                black_box(queue.pop_expired(now));
+            }
+        }),
+        other => panic!("no such operation: {other}: insert, remove, reschedule, pop"),
+    }
+    queue.check().expect("the queue is whole");
+}
+
+fn slab<F: Family>(operation: &str) {
+    let queue = SlabQueue::<F, u32>::with_capacity(3 * MANY).expect("room");
+    run(queue, 0..5 * MANY as u32, operation);
+}
+
+fn hook<F: Family>(operation: &str) {
+    let timers: Vec<Timer<F, u32>> = (0..5 * MANY as u32).map(Timer::new).collect();
+    let mut queue = HookQueue::<F, u32>::new();
+    queue.reserve(3 * MANY).expect("room");
+    run(queue, timers.iter(), operation);
+}
+
+macro_rules! run_one {
+    ([$family:expr, $storage:expr, $operation:expr] $($id:literal => $of:ty;)+) => {
+        match ($family, $storage) {
+            $(($id, "slab") => slab::<$of>($operation), ($id, "hook") => hook::<$of>($operation),)+
+            other => panic!("no such queue: {other:?}"),
+        }
+    };
+}
+
+macro_rules! names {
+    ([] $($id:literal => $of:ty;)+) => { [$($id),+] };
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["list"] => println!("{}", for_each_family!(names []).join("\n")),
+        [family, storage, operation] => for_each_family!(run_one [family, storage, operation]),
+        _ => panic!("FAMILY STORAGE OPERATION, or list"),
+    }
+}

@@ -1,0 +1,83 @@
+//! Work of the scheduler whose instructions are counted:
+//!
+//! ```text
+//! valgrind --tool=callgrind --toggle-collect='*measured*' count_scheduler wheel start
+//! ```
+//!
+//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes `MANY` calls on a scheduler
+//! that holds between `MANY` and `2 * MANY` timers with random delays.
+
+use core::hint::black_box;
+use core::time::Duration;
+
+use tickwright::clock::VirtualHost;
+use tickwright::scheduler::{Boxed, Scheduler, TimerId};
+use tickwright::service::{Settings, Structure, Timing};
+
+const MANY: usize = 1000;
+const LONGEST_MS: u64 = 60_000;
+
+/// Xorshift, after Marsaglia 2003.
+struct Random(u64);
+
+impl Random {
+    fn delay(&mut self) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_millis(1 + (self.0 >> 11) % LONGEST_MS)
+    }
+}
+
+/// All that is counted runs in here.
+#[inline(never)]
+fn measured(work: impl FnOnce()) {
+    work();
+}
+
+fn callback() -> Boxed {
+    Boxed::once(|_| ())
+}
+
+fn run(structure: Structure, operation: &str) {
+    let host = VirtualHost::new();
+    let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
+    scheduler.reserve(3 * MANY).expect("room");
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let before = if operation == "add" { MANY } else { 2 * MANY };
+    let ids: Vec<TimerId> =
+        (0..before).filter_map(|_| scheduler.add(random.delay(), callback()).ok()).collect();
+    let delays: Vec<Duration> = (0..MANY).map(|_| random.delay()).collect();
+    match operation {
+        "add" => measured(|| {
+            for &delay in &delays {
+                black_box(scheduler.add(delay, callback())).ok();
+            }
+        }),
+        "start" => measured(|| {
+            for (&id, &delay) in ids.iter().zip(&delays) {
+                black_box(scheduler.start(id, Timing::after(delay))).ok();
+            }
+        }),
+        "cancel" => measured(|| {
+            for &id in &ids[..MANY] {
+                black_box(scheduler.cancel(id));
+            }
+        }),
+        "run" => {
+            // Half of the delays are shorter.
+            host.advance(LONGEST_MS / 2 * 1_000_000);
+            measured(|| {
+                black_box(scheduler.run_queue_within(MANY)).ok();
+            });
+        }
+        other => panic!("no such operation: {other}: add, start, cancel, run"),
+    }
+    scheduler.check().expect("the scheduler is whole");
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [structure, operation] = &arguments[..] else { panic!("STRUCTURE OPERATION") };
+    run(structure.parse().expect("a structure"), operation);
+}
