@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Finds circles of imports among the files, the folders and the crates of this workspace.
+
+    ci/circles.py CRATE...       for example `ci/circles.py tickwright-threads tickwright-core`
+    ci/circles.py --self-test    checks itself against small made-up trees
+
+Prints one circle, the shortest, of each set of files that import one another, as a chain with the
+line of each import. Exits with 1 if there is one.
+
+File A imports file B if non-test code of A has a path, in a `use` or elsewhere, to an item of B.
+Comments, strings and what is under `cfg(test)` or `cfg(all(test, ...))` are not read.
+`mod child;` is no import. A `pub use` is none either, unless the same file uses the name: a path
+through it leads to the file that it names. So a parent that only declares and re-exports its
+children imports nothing, and nothing imports it. A module that is named, as by `use super::x;`, is
+no import: the paths that begin with it are. An inline module belongs to its file.
+
+A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files
+imports a file of the sibling. A crate imports another one if one of its files does.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+BLANK = re.compile(r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|\'(?:\\[^u]|\\u.\w*.|[^\'\\])\'', re.S)
+TEST = re.compile(r"#!?\[\s*cfg\((?:all\()?test\b[^]]*\](?:\s*#\[[^]]*\])*")
+USE = re.compile(r"(\bpub(?:\s*\([^)]*\))?\s+)?\buse\s+([^;]+);")
+DEFINED = re.compile(r"\b(?:struct|enum|union|trait|fn|type|const|static|macro_rules!)\s+(\w+)")
+
+def blank(text, begin, end):
+    return text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
+
+def end_of(text, at, is_item=True):
+    """The place behind the block, item, field or arm that begins at `at`."""
+    depth = 0
+    for at in range(at, len(text)):
+        depth += (text[at] in "{([") - (text[at] in "})]")
+        if depth < 0 or (depth == 0 and text[at] in ("};" if is_item else ",;")):
+            return at + (depth == 0)
+    return len(text)
+
+def leaves(tree):
+    """(path, name) of each leaf of a `use` tree."""
+    head, brace, inner = tree.partition("{")
+    if not brace:
+        path, _, name = tree.partition(" as ")
+        path = [word for word in re.split(r"::|\s+", path) if word]
+        path = path[:-1] if len(path) > 1 and path[-1] == "self" else path
+        return [(path, name.strip() or path[-1])] if path else []
+    inner, parts, begin = inner[:inner.rindex("}")], [], 0
+    while begin < len(inner):
+        end = end_of(inner, begin, False)
+        parts.append(inner[begin:end].strip().rstrip(","))
+        begin = end
+    return [leaf for part in parts if part for leaf in leaves(head + part)]
+
+class Module:
+    """One module. Its paths have the place where they stand; `text` has the length of the file."""
+    def __init__(self, file, parent, folder, names, text):
+        self.file, self.parent, self.names, self.children = file, parent, names, {}
+        while found := TEST.search(text):
+            is_item = re.match(r"\s*(pub|unsafe|const|fn|mod|impl|struct|use|static)\b", text[found.end():])
+            text = blank(text, found.start(), end_of(text, found.end(), bool(is_item)))
+        while found := re.search(r"\bmod\s+(\w+)\s*([;{])", text):
+            end, name = end_of(text, found.end() - 1), found[1]
+            below, path = folder / name, file
+            inner = blank(blank(text, 0, found.end()), end - 1, len(text))
+            if found[2] == ";":
+                path = below.with_suffix(".rs") if below.with_suffix(".rs").exists() else below / "mod.rs"
+                inner = contents(path) if path.exists() else None
+            if inner is not None:
+                self.children[name] = Module(path, self, below, [*names, name], inner)
+            text = blank(text, found.start(), end)
+        self.uses = [(*leaf, use[1], use.start()) for use in USE.finditer(text) for leaf in leaves(use[2])]
+        text = USE.sub(lambda use: blank(use[0], 0, len(use[0])), text)
+        self.defined, self.words = set(DEFINED.findall(text)), set(re.findall(r"\w+", text))
+        self.paths = [(p[0].split("::"), p.start()) for p in re.finditer(r"\w+(?:::\w+)+", text)]
+
+def contents(file):
+    return BLANK.sub(lambda found: blank(found[0], 0, len(found[0])), file.read_text())
+
+def resolve(module, path, seen=(), qualified=False):
+    """The module whose item `path` names, seen from `module`. None: it is foreign or a module."""
+    first, rest, here = path[0], path[1:], (module, *path)
+    if here in seen:
+        return None
+    if first in ("crate", "super", "self") or first in module.children:
+        while first == "crate" and module.parent:
+            module = module.parent
+        module = module.parent if first == "super" else module.children.get(first, module)
+        return resolve(module, rest, (*seen, here), True) if module and rest else None
+    if first == "*" or first in module.defined:
+        return module
+    for to, name, _, _ in module.uses:
+        if name == first or (name == "*" and len(to) > 1):
+            found = resolve(module, to + rest if name == first else to[:-1] + path, (*seen, here))
+            if name == first or (found and first in found.defined):
+                return found
+    return module if qualified else None
+
+def imports(module, crates):
+    """(module, imported module, where) for each import in a module and its children."""
+    used = [(to, at) for to, name, public, at in module.uses if not public or name in module.words]
+    for path, at in used + module.paths:
+        foreign = path[0] in crates and path[0] not in module.children
+        found = crates[path[0]] if foreign else resolve(module, path)
+        if found and found.file != module.file:
+            yield module, found, 1 + module.file.read_text().count("\n", 0, at)
+    for child in module.children.values():
+        yield from imports(child, crates)
+
+def ways_from(graph, start):
+    """The shortest way from a node to each that it reaches, itself too where there is a circle."""
+    ways, queue = {}, [(start, [start])]
+    for node, way in queue:
+        for other in sorted(graph.get(node, ())):
+            if other not in ways:
+                ways[other] = [*way, other]
+                queue.append((other, ways[other]))
+    return ways
+
+def report(top, names):
+    """Prints the circles of these crates, and returns how many there are."""
+    roots = [Module(file, None, file.parent, [name], contents(file)) for name in names
+             for file in (top / name / "src/lib.rs", top / name / "src/main.rs") if file.exists()]
+    crates = {root.names[0].replace("-", "_"): root for root in reversed(roots)}
+    levels = {"file": {}, "folder": {}, "crate": {}}
+    for a, b, line in (found for root in roots for found in imports(root, crates)):
+        files, where = [str(m.file.relative_to(top)) for m in (a, b)], f"line {line} of {a.file.name}"
+        levels["file"].setdefault(files[0], {}).setdefault(files[1], where)
+        same = next((i for i, (x, y) in enumerate(zip(a.names, b.names)) if x != y), None)
+        if same is not None:
+            ends = ["/".join([m.names[0], "src", *m.names[1:]][:same + 2]) for m in (a, b)]
+            levels["folder" if same else "crate"].setdefault(ends[0], {}).setdefault(ends[1], where)
+    count = 0
+    for level, graph in levels.items():
+        ways, seen = {node: ways_from(graph, node) for node in graph}, set()
+        for way in sorted((ways[node][node] for node in graph if node in ways[node]), key=len):
+            group = {node for node in ways[way[0]] if way[0] in ways.get(node, ())}
+            if way[0] in seen or (level == "folder" and not any((top / n).is_dir() for n in group)):
+                continue
+            seen, count = seen | group, count + 1
+            print(f"a circle, of {len(group)} {level}s that import one another:")
+            for a, b in zip(way, way[1:]):
+                print(f"    {a} -> {b}    ({graph[a][b]})")
+    return count
+
+TREE = {"lib.rs": "mod low;\nmod high;\nmod inner;\npub use high::High;\n",
+        "low.rs": "// use crate::High;\npub struct Low;\n#[cfg(test)]\nmod t { use crate::High; }\n",
+        "high.rs": "use crate::{inner, low::Low};\npub struct High(Low, inner::One);\n",
+        "inner/mod.rs": "mod one;\nmod two;\npub(crate) use one::One;\n",
+        "inner/one.rs": "pub struct One;\nfn f() -> &'static str { \"crate::high::High\" }\n",
+        "inner/two.rs": "pub struct Two(super::One, crate::low::Low);\n"}
+LINES = [("", "", False), ("low.rs", "use crate::High;\n", True), ("inner/mod.rs", "struct S(One);\n", False),
+         ("low.rs", "mod m { use super::super::High; }\n", True), ("low.rs", "use crate::inner::One;\n", True),
+         ("inner/one.rs", "fn g(_: crate::High) {}\n", True), ("inner/one.rs", "use super::two::Two;\n", True)]
+
+def self_test():
+    """The tree has no circle. Each line that closes one, in a file or between folders, is found."""
+    for path, line, is_circle in LINES:
+        with tempfile.TemporaryDirectory() as top:
+            for name, text in TREE.items():
+                file = pathlib.Path(top, "made-up/src", name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text + (line if name == path else ""))
+            if (report(pathlib.Path(top), ["made-up"]) > 0) != is_circle:
+                sys.exit(f"{line!r} in {path!r}: is a circle: {is_circle}")
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    elif len(sys.argv) < 2:
+        sys.exit(__doc__)
+    else:
+        sys.exit(report(pathlib.Path(__file__).resolve().parent.parent / "crates", sys.argv[1:]) > 0)
