@@ -1,34 +1,42 @@
-//! A hierarchical timing wheel: exact to the tick, first in first out among equals, for every `u64` deadline.
+//! A hierarchical timing wheel: exact to the tick, first in first out among equals, for every
+//! `u64` deadline.
 //!
 //! # Invariants
-//! 1. A node stands in the bucket that `Place::of(elapsed, expiry)` names ([`Violation::Bucket`]), and its record has that
-//!    bucket's number ([`Violation::Position`]). While a cascade is half done, what it has moved
-//!    stands by `Place::of(base, expiry)`, below the bucket that it comes from.
-//! 2. `occupied` has a bit for each bucket that holds a node and for no other, `levels` one for each level that has such a bit
-//!    ([`Violation::Occupied`]).
-//! 3. The buckets hold every pending node once ([`Violation::Count`]); their chains link back ([`Violation::BackLink`]) and
-//!    end at their tails ([`Violation::Head`]).
-//! 4. `min` of a bucket is the earliest expiry in it, or, where `dirty` has a bit for it, not later than that
-//!    ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never dirty.
-//! 5. `elapsed` is not later than any expiry ([`Violation::Order`]).
+//! `clock` is the tick that buckets are named by. It follows the queue's `now`, and may lag behind.
+//! 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]),
+//!    and its record has that bucket's number ([`Violation::Position`]). While a cascade is half
+//!    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
+//! 2. `occupied` has a bit for each bucket that holds a node and for no other. `levels` has one for
+//!    each level with such a bit ([`Violation::Occupied`]).
+//! 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
+//!    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
+//! 4. `min` of a bucket is the earliest expiry in it, or, where `dirty` has a bit for it, not later
+//!    than that ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never dirty.
+//! 5. `clock` is not later than any expiry ([`Violation::Order`]).
 //!
 //! # Layout
 //! ```text
 //!   expiry (octal pairs)   .. | level 2 | level 1 | level 0      64 buckets a level, 6 bits
-//!   elapsed                ..      05        17        42
+//!   clock                  ..      05        17        42
 //!   another                ..      05        23        08        level 1, bucket 23: the highest digit that differs
 //!
-//!   level 2  [ | | | | |x|o| ..                 x: the digit of elapsed (empty), o: later ones
+//!   level 2  [ | | | | |x|o| ..                 x: the digit of the clock (empty), o: later ones
 //!   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c   FIFO
 //!   level 0  [ | | .. |o|o| ..
 //! ```
-//! All levels together have a digit for each of the 64 bits, so there is no horizon, no wrapping and no overflow list: within a
-//! level, digits are greater than that of `elapsed`, and the first occupied bucket of the lowest occupied level is the earliest.
+//! There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
+//! list. Within a level above 0, occupied digits are greater than the clock's. So the first
+//! occupied bucket of the lowest occupied level is the earliest.
 //!
-//! A bucket above level 0 is *entered* when its `min` has come: all lower levels are empty then. `elapsed`
-//! becomes that `min`, and the bucket's nodes are filed anew from the head, each behind what is there: so
-//! equals stay in the order of their arrival. An insert that comes while a budget has stopped this half-way lands behind the rest, and
-//! moves up to `LEVELS` nodes of it on. A node that is alone in its bucket leaves from there.
+//! A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then. The
+//! clock becomes that `min`, and the nodes move to lower buckets from the head on, each behind what
+//! is there. So equals stay in the order of their arrival.
+//!
+//! A budget may stop a cascade half-way. An insert that belongs into that bucket goes behind the
+//! rest, and moves up to `LEVELS` nodes of it. A node alone in its bucket leaves from there.
+//!
+//! The files follow this order: `digits` (which bucket), `buckets` (marks and chains), `cascade`
+//! (from bucket to bucket), `hierarchy` (the operations).
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -64,6 +72,9 @@
 //! bit is Thomas Gleixner's and Juho Snellman's idea of placing relative to the present; Tokio and others keep it with fewer
 //! levels, whose last one wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
 
+mod buckets;
+mod cascade;
+mod digits;
 mod hierarchy;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;

@@ -1,7 +1,17 @@
-//! The buckets, and what moves between them.
+//! The wheel: its record, its operations, and the check of its invariants.
+//!
+//! ```text
+//!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
+//!   remove               unlink                                    neighbours, 1 bucket
+//!   due, pop             first bucket at level 0: its head
+//!                        else cascade_to_head -> cascade_* -> push
+//! ```
 
+use super::buckets::{Bucket, Buckets};
+use super::cascade::Cascade;
+use super::digits::BucketNumber;
 use crate::contract::{HeadChange, Order, Tick, Violation};
-use crate::family::chain::{Chain, Chained, Links};
+use crate::family::chain::{Chained, Links};
 use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 
 /// What a node of the wheel remembers.
@@ -9,12 +19,13 @@ use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 pub struct WheelRecord<P, const BUCKETS: usize> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P>,
-    pub(super) place: Place<BUCKETS>,
+    /// The bucket that the node is in.
+    pub(super) bucket: BucketNumber<BUCKETS>,
     stamp: u32,
 }
 
 impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
-    const IDLE: Self = Self { expiry: 0, links: Links::NONE, place: Place(0), stamp: 0 };
+    const IDLE: Self = Self { expiry: 0, links: Links::NONE, bucket: BucketNumber::new(0, 0), stamp: 0 };
 
     #[inline]
     fn vacant(next: Option<P>) -> Self {
@@ -26,7 +37,7 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
         self.links.next
     }
 
-    // In what would be padding.
+    // The stamp lies in what would be padding.
     const STAMPED: bool = true;
 
     #[inline]
@@ -41,12 +52,12 @@ impl<P: Handle, const BUCKETS: usize> Record<P> for WheelRecord<P, BUCKETS> {
 }
 
 impl<P: Handle, const BUCKETS: usize> WheelRecord<P, BUCKETS> {
-    /// Notes where the node stands.
+    /// Writes all but the stamp.
     #[inline]
-    fn put(&mut self, expiry: Tick, links: Links<P>, place: Place<BUCKETS>) {
+    pub(super) fn set(&mut self, expiry: Tick, links: Links<P>, bucket: BucketNumber<BUCKETS>) {
         self.expiry = expiry;
         self.links = links;
-        self.place = place;
+        self.bucket = bucket;
     }
 }
 
@@ -62,83 +73,14 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     }
 }
 
-/// A bucket by its number: its level's first, and its digit further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<const BUCKETS: usize>(u16);
-
-impl<const BUCKETS: usize> Place<BUCKETS> {
-    /// Bits of a digit.
-    const BITS: u32 = BUCKETS.trailing_zeros();
-
-    /// The bucket of a digit. At most 64 levels of 2 buckets, 11 of 64: the number is far below 2^16.
-    #[inline]
-    pub(super) const fn new(level: usize, digit: usize) -> Self {
-        Self((level * BUCKETS + digit) as u16)
-    }
-
-    /// Where `expiry` belongs, seen from `elapsed`, which is not later: the highest digit in which they differ.
-    #[inline]
-    pub(super) const fn of(elapsed: Tick, expiry: Tick) -> Self {
-        // Equal ones differ nowhere: level 0.
-        let highest = u64::BITS - 1 - ((elapsed ^ expiry) | 1).leading_zeros();
-        // In 16 bits, which both fit: rustc 1.95 (LLVM 22.1.2) for 32-bit x86 at opt-level 1 divides 32 bits by a multiplication whose lower half it
-        // then takes for the level, and reads far outside of the wheel.
-        let level = (highest as u16 / Self::BITS as u16) as u32;
-        Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
-    }
-
-    #[inline]
-    const fn number(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    pub(super) const fn level(self) -> usize {
-        self.number() / BUCKETS
-    }
-
-    #[inline]
-    const fn digit(self) -> usize {
-        self.number() % BUCKETS
-    }
-
-    /// Of the digit, in the level's words of marks.
-    #[inline]
-    const fn bit(self) -> u64 {
-        1 << self.digit()
-    }
-
-    /// The first tick of the granule that `expiry` is in at this level.
-    #[inline]
-    const fn start(self, expiry: Tick) -> Tick {
-        let shift = Self::BITS * self.level() as u32;
-        expiry >> shift << shift
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket<P> {
-    pub(super) min: Tick,
-    pub(super) chain: Chain<P>,
-}
-
-/// A bucket that is being emptied into lower ones, which are seen from `base`: its `min` when it was entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cascade<const BUCKETS: usize> {
-    pub(super) from: Place<BUCKETS>,
-    pub(super) base: Tick,
-}
-
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    pub(super) elapsed: Tick,
+    /// The tick that buckets are named by. It is at most the queue's `now`, and not later than any
+    /// pending expiry.
+    pub(super) clock: Tick,
     len: usize,
     pub(super) cascade: Option<Cascade<BUCKETS>>,
-    /// Which levels have an occupied bucket.
-    pub(super) levels: u64,
-    pub(super) occupied: [u64; LEVELS],
-    pub(super) dirty: [u64; LEVELS],
-    pub(super) buckets: [[Bucket<P>; BUCKETS]; LEVELS],
+    pub(super) buckets: Buckets<P, BUCKETS, LEVELS>,
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
@@ -146,322 +88,133 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Wheel")
-            .field("elapsed", &self.elapsed)
+            .field("clock", &self.clock)
             .field("len", &self.len)
-            .field("occupied", &self.occupied)
+            .field("occupied", &self.buckets.occupied)
             .finish_non_exhaustive()
     }
 }
 
-/// So many nodes of a bucket are moved one after the other before both ends are taken at once: setting that up costs as much.
-const FEW: usize = 8;
-
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
+    /// Links `p`, which is in no bucket. Returns whether the next wake-up may have changed.
     #[inline]
-    fn bucket(&self, at: Place<BUCKETS>) -> &Bucket<P> {
-        &self.buckets.as_flattened()[at.number()]
-    }
-
-    #[inline]
-    fn bucket_mut(&mut self, at: Place<BUCKETS>) -> &mut Bucket<P> {
-        &mut self.buckets.as_flattened_mut()[at.number()]
-    }
-
-    /// The earliest occupied bucket.
-    #[inline]
-    fn first(&self) -> Option<Place<BUCKETS>> {
-        let level = self.levels.trailing_zeros() as usize;
-        let digit = self.occupied.get(level)?.trailing_zeros() as usize % BUCKETS;
-        Some(Place::new(level, digit))
-    }
-
-    /// Every occupied bucket, the earliest first.
-    fn places(&self) -> impl Iterator<Item = Place<BUCKETS>> + '_ {
-        self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
-            let mut left = occupied;
-            core::iter::from_fn(move || {
-                let digit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(Place::new(level, digit))
-            })
-        })
-    }
-
-    /// The node that leaves first of those in a bucket.
-    fn earliest<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, at: Place<BUCKETS>) -> Option<P> {
-        // Of equals the first that came: `min_by_key` keeps it.
-        self.bucket(at).chain.iter(nodes).min_by_key(|&p| nodes.record(p).expiry)
-    }
-
-    #[inline]
-    fn is_dirty(&self, at: Place<BUCKETS>) -> bool {
-        self.dirty[at.level()] & at.bit() != 0
-    }
-
-    /// Puts `p` behind all in its bucket, seen from `from`. Answers the bucket if its minimum, or what bounds it, is another now.
-    #[inline]
-    fn file<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
-        &mut self,
-        nodes: &mut N,
-        p: P,
-        expiry: Tick,
-        from: Tick,
-    ) -> Option<Place<BUCKETS>> {
-        let at = Place::of(from, expiry);
-        let lower = self.count_in(at, expiry);
-        let links = self.bucket_mut(at).chain.push_back(nodes, p);
-        nodes.record_mut(p).put(expiry, links, at);
-        lower.then_some(at)
-    }
-
-    /// Marks the bucket as one that holds `expiry` too. Whether its minimum, or what bounds it, is another now.
-    #[inline]
-    fn count_in(&mut self, at: Place<BUCKETS>, expiry: Tick) -> bool {
-        let bucket = &mut self.buckets.as_flattened_mut()[at.number()];
-        // Not by the chain: part of it may be aside.
-        if self.occupied[at.level()] & at.bit() == 0 {
-            bucket.min = expiry;
-            self.occupied[at.level()] |= at.bit();
-            self.levels |= 1 << at.level();
-            true
-        } else if expiry <= bucket.min {
-            // Not later than a bound of all the others: now the minimum is known.
-            let lower = expiry < bucket.min;
-            bucket.min = expiry;
-            self.dirty[at.level()] &= !at.bit();
-            lower
-        } else {
-            false
-        }
-    }
-
-    /// Marks a bucket that has become empty.
-    #[inline]
-    fn mark_empty(&mut self, at: Place<BUCKETS>) {
-        self.occupied[at.level()] &= !at.bit();
-        self.dirty[at.level()] &= !at.bit();
-        if self.occupied[at.level()] == 0 {
-            self.levels &= !(1 << at.level());
-        }
-        if let Some(cascade) = self.cascade
-            && cascade.from == at
-        {
-            // Now all nodes below are seen from `base`, and those above do not tell it from `elapsed`.
-            self.elapsed = cascade.base;
-            self.cascade = None;
-        }
-    }
-
-    /// Files `p`, which is in no bucket. Whether the next wake-up is another now.
-    #[inline]
-    fn arrive<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn schedule<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         p: P,
         deadline: Tick,
         now: Tick,
     ) -> bool {
-        if self.levels == 0 {
-            self.elapsed = now;
+        if self.buckets.is_empty() {
+            self.clock = now;
         }
-        let lower = self.file(nodes, p, deadline.max(now), self.elapsed);
+        let fell = self.push(nodes, p, deadline.max(now), self.clock);
         let Some(cascade) = self.cascade else {
-            return lower.is_some() && lower == self.first();
+            return fell.is_some() && fell == self.buckets.first();
         };
-        // `base` has come, so this is not earlier, and its bucket is not below `from`. In `from` itself it stands behind all that is
-        // still to be moved, and moves some of them on: with none, arrivals could keep up with every budget and nothing would ever leave;
-        // with one each, as many as are moved could join at each level, so twice as many at the next. With `LEVELS`, those that join
-        // while no more arrive than a budget moves make the last cascade (1 + 1/LEVELS)^LEVELS times as long at the most, less than e.
-        if nodes.record(p).place == cascade.from {
-            self.move_down(nodes, cascade, &mut { LEVELS });
+        // The cascade's clock has come, so this expiry is not earlier, and its bucket is `from` or
+        // a higher one. In `from` it stands behind all that still has to move, and it moves
+        // `LEVELS` of them. With none, arrivals could keep up with every budget, and nothing would
+        // ever leave. With one each, as many could join at each level as were moved, so twice as
+        // many at the next. With `LEVELS`, while no more arrive than a budget moves, the last
+        // cascade gets at most (1 + 1/LEVELS)^LEVELS times as long: less than e.
+        if nodes.record(p).bucket == cascade.from {
+            self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
         self.cascade.is_none()
     }
 
-    /// Whether taking `p` out may change the next wake-up.
+    /// Whether the removal of `p` may change the next wake-up.
     #[inline]
-    fn leads<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> bool {
-        let &WheelRecord { expiry, place, .. } = nodes.record(p);
-        // A dirty bucket's bound may be that of a timer that has left; emptied, it gives the alarm to another.
+    fn decides_next_wake<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> bool {
+        let &WheelRecord { expiry, bucket, .. } = nodes.record(p);
+        // A dirty bucket's bound may be that of a timer that has left. When the bucket is emptied,
+        // the next wake-up is another bucket's.
         self.cascade.is_some()
-            || self.first() == Some(place) && (expiry == self.bucket(place).min || self.is_dirty(place))
+            || self.buckets.first() == Some(bucket)
+                && (expiry == self.buckets.at(bucket).min || self.buckets.is_dirty(bucket))
     }
 
     #[inline]
     fn unlink<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) {
-        let &WheelRecord { expiry, links, place: at, .. } = nodes.record(p);
-        let bucket = self.bucket_mut(at);
-        bucket.chain.unlink(nodes, links);
-        if bucket.chain.is_empty() {
-            self.mark_empty(at);
-        } else if expiry == bucket.min && at.level() > 0 {
-            self.dirty[at.level()] |= at.bit();
-        }
-    }
-
-    /// Moves `elapsed` as far as `now` allows: not into the granule of the first bucket, whose earliest is `min`.
-    #[inline]
-    fn forward(&mut self, first: Place<BUCKETS>, min: Tick, now: Tick) {
-        self.elapsed = self.elapsed.max(now.min(first.start(min).saturating_sub(1)));
-    }
-
-    /// Goes on with a cascade while there is budget.
-    fn move_down<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
-        &mut self,
-        nodes: &mut N,
-        Cascade { from, base }: Cascade<BUCKETS>,
-        budget: &mut usize,
-    ) {
-        // Each node taken from the head is filed before the next is touched: the wheel is whole at every step.
-        while *budget > 0
-            && let Some(p) = self.bucket(from).chain.head
-        {
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
-            self.bucket_mut(from).chain.unlink(nodes, links);
-            self.file(nodes, p, expiry, base);
-            *budget -= 1;
-        }
-        if self.bucket(from).chain.is_empty() {
-            self.mark_empty(from);
+        let &WheelRecord { expiry, links, bucket: at, .. } = nodes.record(p);
+        let chain = self.buckets.chain_mut(at);
+        chain.unlink(nodes, links);
+        if chain.is_empty() {
+            self.empty(at);
         } else {
-            self.dirty[from.level()] |= from.bit();
+            self.buckets.remove(at, expiry);
         }
     }
 
-    /// Empties a bucket into lower ones without a stop. Answers how many nodes it held.
-    fn cascade_whole<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
-        &mut self,
-        nodes: &mut N,
-        from: Place<BUCKETS>,
-        base: Tick,
-    ) -> usize {
-        let Chain { head, tail } = core::mem::replace(&mut self.bucket_mut(from).chain, Chain::EMPTY);
-        self.mark_empty(from);
-        self.elapsed = base;
-        let mut moved = 0;
-        let mut at = head;
-        while let Some(p) = at {
-            if moved == FEW
-                && let Some(last) = tail
-            {
-                return moved + self.file_from_both_ends(nodes, p, last);
-            }
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
-            self.file(nodes, p, expiry, base);
-            moved += 1;
-            at = links.next;
-        }
-        moved
+    /// Moves the clock towards `now`, but not into the granule of the first bucket, whose earliest
+    /// expiry is `min`: the nodes of that bucket would belong to lower ones then.
+    #[inline]
+    fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
+        self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// Files the nodes from `front` to `back`, both included, seen from `elapsed`, from both ends at once. They come from one bucket,
-    /// that of the digit of `elapsed` at some level. Answers how many they were.
-    ///
-    /// What comes from the front goes behind what its bucket holds. What comes from the back goes before what came
-    /// from the back earlier, in a chain aside: one for each bucket of the level just below, and one
-    /// for all that belongs deeper. When the walks have met, the chains aside go behind.
-    fn file_from_both_ends<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
-        &mut self,
-        nodes: &mut N,
-        front: P,
-        back: P,
-    ) -> usize {
-        let mut aside = [Chain::EMPTY; BUCKETS];
-        let mut deeper = Chain::EMPTY;
-        let below = nodes.record(front).place.level().saturating_sub(1);
-        let mut touched = 0u64;
-        let mut moved = 0;
-        let (mut front, mut back) = (front, back);
-        // What lies between the two, and they themselves, is still to be filed.
-        loop {
-            let &WheelRecord { expiry, links, .. } = nodes.record(front);
-            if front == back {
-                self.file(nodes, front, expiry, self.elapsed);
-                moved += 1;
-                break;
-            }
-            let &WheelRecord { expiry: last, links: Links { prev, .. }, .. } = nodes.record(back);
-            self.file(nodes, front, expiry, self.elapsed);
-            let at = Place::of(self.elapsed, last);
-            let chain = if at.level() == below {
-                touched |= at.bit();
-                self.count_in(at, last);
-                &mut aside[at.digit()]
-            } else {
-                &mut deeper
-            };
-            let links_of_back = chain.push_front(nodes, back);
-            nodes.record_mut(back).put(last, links_of_back, at);
-            moved += 2;
-            let (Some(next), Some(prev)) = (links.next, prev) else { break };
-            if next == back {
-                break;
-            }
-            (front, back) = (next, prev);
-        }
-        while touched != 0 {
-            let digit = touched.trailing_zeros() as usize % BUCKETS;
-            touched &= touched - 1;
-            self.buckets[below][digit].chain.append(nodes, aside[digit]);
-        }
-        let mut at = deeper.head;
-        while let Some(p) = at {
-            let &WheelRecord { expiry, links, .. } = nodes.record(p);
-            self.file(nodes, p, expiry, self.elapsed);
-            at = links.next;
-        }
-        moved
-    }
-
-    /// Empties buckets until the head stands alone in its own or at level 0. Answers it if it is due.
+    /// Empties buckets until the head is at level 0 or alone in its bucket. Returns it if it is
+    /// due.
     #[inline(never)]
-    fn bring_down<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn cascade_to_head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &mut self,
         nodes: &mut N,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
+        // Each turn moves nodes down a level, or makes a minimum exact: it ends.
         while *budget > 0 {
             if let Some(cascade) = self.cascade {
-                self.move_down(nodes, cascade, budget);
+                self.cascade_some(nodes, cascade, budget);
                 continue;
             }
-            let Some(at) = self.first() else { break };
-            let Bucket { min, chain } = *self.bucket(at);
+            let Some(at) = self.buckets.first() else { break };
+            let Bucket { min, chain } = *self.buckets.at(at);
             if min > now {
-                self.forward(at, min, now);
+                self.advance_clock(at, min, now);
                 break;
             }
             if at.level() == 0 {
-                self.elapsed = min;
+                self.clock = min;
                 return chain.head;
             }
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // It need not fall to level 0 to be the head.
+                    // It need not move to level 0 to be the head.
                     return Some(alone);
                 }
-                self.bucket_mut(at).min = expiry;
-                self.dirty[at.level()] &= !at.bit();
+                self.buckets.set_min(at, expiry);
             } else if *budget >= self.len {
                 *budget -= self.cascade_whole(nodes, at, min);
             } else {
-                self.cascade = Some(Cascade { from: at, base: min });
+                self.cascade = Some(Cascade { from: at, clock: min });
             }
         }
         None
     }
 
-    /// The two that leave first. Apart from what is usual, which is inlined without it.
+    /// The node of a bucket that leaves first.
+    fn earliest<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+        &self,
+        nodes: &N,
+        at: BucketNumber<BUCKETS>,
+    ) -> Option<P> {
+        // `min_by_key` keeps the first of equals, which is the first to have arrived.
+        self.buckets.at(at).chain.iter(nodes).min_by_key(|&p| nodes.record(p).expiry)
+    }
+
+    /// The two nodes that leave first. Not inlined, so that the fast path of `head` stays short.
     #[inline(never)]
-    fn front<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
+    fn earliest_two<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo::default();
-        // While a cascade is half done, all below its bucket shares a granule with what is left in that.
-        let together = self.cascade.map_or(0, |cascade| cascade.from.level());
-        for at in self.places() {
-            let whole = self.cascade.is_none_or(|cascade| at.level() > together || at == cascade.from);
-            for p in self.bucket(at).chain.iter(nodes).take(if at.level() == 0 { 2 } else { usize::MAX }) {
+        // While a cascade is half done, all below its bucket shares a granule with the rest in it.
+        let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
+        for at in self.buckets.iter() {
+            let whole = self.cascade.is_none_or(|cascade| at.level() > shared || at == cascade.from);
+            let enough = if at.level() == 0 { 2 } else { usize::MAX };
+            for p in self.buckets.at(at).chain.iter(nodes).take(enough) {
                 two.offer(nodes.record(p).expiry, p);
             }
             if whole && two.second.is_some() {
@@ -472,7 +225,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 }
 
-/// The earliest two of what was offered; among equals those that came first.
+/// The earliest two of the nodes that were offered; among equals those that came first.
 #[derive(Debug)]
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,
@@ -495,29 +248,21 @@ impl<P: Handle> EarliestTwo<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from chains, which hold linked nodes only; 2. `unlink`
-// takes a node out of its neighbours' links and its bucket's ends, and `clear` forgets all buckets; 3. no user code is called
-// at all, and what is indexed by a record's number is in range, because the record was written with it here; 4. it holds
-// handles, ticks and numbers only.
+// SAFETY: the promises of `Discipline`:
+// 1. handles come from `insert` and from chains, which hold linked nodes only;
+// 2. `unlink` takes a node out of its neighbours' links and its bucket's ends, and `clear` forgets
+//    all buckets;
+// 3. no user code is called; a bucket's number from a record is in range, because it was written
+//    here; the `debug_assert!`s state invariants, which hold while the structure is whole;
+// 4. the wheel and its records hold handles, ticks and numbers only.
 unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     for Hierarchy<P, BUCKETS, LEVELS>
 {
     type Record = WheelRecord<P, BUCKETS>;
     const NEW: Self = {
         assert!(BUCKETS.is_power_of_two() && BUCKETS >= 2 && BUCKETS <= 64, "2, 4, 8, 16, 32 or 64 buckets");
-        assert!(
-            LEVELS as u32 == u64::BITS.div_ceil(Place::<BUCKETS>::BITS),
-            "as many levels as cover 64 bits"
-        );
-        Self {
-            elapsed: 0,
-            len: 0,
-            cascade: None,
-            levels: 0,
-            occupied: [0; LEVELS],
-            dirty: [0; LEVELS],
-            buckets: [[Bucket { min: 0, chain: Chain::EMPTY }; BUCKETS]; LEVELS],
-        }
+        assert!(LEVELS as u32 == BucketNumber::<BUCKETS>::LEVELS, "as many levels as cover 64 bits");
+        Self { clock: 0, len: 0, cascade: None, buckets: Buckets::NEW }
     };
     const ORDER: Order = Order::Exact;
     const MOVES: bool = true;
@@ -531,15 +276,15 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
     ) -> HeadChange {
         self.len += 1;
-        HeadChange::when(self.arrive(nodes, p, deadline, now))
+        HeadChange::when(self.schedule(nodes, p, deadline, now))
     }
 
     #[inline]
     fn remove<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
-        let leads = self.leads(nodes, p);
+        let decides = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         self.len -= 1;
-        HeadChange::when(leads)
+        HeadChange::when(decides)
     }
 
     #[inline]
@@ -550,28 +295,28 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        let led = self.leads(nodes, p);
+        let decided = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
-        let arrives_first = self.arrive(nodes, p, deadline, now);
-        HeadChange::when(led || arrives_first)
+        let decides = self.schedule(nodes, p, deadline, now);
+        HeadChange::when(decided || decides)
     }
 
     #[inline]
     fn head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
-        let at = self.first()?;
+        let at = self.buckets.first()?;
         match self.cascade {
-            None if at.level() == 0 => self.bucket(at).chain.head,
+            None if at.level() == 0 => self.buckets.at(at).chain.head,
             None => self.earliest(nodes, at),
-            Some(_) => self.front(nodes).0,
+            Some(_) => self.earliest_two(nodes).0,
         }
     }
 
     fn second<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
-        self.front(nodes).1
+        self.earliest_two(nodes).1
     }
 
     fn any<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<P> {
-        self.bucket(self.first()?).chain.head
+        self.buckets.at(self.buckets.first()?).chain.head
     }
 
     #[inline]
@@ -581,9 +326,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
 
     #[inline]
     fn next_expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<Tick> {
-        let at = self.first()?;
-        if self.cascade.is_none() && !self.is_dirty(at) {
-            Some(self.bucket(at).min)
+        let at = self.buckets.first()?;
+        if self.cascade.is_none() && !self.buckets.is_dirty(at) {
+            Some(self.buckets.at(at).min)
         } else {
             self.head(nodes).map(|p| nodes.record(p).expiry)
         }
@@ -592,8 +337,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     #[inline]
     fn next_wake<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<Tick> {
         match self.cascade {
-            Some(cascade) => Some(cascade.base),
-            None => self.first().map(|at| self.bucket(at).min),
+            Some(cascade) => Some(cascade.clock),
+            None => self.buckets.first().map(|at| self.buckets.at(at).min),
         }
     }
 
@@ -604,19 +349,19 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // What is usual stands apart from the loop, to be inlined: nothing is due and the clock need not follow, or the head is at level 0.
+        // Fast path, inlined: nothing is due and the clock need not follow, or the head is at level 0.
         if *budget > 0 && self.cascade.is_none() {
-            let at = self.first()?;
-            let &Bucket { min, chain } = self.bucket(at);
-            if min > now && now.wrapping_sub(self.elapsed) < BUCKETS as Tick {
+            let at = self.buckets.first()?;
+            let &Bucket { min, chain } = self.buckets.at(at);
+            if min > now && now.wrapping_sub(self.clock) < BUCKETS as Tick {
                 return None;
             }
             if min <= now && at.level() == 0 {
-                self.elapsed = min;
+                self.clock = min;
                 return chain.head;
             }
         }
-        self.bring_down(nodes, now, budget)
+        self.cascade_to_head(nodes, now, budget)
     }
 
     #[inline]
@@ -630,16 +375,18 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         let expiry = nodes.record(p).expiry;
         self.unlink(nodes, p);
         self.len -= 1;
-        // If it was alone in its bucket, that granule is empty now and can be entered; if not, it is the granule of `elapsed`.
-        self.elapsed = expiry;
+        debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
+        // Alone in its bucket, it leaves an empty granule, which the clock can enter. Otherwise it
+        // was at level 0, and the clock is there already.
+        self.clock = expiry;
         Some(Popped { handle: p, deadline: expiry, expiry })
     }
 
     fn for_each<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
-        for at in self.places() {
-            let mut next = self.bucket(at).chain.head;
+        for at in self.buckets.iter() {
+            let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
-                // Read first: the visitor may hand the node's record back.
+                // Read before the visit: the visitor may give the node's record back.
                 next = nodes.record(p).links.next;
                 visit(p);
             }
@@ -653,24 +400,19 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     fn check<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
         let mut left = len;
         for level in 0..LEVELS {
-            if (self.occupied[level] != 0) != (self.levels >> level & 1 != 0) {
-                return Err(Violation::Occupied);
-            }
+            self.buckets.check_level(level)?;
             for digit in 0..BUCKETS {
-                let at = Place::new(level, digit);
-                if self.bucket(at).chain.is_empty() == (self.occupied[level] & at.bit() != 0) {
-                    return Err(Violation::Occupied);
-                }
-                self.check_bucket(nodes, at, &mut left)?;
+                self.check_bucket(nodes, BucketNumber::new(level, digit), &mut left)?;
             }
         }
-        if self.levels.checked_shr(LEVELS as u32).is_some_and(|beyond| beyond != 0) {
+        if self.buckets.levels.checked_shr(LEVELS as u32).is_some_and(|beyond| beyond != 0) {
             return Err(Violation::Occupied);
         }
-        if let Some(Cascade { from, base }) = self.cascade {
-            // The earliest of its level, above the lowest, and entered at a tick of its own.
-            let first = self.occupied[from.level()].trailing_zeros() as usize == from.digit();
-            if !first || from.level() == 0 || base < self.elapsed || Place::of(self.elapsed, base) != from {
+        if let Some(Cascade { from, clock }) = self.cascade {
+            // The earliest bucket of its level, above level 0, entered at a tick of its granule.
+            let first = self.buckets.occupied[from.level()].trailing_zeros() as usize == from.digit();
+            let inside = self.clock <= clock && BucketNumber::of(self.clock, clock) == from;
+            if !first || from.level() == 0 || !inside {
                 return Err(Violation::Bucket);
             }
         }
@@ -683,38 +425,33 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     fn check_bucket<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
         &self,
         nodes: &N,
-        at: Place<BUCKETS>,
+        at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
-        let bucket = self.bucket(at);
-        let seen_from = match self.cascade {
-            Some(Cascade { from, base }) if at.level() < from.level() => base,
-            _ => self.elapsed,
+        // What a half done cascade has moved is placed by the cascade's clock, ...
+        let placed_by = match self.cascade {
+            Some(Cascade { from, clock }) if at.level() < from.level() => clock,
+            _ => self.clock,
         };
+        // ... and what it has still to move is not earlier than that.
         let not_before = match self.cascade {
-            Some(Cascade { from, base }) if at == from => base,
-            _ => seen_from,
+            Some(Cascade { from, clock }) if at == from => clock,
+            _ => placed_by,
         };
         let mut earliest = None;
-        bucket.chain.check(nodes, left, |record: &WheelRecord<P, BUCKETS>| {
-            if record.place != at {
+        self.buckets.at(at).chain.check(nodes, left, |record: &WheelRecord<P, BUCKETS>| {
+            if record.bucket != at {
                 return Err(Violation::Position);
             }
             if record.expiry < not_before {
                 return Err(Violation::Order);
             }
-            if Place::of(seen_from, record.expiry) != at {
+            if BucketNumber::of(placed_by, record.expiry) != at {
                 return Err(Violation::Bucket);
             }
             earliest = Some(earliest.map_or(record.expiry, |earliest: Tick| earliest.min(record.expiry)));
             Ok(())
         })?;
-        let dirty = self.is_dirty(at);
-        let right = match earliest {
-            Some(earliest) if dirty => bucket.min <= earliest && at.level() > 0,
-            Some(earliest) => bucket.min == earliest,
-            None => !dirty,
-        };
-        if right { Ok(()) } else { Err(Violation::Minimum) }
+        self.buckets.check_min(at, earliest)
     }
 }

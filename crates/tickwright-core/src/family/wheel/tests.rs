@@ -3,7 +3,9 @@ use std::vec::Vec;
 
 use super::super::chain::{Chained, Links};
 use super::super::testing::{Random, STEPS, VecNodes};
-use super::hierarchy::{Cascade, Hierarchy, Place, WheelRecord};
+use super::cascade::Cascade;
+use super::digits::BucketNumber;
+use super::hierarchy::{Hierarchy, WheelRecord};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Record};
 
@@ -166,22 +168,6 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// A level is `BITS` bits: just below and at each of its edges, seen from 0 and from a base with that digit.
-#[test]
-fn a_place_is_the_highest_digit_that_differs() {
-    for level in 1..11 {
-        let edge: Tick = 1 << (6 * level);
-        assert_eq!(Place::<64>::of(0, edge), Place::new(level, 1));
-        assert_eq!(Place::<64>::of(0, edge - 1), Place::new(level - 1, 63));
-        assert_eq!(Place::<64>::of(edge, edge), Place::new(0, 0));
-        assert_eq!(Place::<64>::of(edge, edge + 1), Place::new(0, 1));
-        assert_eq!(Place::<64>::of(edge - 1, edge), Place::new(level, 1));
-    }
-    assert_eq!(Place::<64>::of(0, Tick::MAX), Place::new(10, 15));
-    assert_eq!(Place::<8>::of(0, Tick::MAX), Place::new(21, 1));
-    assert_eq!(Place::<2>::of(0, Tick::MAX), Place::new(63, 1));
-}
-
 /// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them two levels down.
 #[test]
 fn long_buckets_keep_their_order() {
@@ -215,7 +201,7 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     twin.insert(0, 1_000);
     twin.insert(1, 100_000);
     let popped = twin.wheel.pop(&mut twin.nodes, 2_000, &mut 1).unwrap();
-    assert_eq!((popped.handle, popped.expiry, twin.wheel.elapsed), (0, 1_000, 1_000));
+    assert_eq!((popped.handle, popped.expiry, twin.wheel.clock), (0, 1_000, 1_000));
 }
 
 /// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its place.
@@ -332,7 +318,7 @@ fn an_advance_over_ages_moves_nothing() {
         twin.insert(1, twin.now + 1);
         assert_eq!(twin.advance(twin.now + 1, usize::MAX), (1, 0), "round {round}");
         assert_eq!(twin.advance(twin.now + 200 * year, usize::MAX), (0, 0));
-        assert!(twin.now - twin.wheel.elapsed < 100 * year, "it goes to the edge of the bucket of the next");
+        assert!(twin.now - twin.wheel.clock < 100 * year, "it goes to the edge of the bucket of the next");
         assert_eq!(twin.advance(twin.now + 100 * year, usize::MAX), (1, 0));
     }
 }
@@ -361,7 +347,7 @@ fn an_earlier_insert_settles_the_minimum() {
     }
     twin.remove(0);
     twin.insert(3, 90);
-    assert_eq!(twin.wheel.dirty, [0; 11]);
+    assert_eq!(twin.wheel.buckets.dirty, [0; 11]);
     twin.compare();
 }
 
@@ -410,28 +396,32 @@ fn links(nodes: &WheelNodes, p: usize) -> &Links<usize> {
 
 #[test]
 fn wrong_ends_are_named() {
-    assert_eq!(broken(|wheel, _| wheel.buckets[0][5].chain.head = Some(1)), Err(Violation::BackLink));
-    assert_eq!(broken(|wheel, _| wheel.buckets[0][5].chain.tail = Some(0)), Err(Violation::Head));
-    assert_eq!(broken(|wheel, _| wheel.buckets[1][1].chain.tail = None), Err(Violation::Head));
-    assert_eq!(broken(|wheel, _| wheel.buckets[0][9].chain.tail = Some(4)), Err(Violation::Head));
-    assert_eq!(broken(|wheel, _| wheel.buckets[0][5].chain.head = None), Err(Violation::Occupied));
+    assert_eq!(broken(|wheel, _| wheel.buckets.array[0][5].chain.head = Some(1)), Err(Violation::BackLink));
+    assert_eq!(broken(|wheel, _| wheel.buckets.array[0][5].chain.tail = Some(0)), Err(Violation::Head));
+    assert_eq!(broken(|wheel, _| wheel.buckets.array[1][1].chain.tail = None), Err(Violation::Head));
+    assert_eq!(broken(|wheel, _| wheel.buckets.array[0][9].chain.tail = Some(4)), Err(Violation::Head));
+    assert_eq!(broken(|wheel, _| wheel.buckets.array[0][5].chain.head = None), Err(Violation::Occupied));
 }
 
 #[test]
 fn wrong_marks_are_named() {
     for level in 0..11 {
         for digit in 0..64 {
-            let result = broken(|wheel, _| wheel.occupied[level] ^= 1 << digit);
+            let result = broken(|wheel, _| wheel.buckets.occupied[level] ^= 1 << digit);
             assert_eq!(result, Err(Violation::Occupied), "bucket {digit} of level {level}");
             let used = [(0, 5), (1, 1), (2, 1)].contains(&(level, digit));
-            let result = broken(|wheel, _| wheel.dirty[level] ^= 1 << digit);
+            let result = broken(|wheel, _| wheel.buckets.dirty[level] ^= 1 << digit);
             // A dirty mark on a bucket whose minimum is right is too careful, but not wrong.
             let harmless = used && level > 0;
             assert_eq!(result, if harmless { Ok(()) } else { Err(Violation::Minimum) });
         }
     }
     for level in 0..64 {
-        assert_eq!(broken(|wheel, _| wheel.levels ^= 1 << level), Err(Violation::Occupied), "level {level}");
+        assert_eq!(
+            broken(|wheel, _| wheel.buckets.levels ^= 1 << level),
+            Err(Violation::Occupied),
+            "level {level}"
+        );
     }
 }
 
@@ -440,15 +430,15 @@ fn wrong_minima_are_named() {
     for (level, digit) in [(0, 5), (1, 1), (2, 1)] {
         for by in [-1, 1] {
             let result = broken(|wheel, _| {
-                let min = &mut wheel.buckets[level][digit].min;
+                let min = &mut wheel.buckets.array[level][digit].min;
                 *min = min.saturating_add_signed(by);
             });
             assert_eq!(result, Err(Violation::Minimum), "{by} at {level}, {digit}");
         }
     }
     let late = broken(|wheel, _| {
-        wheel.dirty[1] |= 1 << 1;
-        wheel.buckets[1][1].min = 101;
+        wheel.buckets.dirty[1] |= 1 << 1;
+        wheel.buckets.array[1][1].min = 101;
     });
     assert_eq!(late, Err(Violation::Minimum));
 }
@@ -456,23 +446,27 @@ fn wrong_minima_are_named() {
 #[test]
 fn wrong_places_are_named() {
     for p in 0..5 {
-        assert_eq!(broken(|_, nodes| nodes.0[p].place = Place::new(9, 9)), Err(Violation::Position), "{p}");
+        assert_eq!(
+            broken(|_, nodes| nodes.0[p].bucket = BucketNumber::new(9, 9)),
+            Err(Violation::Position),
+            "{p}"
+        );
         assert_eq!(broken(|_, nodes| nodes.0[p].expiry ^= 1 << 40), Err(Violation::Bucket), "{p}");
     }
-    assert_eq!(broken(|wheel, _| wheel.elapsed = 6), Err(Violation::Order));
-    assert_eq!(broken(|wheel, _| wheel.elapsed = 4), Ok(()), "still before all");
-    let cascade = |from| Some(Cascade { from, base: 5 });
-    let empty = Place::new(3, 1);
+    assert_eq!(broken(|wheel, _| wheel.clock = 6), Err(Violation::Order));
+    assert_eq!(broken(|wheel, _| wheel.clock = 4), Ok(()), "still before all");
+    let cascade = |from| Some(Cascade { from, clock: 5 });
+    let empty = BucketNumber::new(3, 1);
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(empty)), Err(Violation::Bucket));
-    let lowest = Place::new(0, 5);
+    let lowest = BucketNumber::new(0, 5);
     let mut half = Twin::<64, 11>::new(10);
     for p in 0..10 {
         half.insert(p, 67 + p as Tick);
     }
     let _ = half.advance(67, 3);
-    for base in [0, 63, 68, 69, 127, 128] {
-        half.wheel.cascade.as_mut().unwrap().base = base;
-        assert!(half.wheel.check(&half.nodes, 10).is_err(), "base {base}");
+    for clock in [0, 63, 68, 69, 127, 128] {
+        half.wheel.cascade.as_mut().unwrap().clock = clock;
+        assert!(half.wheel.check(&half.nodes, 10).is_err(), "clock {clock}");
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
     // The second bucket of level 1 is moved down although the first is occupied. The timer in the
@@ -481,7 +475,7 @@ fn wrong_places_are_named() {
     second.insert(0, 70);
     second.insert(1, 140);
     assert_eq!(second.wheel.check(&second.nodes, 2), Ok(()));
-    second.wheel.cascade = Some(Cascade { from: Place::new(1, 2), base: 130 });
+    second.wheel.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.wheel.check(&second.nodes, 2), Err(Violation::Bucket));
 }
 

@@ -1,0 +1,185 @@
+//! The buckets and what is known of each without a look at its nodes: occupied, dirty, minimum.
+//!
+//! ```text
+//!   levels      ..0 0 0 0 0 1 1 0      bit n: level n has an occupied bucket
+//!   occupied[1] ..0 1 0 0 1 0 0 0      bit d: bucket d of level 1 holds a node
+//!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
+//!   array[1][3]  { min, head, tail }   one bucket: its minimum beside the ends of its chain
+//! ```
+//! A minimum stands beside the ends of the chain, since an insert touches both: one cache line.
+//! The chains are linked by the caller. [`add`](Buckets::add), [`remove`](Buckets::remove),
+//! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) keep the marks (invariants 2 and 4).
+
+use super::digits::BucketNumber;
+use crate::contract::{Tick, Violation};
+use crate::family::chain::Chain;
+
+/// A chain of nodes in order of arrival, and the earliest expiry among them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket<P> {
+    /// Exact, or a lower bound where the bucket is dirty. Without a meaning while it is empty.
+    pub(super) min: Tick,
+    pub(super) chain: Chain<P>,
+}
+
+/// All buckets of a wheel, with their marks.
+pub(super) struct Buckets<P, const BUCKETS: usize, const LEVELS: usize> {
+    pub(super) levels: u64,
+    pub(super) occupied: [u64; LEVELS],
+    pub(super) dirty: [u64; LEVELS],
+    pub(super) array: [[Bucket<P>; BUCKETS]; LEVELS],
+}
+
+impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Buckets<P, BUCKETS, LEVELS> {
+    pub(super) const NEW: Self = Self {
+        levels: 0,
+        occupied: [0; LEVELS],
+        dirty: [0; LEVELS],
+        array: [[Bucket { min: 0, chain: Chain::EMPTY }; BUCKETS]; LEVELS],
+    };
+
+    #[inline]
+    pub(super) fn at(&self, at: BucketNumber<BUCKETS>) -> &Bucket<P> {
+        &self.array.as_flattened()[at.index()]
+    }
+
+    #[inline]
+    pub(super) fn chain_mut(&mut self, at: BucketNumber<BUCKETS>) -> &mut Chain<P> {
+        &mut self.array.as_flattened_mut()[at.index()].chain
+    }
+
+    /// Whether every bucket is empty.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.levels == 0
+    }
+
+    /// The earliest occupied bucket: the lowest digit of the lowest level.
+    #[inline]
+    pub(super) fn first(&self) -> Option<BucketNumber<BUCKETS>> {
+        let level = self.levels.trailing_zeros() as usize;
+        let digit = self.occupied.get(level)?.trailing_zeros() as usize % BUCKETS;
+        Some(BucketNumber::new(level, digit))
+    }
+
+    /// Every occupied bucket, the earliest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = BucketNumber<BUCKETS>> + '_ {
+        self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
+            let mut left = occupied;
+            core::iter::from_fn(move || {
+                let digit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(BucketNumber::new(level, digit))
+            })
+        })
+    }
+
+    #[inline]
+    pub(super) fn is_occupied(&self, at: BucketNumber<BUCKETS>) -> bool {
+        self.occupied[at.level()] & at.bit() != 0
+    }
+
+    /// Whether the bucket's minimum is only a lower bound.
+    #[inline]
+    pub(super) fn is_dirty(&self, at: BucketNumber<BUCKETS>) -> bool {
+        self.dirty[at.level()] & at.bit() != 0
+    }
+
+    /// Marks that the bucket now holds a node with `expiry` too. Returns whether its minimum fell,
+    /// or began: then the first wake-up may have changed.
+    #[inline]
+    pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
+        // The mark decides, not the chain: a cascade from both ends holds part of the chain aside.
+        let occupied = self.is_occupied(at);
+        let bucket = &mut self.array.as_flattened_mut()[at.index()];
+        if !occupied {
+            bucket.min = expiry;
+            self.occupied[at.level()] |= at.bit();
+            self.levels |= 1 << at.level();
+            true
+        } else if expiry <= bucket.min {
+            debug_assert!(at.level() > 0 || expiry == bucket.min, "a bucket of level 0 holds one tick");
+            // Not later than a lower bound of all others, so it is the exact minimum.
+            let fell = expiry < bucket.min;
+            bucket.min = expiry;
+            self.dirty[at.level()] &= !at.bit();
+            fell
+        } else {
+            debug_assert!(at.level() > 0, "a bucket of level 0 holds one tick");
+            false
+        }
+    }
+
+    /// Marks that a node with `expiry` has left a bucket that still holds others.
+    #[inline]
+    pub(super) fn remove(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) {
+        // At level 0 all others have the same expiry: the minimum stays exact.
+        if expiry == self.at(at).min && at.level() > 0 {
+            self.mark_dirty(at);
+        }
+    }
+
+    /// Marks that the bucket's minimum is no longer known to be exact.
+    #[inline]
+    pub(super) fn mark_dirty(&mut self, at: BucketNumber<BUCKETS>) {
+        debug_assert!(
+            at.level() > 0 && self.is_occupied(at),
+            "only an occupied bucket above level 0 is dirty"
+        );
+        self.dirty[at.level()] |= at.bit();
+    }
+
+    /// Marks that the last node has left the bucket.
+    #[inline]
+    pub(super) fn empty(&mut self, at: BucketNumber<BUCKETS>) {
+        debug_assert!(self.at(at).chain.is_empty(), "the bucket still holds a node");
+        self.occupied[at.level()] &= !at.bit();
+        self.dirty[at.level()] &= !at.bit();
+        if self.occupied[at.level()] == 0 {
+            self.levels &= !(1 << at.level());
+        }
+    }
+
+    /// Sets the exact minimum, after a look at the nodes.
+    #[inline]
+    pub(super) fn set_min(&mut self, at: BucketNumber<BUCKETS>, min: Tick) {
+        debug_assert!(min >= self.at(at).min, "the old minimum was no lower bound");
+        self.array.as_flattened_mut()[at.index()].min = min;
+        self.dirty[at.level()] &= !at.bit();
+    }
+
+    /// Verifies that the marks of a level agree with its chains and with each other.
+    ///
+    /// # Errors
+    /// [`Violation::Occupied`].
+    pub(super) fn check_level(&self, level: usize) -> Result<(), Violation> {
+        let chains = self.array[level].iter().zip(0..);
+        let occupied = chains
+            .fold(0, |bits, (bucket, digit): (_, u32)| bits | u64::from(!bucket.chain.is_empty()) << digit);
+        let marked = self.levels >> level & 1 != 0;
+        if self.occupied[level] == occupied && marked == (occupied != 0) {
+            Ok(())
+        } else {
+            Err(Violation::Occupied)
+        }
+    }
+
+    /// Verifies that the minimum and the dirty mark of a bucket fit `earliest`, which is the
+    /// earliest expiry in it.
+    ///
+    /// # Errors
+    /// [`Violation::Minimum`].
+    pub(super) fn check_min(
+        &self,
+        at: BucketNumber<BUCKETS>,
+        earliest: Option<Tick>,
+    ) -> Result<(), Violation> {
+        let dirty = self.is_dirty(at);
+        let right = match earliest {
+            Some(earliest) if dirty => self.at(at).min <= earliest && at.level() > 0,
+            Some(earliest) => self.at(at).min == earliest,
+            None => !dirty,
+        };
+        if right { Ok(()) } else { Err(Violation::Minimum) }
+    }
+}
