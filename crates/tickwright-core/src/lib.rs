@@ -11,6 +11,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod contract;
+pub mod explain;
 pub mod family;
 #[cfg(feature = "alloc")]
 pub mod heap;
@@ -23,6 +24,8 @@ pub use contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
     Violation,
 };
+#[doc(inline)]
+pub use explain::Explanation;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use family::{DefaultFamily, DefaultQueue, dary_heap::DaryHeap};

@@ -1,84 +1,118 @@
-//! A timing wheel that never cascades: the farther a timer, the coarser its bucket, and it leaves when its bucket ends.
+//! A timing wheel that never cascades. The farther a timer is, the coarser its bucket; it leaves
+//! when its bucket ends.
 //!
 //! # Invariants
-//! `clk` is the tick up to which the wheel has been told the time. *X(deadline, level)* is
+//! `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
 //! [`Geometry::bucket_end`]: the deadline rounded up to the end of its granule at the level.
-//! 1. Each bucket and the due list is linked both ways ([`Violation::BackLink`]) between its head and its tail
-//!    ([`Violation::Head`]), and together they hold every pending node once ([`Violation::Count`]).
-//! 2. A bit of a level's bitmap is set exactly when its bucket holds a node ([`Violation::Occupied`]).
-//! 3. The level and index that a node has noted are those of its bucket ([`Violation::Position`]); those of a node in the due list are the
-//!    bucket it was moved from, or none.
-//! 4. A node in a bucket of level n has its expiry X(deadline, n) later than `clk`, and within one turn of the level; a node in the due list
-//!    has its expiry at or before `clk` ([`Violation::Bucket`]). So a level and a deadline say where a node is.
+//! 1. Each bucket and the due list is linked both ways ([`Violation::BackLink`]) between its head
+//!    and its tail ([`Violation::Head`]). Together they hold every pending node once
+//!    ([`Violation::Count`]).
+//! 2. A bit of a level's bitmap is set exactly when its bucket holds a node
+//!    ([`Violation::Occupied`]).
+//! 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). For
+//!    a node in the due list they are those of the bucket that it left, or none.
+//! 4. A node in a bucket of level n has its expiry X(deadline, n) later than `clock`, and within
+//!    one turn of the level. A node in the due list has its expiry at or before `clock`
+//!    ([`Violation::Bucket`]). So a level and a deadline say where a node is.
 //! 5. Expiries never decrease along the due list ([`Violation::Order`]).
 //! 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
-//! 7. A far node waits in far bucket k, the highest bit in which `clk` and its last granule (its deadline rounded *down* at the top level)
-//!    differ; or, while `clk` stands at the end of that bucket, until it is re-filed ([`Violation::Bucket`]).
+//! 7. A far node waits in far bucket k. Bit k is the highest in which `clock` differs from the
+//!    node's last granule, which is its deadline rounded *down* at the top level. While `clock`
+//!    stands at the end of that bucket, its nodes wait there to be inserted again
+//!    ([`Violation::Bucket`]).
 //!
 //! # Layout
 //! ```text
-//!   level 0   [ 1 tick  x 64 ]  delays     0 ..        due list:  [e] <-> [e] <-> [e]    sorted by expiry
+//!   level 0   [ 1 tick  x 64 ]  delays     0 ..        due list:  [e] <-> [e]   sorted by expiry
 //!   level 1   [ 8 ticks x 64 ]  delays    63 ..
-//!   level 2   [ 64      x 64 ]  delays   504 ..        bucket of E at level n: (E >> 3n) + 1, modulo 64
-//!     ...                                              ends at:                ((E >> 3n) + 1) << 3n
+//!   level 2   [ 64      x 64 ]  delays   504 ..        bucket of E at level n:
+//!     ...                                                number  (E >> 3n) + 1, modulo 64
+//!                                                        end    ((E >> 3n) + 1) << 3n
 //!   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
-//!   far       [ one bucket for each power of two: re-filed at the latest when the top level can take them ]
+//!   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 //! ```
-//! When the time comes to the end of buckets, they are moved to the due list whole, in the order of their ends, and the coarser before the finer
-//! where ends are equal. A node's expiry is fixed when it is filed: nothing moves from level to level.
+//! When buckets have ended, they move whole to the due list, in the order of their ends. Where ends
+//! are equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node
+//! moves from level to level.
 //!
-//! *Why no bucket is met a turn too early or too late.* At level n a delay is less than `(BUCKETS - 1)` granules, so its bucket number
-//! `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers that follow `clk >> SHIFT n`: no two of them share an index, and the bucket's end
-//! follows from `clk` and the index.
+//! *Why a timer is always late by a tick or more.* A bucket leaves as a whole, and it must not be
+//! early for any of its timers. So it leaves at its end, which is after the last tick in it. At
+//! level 0 a bucket is one tick wide: a timer for tick 5 waits in the bucket of tick 5, which ends
+//! when tick 6 begins. It is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks
+//! 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
 //!
-//! *Why a far node is never late.* With k as in invariant 7 its last granule L has bit k and `clk` has not, and above it they
-//! are equal. Its bucket ends where bit k of `clk` turns, at L with all bits below k cleared: not after L, hence before the expiry, which is
-//! after L. There it goes into the top level, or differs from `clk` in a lower bit only: a timer is re-filed less than 64 times however far it
-//! is. Nodes with the same expiry have the same L, so they are in the same far bucket, in the order of their arrival.
+//! *Why no bucket is met a turn too early or too late.* At level n a delay is less than
+//! `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
+//! that follow `clock >> SHIFT n`. No two of these share an index, and a bucket's end follows from
+//! `clock` and the index.
+//!
+//! *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k,
+//! `clock` has not, and above bit k the two are equal. The bucket ends where bit k of `clock`
+//! turns: at L with all bits below k cleared. That is not after L, and the expiry is after L. There
+//! the node goes into the top level, or differs from `clock` only in a lower bit. So a timer is
+//! inserted again less than 64 times, however far it is. Nodes with the same expiry have the same
+//! L: they are in the same far bucket, in the order of their arrival.
 //!
 //! # Order
-//! By expiry. Within a bucket first in first out; among buckets that end together from the highest level to the lowest; a far node
-//! stands behind those that are in its top bucket already. A timer that was due when it was inserted stands behind all that were due then.
+//! By expiry. Within a bucket the order is first in, first out; buckets that end together leave
+//! from the highest level to the lowest. A far node leaves after the nodes that were in its top
+//! bucket before it. A timer that was due when it was inserted leaves after all that were due then.
 //!
 //! # Costs
-//! L is the number of levels (9), B that of buckets that end meanwhile, F that of timers in the first far bucket.
+//! L is the number of levels (9), B that of buckets that end meanwhile. F is the number of timers
+//! in the first far bucket. R is the number of timers in far buckets that end meanwhile: each is
+//! inserted again, and takes one of a budget.
 //!
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
-//! | insert | O(L (B + 1)) once a bucket ends + far buckets that end meanwhile are re-filed, whatever their size | O(1), O(L) into an empty bucket | 2 written |
+//! | insert | O(L (B + 1) + R) | O(1), O(L) into an empty bucket | 2 written |
 //! | remove | O(1), O(L) when its bucket becomes empty | O(1) | 3 |
-//! | reschedule within the bucket | O(1), writes the deadline alone | O(1) | 1 |
+//! | reschedule in its bucket | O(1), of a far timer as insert | O(1), writes the deadline | 1 |
 //! | reschedule elsewhere | as remove + insert | O(1) | as remove + insert |
 //! | peek, second, next_expiry | O(L + F) | O(L); O(1) when one is due | 1 to 3 |
 //! | next_wake | O(L) | O(L) | bitmaps only |
-//! | pop | O(1), after O(L (B + 1)) when the time has moved | O(1) | 2 |
-//! | advance, k expired | O(k + L (B + 1)) and the re-filed ones, each of which takes one of the budget | O(k + L) | 1 to 2 per timer |
+//! | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
+//! | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). The queue itself takes 5 KiB (slab) or 10 KiB (hook). It never allocates.
+//! B is at most L * `BUCKETS`, whatever is pending. So in insert, remove and pop only R grows with
+//! the number of pending timers. Timers are far from a delay of 1,056,964,608 ticks on: 12 days of
+//! 1 ms. A queue without such delays has R = 0.
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). The queue itself takes 5 KiB
+//! (slab) or 10 KiB (hook). It never allocates.
 //!
 //! # Choose when
-//! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of the delay is early enough;
-//! - the worst case of insert, remove and pop must not depend on how many are pending, unless a far bucket ends: its timers are re-filed.
+//! - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of
+//!   the delay is early enough;
+//! - insert, remove and pop must not depend on how many are pending, and no delay is far: see R
+//!   above.
 //!
 //! # Avoid when
-//! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504, and so on ([`Geometry::lateness`]);
-//! - peek or next_expiry is asked for often while nothing but far timers is pending: they look at each of those.
+//! - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
+//!   and so on ([`Geometry::lateness`]);
+//! - peek or next_expiry is asked for often while only far timers are pending: they look at each of
+//!   those.
 //!
 //! # References
-//! Linux, kernel/time/timer.c since 4.8 (levels, starts, rounding up; clamps far timers where this one re-files them); Gleixner,
-//! "timers: Switch to a non-cascading wheel", 2016; Varghese & Lauck, SOSP 1987, scheme 7 without migration.
+//! Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. It clamps far timers, where
+//! this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
+//! Varghese & Lauck, SOSP 1987, scheme 7 without migration.
 
 use core::{fmt, mem};
 
 pub use self::geometry::Geometry;
 use super::chain::{Chain, Chained, Links};
-use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::contract::{HeadChange, Order, Span, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
+mod check;
 mod geometry;
 
-/// The coarse wheel, as the type argument of a queue: `DEPTH` levels of `BUCKETS` buckets, each level `1 << SHIFT` times as coarse as the one
-/// below. See [`Geometry`] for what may be chosen.
+/// The coarse wheel, as the type argument of a queue: `DEPTH` levels of `BUCKETS` buckets.
+///
+/// Each level is `1 << SHIFT` times as coarse as the one below. [`Geometry`] says which numbers
+/// compile. A timer that is not due at once is always at least one tick late.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 
@@ -95,16 +129,16 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
 const POWERS: usize = 64;
 /// The level of a node in a far bucket.
 const FAR: u8 = u8::MAX - 1;
-/// The level of a node that was due when it was filed.
+/// The level of a node that was due when it was inserted.
 const NONE: u8 = u8::MAX;
 
 /// What a node of the wheel remembers.
 #[derive(Debug)]
 pub struct CoarseRecord<P> {
-    /// `max(deadline, now)` of the last (re)insert.
+    /// `max(deadline, now)` of the last insert or reschedule.
     deadline: Tick,
     links: Links<P>,
-    /// The level it was filed in, [`FAR`] or [`NONE`].
+    /// The level it was inserted in, [`FAR`] or [`NONE`].
     level: u8,
     /// Its bucket there.
     index: u8,
@@ -139,7 +173,7 @@ const _: () = assert!(size_of::<CoarseRecord<crate::storage::slab::Idx>>() <= 24
 
 /// The list that a node is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Location {
     Due,
     Level(usize, usize),
     Far(usize),
@@ -147,10 +181,12 @@ enum Place {
 
 /// The coarse wheel over handles `P`.
 pub struct Coarse<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> {
-    /// The time so far: buckets that end at or before it have been moved to `due`. It stands still at the end of a far bucket
-    /// until that is re-filed; that bucket's bit is then set in `clk` and in `far_occupied`, and no other's is.
-    clk: Tick,
-    /// No bucket ends before this, so that telling the time up to here is moving `clk`. It may be too early.
+    /// The tick up to which the wheel has advanced: buckets that end by then have moved to `due`.
+    /// It stands at the end of a far bucket until that bucket is empty. Meanwhile the bucket's bit
+    /// is set in `clock` and in `far_occupied`, and no other's is set in both.
+    clock: Tick,
+    /// No bucket ends before this tick, so up to here an advance only moves `clock`. It may be
+    /// earlier than the first end.
     quiet_until: Tick,
     due: Chain<P>,
     occupied: [u64; DEPTH],
@@ -164,7 +200,7 @@ impl<P: fmt::Debug, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> 
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Coarse")
-            .field("clk", &self.clk)
+            .field("clock", &self.clock)
             .field("due", &self.due)
             .field("occupied", &self.occupied)
             .field("far_occupied", &self.far_occupied)
@@ -180,21 +216,48 @@ struct Ending {
     index: usize,
 }
 
+/// The wheel's arithmetic, without the parameters at each call.
+impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
+    /// [`Geometry::bucket_end`].
+    #[inline]
+    const fn bucket_end(deadline: Tick, level: usize) -> Tick {
+        Geometry::<BUCKETS, SHIFT, DEPTH>::bucket_end(deadline, level)
+    }
+
+    /// The bucket of `deadline` in `level`.
+    #[inline]
+    const fn bucket_at(deadline: Tick, level: usize) -> Location {
+        Location::Level(level, Geometry::<BUCKETS, SHIFT, DEPTH>::index(deadline, level))
+    }
+
+    /// The level for a delay; `None` when it is far.
+    #[inline]
+    const fn level_for(delay: Span) -> Option<usize> {
+        Geometry::<BUCKETS, SHIFT, DEPTH>::level(delay)
+    }
+
+    /// The bucket of `level` among `occupied` that ends first, and its end.
+    #[inline]
+    const fn first_of(&self, occupied: u64, level: usize) -> Option<(usize, Tick)> {
+        Geometry::<BUCKETS, SHIFT, DEPTH>::first(occupied, self.clock, level)
+    }
+}
+
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    /// The level in which `p`, which is linked, is filed: its bucket then ends at
-    /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when it is due, far, or about to be re-filed. O(1).
+    /// The level of `p`, which is linked: its bucket ends at
+    /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when it is due or far. O(1).
     ///
     /// For storages that re-arm a timer within its granule on their own.
     #[inline]
     pub fn level<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, p: P) -> Option<u8> {
-        match self.place(nodes.record(p)) {
-            Place::Level(level, _) => u8::try_from(level).ok(),
-            Place::Due | Place::Far(_) => None,
+        match self.location(nodes.record(p)) {
+            Location::Level(level, _) => u8::try_from(level).ok(),
+            Location::Due | Location::Far(_) => None,
         }
     }
 
-    /// As [`insert`](Discipline::insert), but a deadline that has come is filed one tick ahead: it expires at `now + 1`, hence never
-    /// in the pass that is under way. At `now = u64::MAX` no tick follows: there it is due at once.
+    /// As [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`, hence
+    /// never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at once.
     #[inline]
     pub fn insert_behind<N: Nodes<P, CoarseRecord<P>>>(
         &mut self,
@@ -206,20 +269,19 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         if deadline > now || now == Tick::MAX {
             return self.insert(nodes, p, deadline, now);
         }
-        let moved = self.tell(nodes, now);
-        let filed =
-            self.file(nodes, p, now, Place::Level(0, Geometry::<BUCKETS, SHIFT, DEPTH>::index(now, 0)));
-        HeadChange::when(moved || filed.is_changed())
+        let moved = self.advance_clock(nodes, now);
+        let pushed = self.push(nodes, p, now, Self::bucket_at(now, 0));
+        HeadChange::when(moved || pushed.is_changed())
     }
 
     #[inline]
-    fn place(&self, record: &CoarseRecord<P>) -> Place {
+    fn location(&self, record: &CoarseRecord<P>) -> Location {
         match record.level {
-            NONE => Place::Due,
-            FAR => Place::Far(record.index.into()),
-            // All buckets that end at or before `clk` have been moved.
-            _ if Self::expiry_of(record) <= self.clk => Place::Due,
-            level => Place::Level(level.into(), record.index.into()),
+            NONE => Location::Due,
+            FAR => Location::Far(record.index.into()),
+            // All buckets that end at or before `clock` have been moved.
+            _ if Self::expiry_of(record) <= self.clock => Location::Due,
+            level => Location::Level(level.into(), record.index.into()),
         }
     }
 
@@ -229,17 +291,17 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             NONE => record.deadline,
             level => {
                 let level = usize::from(level).min(DEPTH - 1);
-                Geometry::<BUCKETS, SHIFT, DEPTH>::bucket_end(record.deadline, level)
+                Self::bucket_end(record.deadline, level)
             }
         }
     }
 
-    /// The first bucket of the levels to end; the highest level of those that end together.
+    /// The first bucket of the levels to end; of those that end together the highest level's.
     #[inline]
     fn first_ending(&self) -> Option<Ending> {
         let mut first: Option<Ending> = None;
         for level in (0..DEPTH).rev() {
-            let found = Geometry::<BUCKETS, SHIFT, DEPTH>::first(self.occupied[level], self.clk, level);
+            let found = self.first_of(self.occupied[level], level);
             if let Some((index, end)) = found
                 && first.is_none_or(|first| end < first.end)
             {
@@ -249,22 +311,23 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         first
     }
 
-    /// Where far bucket `power` ends: where that bit of `clk` turns, or `clk` itself while it is being re-filed.
+    /// Where far bucket `power` ends: where that bit of `clock` turns, or `clock` itself while the
+    /// bucket is being emptied.
     #[inline]
     fn far_end(&self, power: usize) -> Tick {
-        ((self.clk >> power) | 1) << power
+        ((self.clock >> power) | 1) << power
     }
 
-    /// The far bucket that ends first. One that is being re-filed comes before all others; of these the lowest, since it ends within
-    /// the granule of `clk` that each higher one waits for the end of.
+    /// The far bucket that ends first. One that is being emptied comes before all others. Of the
+    /// others it is the lowest: a higher one ends only after the range that the lowest lies in.
     #[inline]
     fn first_far(&self) -> Option<usize> {
-        let being_refiled = self.far_occupied & self.clk;
-        let among = if being_refiled == 0 { self.far_occupied } else { being_refiled };
+        let being_emptied = self.far_occupied & self.clock;
+        let among = if being_emptied == 0 { self.far_occupied } else { being_emptied };
         (among != 0).then(|| among.trailing_zeros() as usize)
     }
 
-    /// The earliest end of any bucket: no timer that is not yet due expires before it.
+    /// The earliest end of any bucket. A timer that is not yet due does not expire before it.
     #[inline]
     fn first_end(&self) -> Option<Tick> {
         let far = self.first_far().map(|power| self.far_end(power));
@@ -275,29 +338,30 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Links `p` at the tail of `place`.
+    /// Links `p` at the tail of the list at `location`. Returns whether the next wake-up may have
+    /// changed.
     #[inline]
-    fn file<N: Nodes<P, CoarseRecord<P>>>(
+    fn push<N: Nodes<P, CoarseRecord<P>>>(
         &mut self,
         nodes: &mut N,
         p: P,
         deadline: Tick,
-        place: Place,
+        location: Location,
     ) -> HeadChange {
-        let (level, index) = match place {
-            Place::Due => (NONE, 0),
-            Place::Level(level, index) => (level as u8, index as u8),
-            Place::Far(power) => (FAR, power as u8),
+        let (level, index) = match location {
+            Location::Due => (NONE, 0),
+            Location::Level(level, index) => (level as u8, index as u8),
+            Location::Far(power) => (FAR, power as u8),
         };
         let nothing_due = self.due.is_empty();
-        let (bucket, end) = match place {
-            Place::Due => (&mut self.due, None),
-            Place::Level(level, index) => {
+        let (bucket, end) = match location {
+            Location::Due => (&mut self.due, None),
+            Location::Level(level, index) => {
                 self.occupied[level] |= 1 << index;
-                let end = Geometry::<BUCKETS, SHIFT, DEPTH>::bucket_end(deadline, level);
+                let end = Self::bucket_end(deadline, level);
                 (&mut self.levels[level][index], Some(end))
             }
-            Place::Far(power) => {
+            Location::Far(power) => {
                 self.far_occupied |= 1 << power;
                 let end = self.far_end(power);
                 (&mut self.far[power], Some(end))
@@ -305,23 +369,24 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         };
         let opened = bucket.is_empty();
         self.quiet_until = self.quiet_until.min(end.unwrap_or(Tick::MAX));
+        debug_assert!(end.is_none_or(|end| end > self.clock), "the bucket has ended");
         let links = bucket.push_back(nodes, p);
         *nodes.record_mut(p) = CoarseRecord { deadline, links, level, index };
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
     }
 
-    /// Takes `p` out of the list it is in, which is `place`.
+    /// Takes `p` out of the list that it is in, which is at `location`.
     #[inline]
-    fn unlink<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, p: P, place: Place) {
+    fn unlink<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, p: P, location: Location) {
         let links = nodes.record(p).links;
-        match place {
-            Place::Due => self.due.unlink(nodes, links),
-            Place::Level(level, index) => {
+        match location {
+            Location::Due => self.due.unlink(nodes, links),
+            Location::Level(level, index) => {
                 let bucket = &mut self.levels[level][index];
                 bucket.unlink(nodes, links);
                 self.occupied[level] &= !(u64::from(bucket.is_empty()) << index);
             }
-            Place::Far(power) => {
+            Location::Far(power) => {
                 let bucket = &mut self.far[power];
                 bucket.unlink(nodes, links);
                 self.far_occupied &= !(u64::from(bucket.is_empty()) << power);
@@ -329,20 +394,20 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Where a timer belongs whose last granule is still ahead, and whose level is not finer than the top.
+    /// Where a timer belongs that no level below the top can take, and whose last granule is still
+    /// ahead.
     #[inline]
-    fn top_or_far(&self, deadline: Tick) -> Place {
-        let top = Geometry::<BUCKETS, SHIFT, DEPTH>::TOP;
-        if Geometry::<BUCKETS, SHIFT, DEPTH>::in_reach(deadline, self.clk) {
-            Place::Level(top, Geometry::<BUCKETS, SHIFT, DEPTH>::index(deadline, top))
+    fn top_or_far(&self, deadline: Tick) -> Location {
+        if Geometry::<BUCKETS, SHIFT, DEPTH>::in_reach(deadline, self.clock) {
+            Self::bucket_at(deadline, DEPTH - 1)
         } else {
-            Place::Far(Geometry::<BUCKETS, SHIFT, DEPTH>::power(deadline, self.clk))
+            Location::Far(Geometry::<BUCKETS, SHIFT, DEPTH>::power(deadline, self.clock))
         }
     }
 
-    /// Moves all buckets that end at or before `until` to the due list, and `clk` there.
+    /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
     #[inline]
-    fn collect<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, until: Tick) {
+    fn collect_ended<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
             && end <= until
         {
@@ -350,29 +415,31 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             self.due.append(nodes, bucket);
             self.occupied[level] &= !(1 << index);
         }
-        self.clk = self.clk.max(until);
+        self.clock = self.clock.max(until);
     }
 
-    /// Moves `clk` towards `now`, as far as `budget` allows far timers to be re-filed on the way; with `enough` no farther than to where
-    /// something is due. Whether far timers were re-filed.
+    /// Moves the clock towards `now`. Each far timer that is inserted again on the way takes one
+    /// from `budget`, and the clock stops where that is used up. With `until_due` it also stops
+    /// where something is due. Returns whether far timers were inserted again.
     #[inline]
     fn catch_up<N: Nodes<P, CoarseRecord<P>>>(
         &mut self,
         nodes: &mut N,
         now: Tick,
         budget: &mut usize,
-        enough: bool,
+        until_due: bool,
     ) -> bool {
         let mut moved = false;
+        // Each turn moves the clock to the end of a far bucket and empties that, or to `now`.
         loop {
             let far =
                 self.first_far().map(|power| (power, self.far_end(power))).filter(|&(_, end)| end <= now);
-            self.collect(nodes, far.map_or(now, |(_, end)| end));
+            self.collect_ended(nodes, far.map_or(now, |(_, end)| end));
             let Some((power, _)) = far else {
                 self.quiet_until = self.first_end().unwrap_or(Tick::MAX);
                 return moved;
             };
-            if enough && !self.due.is_empty() {
+            if until_due && !self.due.is_empty() {
                 return moved;
             }
             while let Some(p) = self.far[power].head {
@@ -380,25 +447,25 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                 *budget = left;
                 moved = true;
                 let deadline = nodes.record(p).deadline;
-                self.unlink(nodes, p, Place::Far(power));
-                let _ = self.file(nodes, p, deadline, self.top_or_far(deadline));
+                self.unlink(nodes, p, Location::Far(power));
+                let _ = self.push(nodes, p, deadline, self.top_or_far(deadline));
             }
         }
     }
 
-    /// Brings `clk` to `now`, whatever that takes. Whether far timers were re-filed.
+    /// Moves the clock to `now`, without a budget. Returns whether far timers were inserted again.
     #[inline]
-    fn tell<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, now: Tick) -> bool {
+    fn advance_clock<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, now: Tick) -> bool {
         if now < self.quiet_until {
-            self.clk = self.clk.max(now);
+            self.clock = self.clock.max(now);
             return false;
         }
         let mut unlimited = usize::MAX;
-        (now > self.clk || self.far_occupied & self.clk != 0)
+        (now > self.clock || self.far_occupied & self.clock != 0)
             && self.catch_up(nodes, now, &mut unlimited, false)
     }
 
-    /// The node that leaves first, were `without` not there.
+    /// The node other than `without` that leaves first.
     fn first<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
@@ -407,8 +474,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         let mut first: Option<(Ending, P)> = None;
         for level in (0..DEPTH).rev() {
             let mut occupied = self.occupied[level];
-            while let Some((index, end)) = Geometry::<BUCKETS, SHIFT, DEPTH>::first(occupied, self.clk, level)
-            {
+            while let Some((index, end)) = self.first_of(occupied, level) {
                 if let Some(p) = self.levels[level][index].head.and_then(skip) {
                     if first.is_none_or(|(first, _)| end < first.end) {
                         first = Some((Ending { end, level, index }, p));
@@ -429,8 +495,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The far node with the earliest expiry, were `without` not there, and that expiry; of equal ones the one that will be re-filed
-    /// first. `None` also when all of them expire after `before`.
+    /// The far node other than `without` with the earliest expiry, and that expiry. Of equals it is
+    /// the one that is inserted again first. `None` also when all expire after `before`.
     fn first_of_far<N: Nodes<P, CoarseRecord<P>>>(
         &self,
         nodes: &N,
@@ -450,19 +516,24 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             }
             first.is_some()
         };
-        // All of a lower bucket expire before the nodes of a higher one. Those that are being re-filed may be anywhere, but go
-        // behind their equals.
+        // All nodes of a lower bucket expire before those of a higher one. Nodes of a bucket that
+        // is being emptied may expire at any time, and go behind their equals.
         let bits = |map: u64| (0..POWERS).filter(move |&power| (map >> power) & 1 == 1);
-        let _ = bits(self.far_occupied & !self.clk).any(&mut scan);
-        let _ = bits(self.far_occupied & self.clk).any(&mut scan);
+        let _ = bits(self.far_occupied & !self.clock).any(&mut scan);
+        let _ = bits(self.far_occupied & self.clock).any(&mut scan);
         first
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from the ends and links of lists, which hold linked nodes;
-// 2. `unlink` joins the neighbours (or the ends of the one list that `place` names, by invariants 3, 4 and 7) over the node, which nothing else
-// names, `clear` forgets the ends of all lists; 3. no user code is called at all, and places in arrays are taken modulo
-// their length or from records that were written so; 4. it holds handles, ticks and numbers only.
+// SAFETY: the promises of `Discipline`:
+// 1. handles come from `insert` and from the ends and links of lists, which hold linked nodes;
+// 2. `unlink` joins the node's neighbours, or the ends of the one list that `location` names (by
+//    invariants 3, 4 and 7), over the node, which nothing else names; `clear` forgets the ends of
+//    all lists;
+// 3. no user code is called; indices into arrays are taken modulo their length or come from
+//    records that were written so; the `debug_assert!`s state invariants, which hold while the
+//    structure is whole;
+// 4. the wheel and its records hold handles, ticks and numbers only.
 unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Discipline<P>
     for Coarse<P, BUCKETS, SHIFT, DEPTH>
 {
@@ -470,7 +541,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     const NEW: Self = {
         let () = Geometry::<BUCKETS, SHIFT, DEPTH>::VALID;
         Self {
-            clk: 0,
+            clock: 0,
             quiet_until: 0,
             due: Chain::EMPTY,
             occupied: [0; DEPTH],
@@ -490,35 +561,35 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        let moved = self.tell(nodes, now);
+        let moved = self.advance_clock(nodes, now);
         let deadline = deadline.max(now);
-        let place = match Geometry::<BUCKETS, SHIFT, DEPTH>::level(deadline - now) {
-            _ if deadline == now => Place::Due,
-            Some(level) => Place::Level(level, Geometry::<BUCKETS, SHIFT, DEPTH>::index(deadline, level)),
+        let location = match Self::level_for(deadline - now) {
+            _ if deadline == now => Location::Due,
+            Some(level) => Self::bucket_at(deadline, level),
             None => self.top_or_far(deadline),
         };
-        let filed = self.file(nodes, p, deadline, place);
-        HeadChange::when(moved || filed.is_changed())
+        let pushed = self.push(nodes, p, deadline, location);
+        HeadChange::when(moved || pushed.is_changed())
     }
 
     #[inline]
     fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
         let record = nodes.record(p);
-        let place = self.place(record);
-        let (end, emptied) = match place {
-            Place::Due => {
+        let location = self.location(record);
+        let (end, emptied) = match location {
+            Location::Due => {
                 let (expiry, first) = (Self::expiry_of(record), record.links.prev.is_none());
-                self.unlink(nodes, p, place);
+                self.unlink(nodes, p, location);
                 return HeadChange::when(first && self.next_wake(nodes) != Some(expiry));
             }
-            Place::Level(level, index) => {
+            Location::Level(level, index) => {
                 let end = Self::expiry_of(record);
-                self.unlink(nodes, p, place);
+                self.unlink(nodes, p, location);
                 (end, self.levels[level][index].is_empty())
             }
-            Place::Far(power) => {
+            Location::Far(power) => {
                 let end = self.far_end(power);
-                self.unlink(nodes, p, place);
+                self.unlink(nodes, p, location);
                 (end, self.far[power].is_empty())
             }
         };
@@ -533,16 +604,16 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         deadline: Tick,
         now: Tick,
     ) -> HeadChange {
-        // A far timer may have come into reach of the top level meanwhile.
-        let moved = nodes.record(p).level == FAR && self.tell(nodes, now);
+        // The top level may be able to take a far timer now.
+        let moved = nodes.record(p).level == FAR && self.advance_clock(nodes, now);
         let record = nodes.record(p);
-        if let Place::Level(level, _) = self.place(record)
+        if let Location::Level(level, _) = self.location(record)
             && deadline > now
             && Geometry::<BUCKETS, SHIFT, DEPTH>::same_bucket(record.deadline, deadline, level)
-            && Geometry::<BUCKETS, SHIFT, DEPTH>::level(deadline - now).is_none_or(|fresh| fresh >= level)
+            && Self::level_for(deadline - now).is_none_or(|fresh| fresh >= level)
         {
-            // It expires when it did, which is as early as the bound for the new delay asks for. The bucket ends after `now`, so it stays
-            // where it is also when `clk` catches up.
+            // Its expiry stays, and is as early as the lateness of the new delay demands. The
+            // bucket ends after `now`, so the node stays also when the clock catches up.
             nodes.record_mut(p).deadline = deadline;
             return HeadChange::when(moved);
         }
@@ -590,12 +661,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     fn due<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget > 0 && self.due.is_empty() {
             if now < self.quiet_until {
-                self.clk = self.clk.max(now);
+                self.clock = self.clock.max(now);
                 return None;
             }
             let _ = self.catch_up(nodes, now, budget, true);
         }
-        // Re-filing may have used it up.
+        // Far timers may have used it up.
         if *budget == 0 { None } else { self.due.head }
     }
 
@@ -613,6 +684,21 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         Some(Popped { handle: p, deadline, expiry })
     }
 
+    fn explain<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Explanation {
+        let record = nodes.record(p);
+        let (deadline, expiry) = (record.deadline, Self::expiry_of(record));
+        let whereabouts = match self.location(record) {
+            Location::Due => Whereabouts::DueList,
+            Location::Level(level, bucket) => {
+                let granule = Geometry::<BUCKETS, SHIFT, DEPTH>::granule(level);
+                let first = deadline & !(granule - 1);
+                Whereabouts::EndingBucket { level, bucket, first, last: deadline | (granule - 1) }
+            }
+            Location::Far(power) => Whereabouts::FarBucket { power, reinserted_at: self.far_end(power) },
+        };
+        Explanation::new(deadline, expiry, whereabouts)
+    }
+
     fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
         for bucket in self.levels.iter().flatten().chain(&self.far).chain([&self.due]) {
             bucket.iter(nodes).for_each(&mut visit);
@@ -620,7 +706,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn clear(&mut self) {
-        *self = Self { clk: self.clk, ..Self::NEW };
+        *self = Self { clock: self.clock, ..Self::NEW };
     }
 
     fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
@@ -632,84 +718,6 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             return Err(Violation::Minimum);
         }
         if left == 0 { Ok(()) } else { Err(Violation::Count) }
-    }
-}
-
-impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    fn check_due<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, left: &mut usize) -> Result<(), Violation> {
-        let mut earliest = 0;
-        self.due.check(nodes, left, |record: &CoarseRecord<P>| {
-            let expiry = Self::expiry_of(record);
-            if expiry > self.clk || record.level == FAR {
-                return Err(Violation::Bucket);
-            }
-            if expiry < earliest {
-                return Err(Violation::Order);
-            }
-            earliest = expiry;
-            Ok(())
-        })
-    }
-
-    fn check_levels<N: Nodes<P, CoarseRecord<P>>>(
-        &self,
-        nodes: &N,
-        left: &mut usize,
-    ) -> Result<(), Violation> {
-        for level in 0..DEPTH {
-            for index in 0..BUCKETS {
-                let bucket = &self.levels[level][index];
-                let occupied = self.occupied[level] & (1 << index);
-                if bucket.is_empty() != (occupied == 0) {
-                    return Err(Violation::Occupied);
-                }
-                let end = Geometry::<BUCKETS, SHIFT, DEPTH>::first(occupied, self.clk, level);
-                bucket.check(nodes, left, |record: &CoarseRecord<P>| {
-                    if (usize::from(record.level), usize::from(record.index)) != (level, index) {
-                        return Err(Violation::Position);
-                    }
-                    let filed = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
-                    let expiry = Self::expiry_of(record);
-                    // The same index and the same end: not a turn of the level too early or too late.
-                    if (filed, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clk {
-                        Ok(())
-                    } else {
-                        Err(Violation::Bucket)
-                    }
-                })?;
-            }
-            if BUCKETS < 64 && self.occupied[level] >> (BUCKETS % 64) != 0 {
-                return Err(Violation::Occupied);
-            }
-        }
-        Ok(())
-    }
-
-    fn check_far<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, left: &mut usize) -> Result<(), Violation> {
-        let being_refiled = self.far_occupied & self.clk;
-        for (power, bucket) in self.far.iter().enumerate() {
-            if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {
-                return Err(Violation::Occupied);
-            }
-            // `clk` is where a bucket that is being re-filed ended.
-            let refiling = (being_refiled >> power) & 1 == 1;
-            if refiling && (being_refiled.count_ones() > 1 || self.clk != self.far_end(power)) {
-                return Err(Violation::Bucket);
-            }
-            bucket.check(nodes, left, |record: &CoarseRecord<P>| {
-                if (record.level, usize::from(record.index)) != (FAR, power) {
-                    return Err(Violation::Position);
-                }
-                // Above the bit they are equal, and the node's is set: without it, `clk` is before the bucket's end and the node is not.
-                let waits = record.deadline >> power == (self.clk >> power) | 1;
-                if waits && Self::expiry_of(record) > self.far_end(power) {
-                    Ok(())
-                } else {
-                    Err(Violation::Bucket)
-                }
-            })?;
-        }
-        Ok(())
     }
 }
 

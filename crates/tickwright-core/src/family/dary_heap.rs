@@ -81,6 +81,7 @@ mod sift;
 mod tests;
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
 use crate::storage::hook::{HookPtr, HookQueue};
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
@@ -422,6 +423,13 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         let handle = node?;
         self.vacate(nodes, cell);
         Some(Popped { handle, deadline: expiry, expiry })
+    }
+
+    fn explain<N: Nodes<P, HeapRecord>>(&self, nodes: &N, p: P) -> Explanation {
+        let expiry = self.expiry(nodes, p);
+        let position = (nodes.record(p).cell as usize).saturating_sub(Self::ROOT) + 1;
+        let whereabouts = Whereabouts::Heap { arity: D, position, positions: self.cells() };
+        Explanation::new(expiry, expiry, whereabouts)
     }
 
     fn for_each<N: Nodes<P, HeapRecord>>(&self, _: &N, visit: impl FnMut(P)) {

@@ -18,59 +18,102 @@
 //! ```text
 //!   expiry (octal pairs)   .. | level 2 | level 1 | level 0      64 buckets a level, 6 bits
 //!   clock                  ..      05        17        42
-//!   another                ..      05        23        08        level 1, bucket 23: the highest digit that differs
+//!   another                ..      05        23        08        highest difference: level 1, 23
 //!
 //!   level 2  [ | | | | |x|o| ..                 x: the digit of the clock (empty), o: later ones
-//!   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c   FIFO
+//!   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c
 //!   level 0  [ | | .. |o|o| ..
 //! ```
 //! There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
 //! list. Within a level above 0, occupied digits are greater than the clock's. So the first
 //! occupied bucket of the lowest occupied level is the earliest.
 //!
-//! A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then. The
-//! clock becomes that `min`, and the nodes move to lower buckets from the head on, each behind what
-//! is there. So equals stay in the order of their arrival.
+//! A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
+//! The clock becomes that `min`, and the nodes move to lower buckets from the head on, each behind
+//! what is there. So equals stay in the order of their arrival.
 //!
 //! A budget may stop a cascade half-way. An insert that belongs into that bucket goes behind the
 //! rest, and moves up to `LEVELS` nodes of it. A node alone in its bucket leaves from there.
 //!
-//! The files follow this order: `digits` (which bucket), `buckets` (marks and chains), `cascade`
+//! # The life of one timer
+//! Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the first.
+//! In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
+//!
+//! | clock | its digits | what happens to the timer for 70000 | it stands in |
+//! |---|---|---|---|
+//! | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
+//! | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
+//! | 69990 | 17 5 38 | That one is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
+//! | 70000 | 17 5 48 | It is due and leaves. | no bucket |
+//!
+//! Each bucket is entered when its earliest timer is due: that is the one for 69700, then 69990.
+//! Without the other two it would be alone in bucket 17, and would leave from there at 70000.
+//! [`explain`](crate::SlabQueue::explain) shows where a timer stands:
+//!
+//! ```
+//! use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+//!
+//! let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
+//! assert!(queue.pop_expired(1000).is_none());
+//! let (key, _) = queue.insert(70_000, ())?;
+//! let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
+//!     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
+//! };
+//! let alone = "due at 70000; level 2, bucket 17 [69632, 73728); alone there, so it leaves from there";
+//! says(&queue, alone);
+//! queue.insert(69_700, ())?;
+//! queue.insert(69_990, ())?;
+//! says(&queue, "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700");
+//! assert_eq!(queue.pop_expired(69_700).map(|t| t.expiry), Some(69_700));
+//! says(&queue, "due at 70000; level 1, bucket 5 [69952, 70016); moves down at 69990");
+//! assert_eq!(queue.pop_expired(69_990).map(|t| t.expiry), Some(69_990));
+//! says(&queue, "due at 70000; level 0, bucket 48 [70000, 70001); leaves from there");
+//! assert_eq!(queue.pop_expired(70_000).map(|t| t.expiry), Some(70_000));
+//! assert!(queue.explain(key).is_err(), "a delivered key is stale");
+//! # Ok::<(), tickwright_core::Rejected<()>>(())
+//! ```
+//!
+//! # Files
+//! They follow this order: `digits` (which bucket), `buckets` (marks and chains), `cascade`
 //! (from bucket to bucket), `hierarchy` (the operations).
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
 //! | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
-//! | remove | O(1) | O(1) | the node, its neighbours, the bucket |
+//! | remove | O(1) | O(1) | the node, its neighbors, the bucket |
 //! | reschedule | as insert | O(1) | as remove + insert |
-//! | peek, second | O(k), k in the first bucket; while a cascade is half done, in that and all below | O(1) when timers are near | one per node looked at |
+//! | peek, second | O(k), k in the first bucket | O(1) when timers are near | one per node read |
 //! | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
 //! | next_wake | O(1) | O(1) | 2 |
-//! | pop | O(k) for each bucket of k that is entered on the way | amortised O(levels) per timer | 2 per level fallen through |
-//! | advance, m expired | as m pops | amortised O(levels) per timer | 2 per timer and level |
+//! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
+//! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 //!
-//! Time in which nothing is pending costs nothing, however long. A node that is moved falls at least one level, so there are at most
-//! `LEVELS` - 1 moves between an insert and delivery; with a budget no advance moves or delivers more than the budget says. Whole buckets
-//! are walked from both ends at once, because each step waits for memory and two walks wait together.
+//! While a cascade is half done, `peek` and `second` look at the rest of its bucket and at all lower
+//! ones. Time in which nothing is pending costs nothing, however long. A node that moves falls at
+//! least one level: it moves at most `LEVELS` - 1 times between insert and delivery. With a budget
+//! an advance moves and delivers at most that many timers.
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). Fixed per queue: 704 buckets, slab 11 KiB, hook 17 KiB; it
-//! never allocates.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). Fixed per queue: 704 buckets,
+//! slab 11 KiB, hook 17 KiB; it never allocates.
 //!
 //! # Choose when
 //! - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
 //! - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
-//! - the cost of insert and remove must be constant.
+//! - insert and remove must not depend on how many timers are pending: their worst case is
+//!   `LEVELS` moves.
 //!
 //! # Avoid when
-//! - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is smaller;
+//! - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is
+//!   smaller;
 //! - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
 //! - the exact head must be shown often (`peek`) while nothing is due: it scans the first bucket.
 //!
 //! # References
-//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. The level from the highest differing
-//! bit is Thomas Gleixner's and Juho Snellman's idea of placing relative to the present; Tokio and others keep it with fewer
-//! levels, whose last one wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
+//! Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. The level from
+//! the highest differing bit is Thomas Gleixner's and Juho Snellman's idea of placing relative to
+//! the present; Tokio and others keep it with fewer levels, whose last one wraps (see the sweep in
+//! the tests). The minimum per bucket with a dirty mark, and entering at it, are ours.
 
 mod buckets;
 mod cascade;
@@ -87,8 +130,8 @@ use crate::storage::{Family, Handle, Shape};
 
 /// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
 ///
-/// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32, 13; 16, 16; ...): anything else
-/// does not compile.
+/// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32,
+/// 13; 16, 16; ...): anything else does not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, TimerQueue, Wheel};

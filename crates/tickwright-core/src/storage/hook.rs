@@ -34,6 +34,7 @@ use core::sync::atomic::AtomicU32;
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
+use crate::explain::Explanation;
 use crate::storage::{Discipline, Family, Handle, Hooked, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
 
 pub(crate) mod dict;
@@ -511,6 +512,17 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     pub fn expiry(&self, timer: &Timer<F, T>) -> Option<Tick> {
         self.validate(timer).ok()?;
         Some(self.order.expiry(&self.nodes, timer.pointer()))
+    }
+
+    /// Where a timer that is pending here stands in the structure and when it moves next. The answer
+    /// implements `Display`. Changes nothing; O(1).
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when it is pending
+    /// in another queue.
+    pub fn explain(&self, timer: &Timer<F, T>) -> Result<Explanation, KeyError> {
+        self.validate(timer)?;
+        Ok(self.order.explain(&self.nodes, timer.pointer()))
     }
 
     /// Every pending timer in the order in which they will be delivered.

@@ -20,6 +20,7 @@ pub mod hook;
 use core::fmt::Debug;
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
 
 /// Names a node inside one storage: an index or a pointer.
 ///
@@ -220,6 +221,11 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         let (deadline, expiry) = (self.deadline(nodes, p), self.expiry(nodes, p));
         let _ = self.remove(nodes, p);
         Some(Popped { handle: p, deadline, expiry })
+    }
+
+    /// Where `p`, which is linked, stands and when it moves next: for people. Changes nothing; O(1).
+    fn explain<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Explanation {
+        Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
 
     /// Calls `visit` for each linked node, in any order.

@@ -21,6 +21,7 @@ use core::num::NonZeroU32;
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
+use crate::explain::Explanation;
 use crate::storage::{Discipline, Family, Handle, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
 
 /// A slab index. Never 0, so that an optional index takes four bytes.
@@ -237,6 +238,16 @@ impl<F: Family, T> SlabQueue<F, T> {
     pub fn expiry(&self, key: Key) -> Option<Tick> {
         self.get(key)?;
         Some(self.order.expiry(&self.nodes, key.index))
+    }
+
+    /// Where a pending timer stands in the structure and when it moves next. The answer implements
+    /// `Display`. Changes nothing; O(1).
+    ///
+    /// # Errors
+    /// [`KeyError::Stale`] when no timer with this key is pending.
+    pub fn explain(&self, key: Key) -> Result<Explanation, KeyError> {
+        self.validate(key)?;
+        Ok(self.order.explain(&self.nodes, key.index))
     }
 
     /// Every pending timer, in the order of their slots. O(slots).

@@ -1,11 +1,21 @@
-//! The arithmetic of a coarse wheel.
+//! The arithmetic of a coarse wheel. Numbers only, no nodes.
+//!
+//! # Inputs, and why each bound holds
+//! - `BUCKETS` is a power of two from 2 to 64: one `u64` has a bit for each bucket of a level, and
+//!   an index is a number modulo `BUCKETS`.
+//! - `SHIFT` is at least 1: each level is coarser than the one below. `SHIFT * (DEPTH - 1)` is at
+//!   most 63, so a granule of the top level fits in a `u64`.
+//! - A level takes delays below `BUCKETS - 1` granules, not `BUCKETS`: the clock may stand anywhere
+//!   in its granule, so such a delay reaches into at most `BUCKETS` granules. No two share an
+//!   index.
 
 use crate::contract::{Span, Tick};
 
-/// The arithmetic of a coarse wheel. Every function is total: what does not fit in a `u64` is `u64::MAX`.
+/// The arithmetic of a coarse wheel. Every function is total: a result that does not fit in a `u64`
+/// is `u64::MAX`.
 ///
-/// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and `SHIFT * (DEPTH - 1)` at most 63: a wheel of
-/// another geometry does not compile.
+/// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and `SHIFT *
+/// (DEPTH - 1)` at most 63: a wheel of another geometry does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>;
 
@@ -19,7 +29,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// Bits of a tick that are below the granules of `level`; none when all are.
+    /// Bits of a tick below the granules of `level`; `None` when all 64 are.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);
         if bits < 64 { Some(bits as u32) } else { None }
@@ -42,8 +52,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         }
     }
 
-    /// The least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on. `start(DEPTH)` is the cutoff, from which on
-    /// timers are far.
+    /// The least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on.
+    /// `start(DEPTH)` is the cutoff: timers are far from there on.
     #[must_use]
     pub const fn start(level: usize) -> Span {
         if level == 0 { 0 } else { (BUCKETS as u64 - 1).saturating_mul(Self::granule(level - 1)) }
@@ -62,7 +72,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         None
     }
 
-    /// The end of the bucket of `deadline` at `level`: `((deadline >> SHIFT * level) + 1) << SHIFT * level`.
+    /// The end of the bucket of `deadline` at `level`: `((deadline >> SHIFT * level) + 1) << SHIFT
+    /// * level`.
     #[must_use]
     pub const fn bucket_end(deadline: Tick, level: usize) -> Tick {
         (deadline | (Self::granule(level) - 1)).saturating_add(1)
@@ -74,7 +85,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         Self::number(a, level) == Self::number(b, level)
     }
 
-    /// The most ticks by which the expiry of a timer that is inserted with `delay` is after its deadline.
+    /// The most ticks by which the expiry of a timer that is inserted with `delay` is after its
+    /// deadline.
     #[must_use]
     pub const fn lateness(delay: Span) -> Span {
         match Self::level(delay) {
@@ -84,35 +96,36 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         }
     }
 
-    /// The place of the bucket of `deadline` in `level`.
+    /// The index of the bucket of `deadline` in `level`.
     pub(super) const fn index(deadline: Tick, level: usize) -> usize {
         (Self::number(deadline, level).wrapping_add(1) % BUCKETS as u64) as usize
     }
 
-    /// The first bucket of `occupied` that ends after `clk` at `level`, and its end.
+    /// The first bucket of `occupied` that ends after `clock` at `level`, and its end.
     #[inline]
-    pub(super) const fn first(occupied: u64, clk: Tick, level: usize) -> Option<(usize, Tick)> {
+    pub(super) const fn first(occupied: u64, clock: Tick, level: usize) -> Option<(usize, Tick)> {
         if occupied == 0 {
             return None;
         }
-        let next = Self::index(clk, level);
+        let next = Self::index(clock, level);
         let ahead = occupied >> next << next;
         let index = (if ahead == 0 { occupied } else { ahead }).trailing_zeros() as usize;
         let distance = index.wrapping_sub(next) % BUCKETS;
         let from = (distance as u64).saturating_mul(Self::granule(level));
-        Some((index, Self::bucket_end(clk.saturating_add(from), level)))
+        Some((index, Self::bucket_end(clock.saturating_add(from), level)))
     }
 
-    /// Whether the top level can take a timer for `deadline` when the wheel is at `clk`.
-    pub(super) const fn in_reach(deadline: Tick, clk: Tick) -> bool {
-        let ahead = Self::number(deadline, Self::TOP).saturating_sub(Self::number(clk, Self::TOP));
+    /// Whether the top level can take a timer for `deadline` when the wheel is at `clock`.
+    pub(super) const fn in_reach(deadline: Tick, clock: Tick) -> bool {
+        let ahead = Self::number(deadline, Self::TOP).saturating_sub(Self::number(clock, Self::TOP));
         ahead < BUCKETS as u64
     }
 
-    /// The far bucket of a timer that is not in reach: the highest bit in which its last granule and `clk` differ.
-    pub(super) const fn power(deadline: Tick, clk: Tick) -> usize {
+    /// The far bucket of a timer that is not in reach: the highest bit in which its last granule
+    /// and `clock` differ.
+    pub(super) const fn power(deadline: Tick, clock: Tick) -> usize {
         let last = deadline & !(Self::granule(Self::TOP) - 1);
-        63u32.saturating_sub((last ^ clk).leading_zeros()) as usize
+        63u32.saturating_sub((last ^ clock).leading_zeros()) as usize
     }
 }
 

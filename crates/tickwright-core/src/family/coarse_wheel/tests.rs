@@ -69,7 +69,8 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
     }
 }
 
-/// Requires that a timer with this delay leaves at `expiry` and not a tick before, after however many steps of the clock.
+/// Requires that a timer with this delay leaves at `expiry` and not a tick before, after however
+/// many steps of the clock.
 fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: Tick, expiry: Tick) {
     for stops in 0..3 {
         let mut bench = Bench::<B, S, D>::at(now);
@@ -158,7 +159,8 @@ fn behind_the_pass_there_is_one_tick() {
     assert_eq!(bench.pop(0), Some((Tick::MAX, Tick::MAX, 0)), "no tick follows");
 }
 
-/// Among buckets that end together the coarsest is first, then far ones, then the finer ones; within one the first to come.
+/// Among buckets that end together the coarsest is first, then far ones, then the finer ones;
+/// within one the first to come.
 #[test]
 fn buckets_that_end_together_leave_from_the_coarsest_on() {
     let end = 4 * Small::granule(3) * 8;
@@ -186,7 +188,8 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
     }
 }
 
-/// A far timer stands behind what is in its top bucket already, and before what comes once it has been re-filed.
+/// A far timer stands behind what is in its top bucket already, and before what comes once it has
+/// been re-filed.
 #[test]
 fn a_far_timer_keeps_its_place() {
     let (granule, cutoff) = (Small::granule(3), Small::start(4));
@@ -210,7 +213,8 @@ fn a_far_timer_keeps_its_place() {
     }
 }
 
-/// While it waits, a far timer already stands before a timer of a finer level that expires with it, which comes later.
+/// While it waits, a far timer already stands before a timer of a finer level that expires with it,
+/// which comes later.
 #[test]
 fn a_far_timer_stands_before_finer_levels() {
     let granule = Small::granule(3);
@@ -226,7 +230,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// Rescheduled after its far bucket has ended, a timer is one of the top level, and stays in its bucket there.
+/// Rescheduled after its far bucket has ended, a timer is one of the top level, and stays in its
+/// bucket there.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);
@@ -270,7 +275,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         if budget % 2 == 0 {
             // An insert finishes what was begun.
             let other = bench.insert(41 * granule - 1);
-            assert_eq!(bench.wheel.far_occupied & bench.wheel.clk, 0);
+            assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);
             bench.len -= 1;
         }
@@ -358,7 +363,8 @@ impl Nodes<usize, CoarseRecord<usize>> for Counted<'_> {
     }
 }
 
-/// However long nothing happens, at most 64 re-files of what is pending, and not one step where that is not far.
+/// However long nothing happens, at most 64 re-files of what is pending, and not one step where
+/// that is not far.
 #[test]
 fn idle_time_costs_nothing() {
     for gap in [1 << 20, 1 << 35, 1 << 50, 1 << 62, Tick::MAX - 1] {
@@ -430,7 +436,8 @@ fn a_reschedule_leaves_the_bucket_when_it_must() {
     assert_eq!((bench.nodes.0[p].level, bench.pop(0)), (NONE, Some((4608, 4608, p))));
 }
 
-/// A timer that waits in the due list goes a turn of its level on: its old bucket's index is right, and means another bucket.
+/// A timer that waits in the due list goes a turn of its level on: its old bucket's index is right,
+/// and means another bucket.
 #[test]
 fn a_due_timer_is_re_armed_a_turn_ahead() {
     let mut bench = Bench::<64, 3, 9>::new();
@@ -462,6 +469,6 @@ fn what_it_looks_like() {
     let mut bench = Bench::<8, 2, 4>::at(3);
     bench.insert(5);
     let shown = std::format!("{:?}", bench.wheel);
-    assert!(shown.starts_with("Coarse { clk: 3, "), "{shown}");
+    assert!(shown.starts_with("Coarse { clock: 3, "), "{shown}");
     assert!(shown.contains("occupied: [64, 0, 0, 0]"), "{shown}");
 }

@@ -83,7 +83,6 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     }
 
     /// The last tick of that granule.
-    #[cfg(test)]
     pub(super) const fn last_tick(self, tick: Tick) -> Tick {
         let shift = Self::BITS * self.level() as u32;
         tick | ((1 << shift) - 1)

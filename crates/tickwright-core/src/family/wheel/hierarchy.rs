@@ -11,6 +11,7 @@ use super::buckets::{Bucket, Buckets};
 use super::cascade::Cascade;
 use super::digits::BucketNumber;
 use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
 use crate::family::chain::{Chained, Links};
 use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 
@@ -349,7 +350,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // Fast path, inlined: nothing is due and the clock need not follow, or the head is at level 0.
+        // Fast path, inlined: nothing is due and the clock need not follow, or the head is at level
+        // 0.
         if *budget > 0 && self.cascade.is_none() {
             let at = self.buckets.first()?;
             let &Bucket { min, chain } = self.buckets.at(at);
@@ -380,6 +382,24 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         // was at level 0, and the clock is there already.
         self.clock = expiry;
         Some(Popped { handle: p, deadline: expiry, expiry })
+    }
+
+    fn explain<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> Explanation {
+        let &WheelRecord { expiry, bucket: at, .. } = nodes.record(p);
+        let Bucket { min, chain } = self.buckets.at(at);
+        let moves_at = match self.cascade {
+            Some(Cascade { from, clock }) if from == at => Some(clock),
+            _ if at.level() == 0 || chain.single().is_some() => None,
+            _ => Some(*min),
+        };
+        let whereabouts = Whereabouts::Bucket {
+            level: at.level(),
+            bucket: at.digit(),
+            first: at.first_tick(expiry),
+            last: at.last_tick(expiry),
+            moves_at,
+        };
+        Explanation::new(expiry, expiry, whereabouts)
     }
 
     fn for_each<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {

@@ -134,7 +134,8 @@ fn agrees_with_a_map_in_every_geometry() {
     }
 }
 
-/// The clock at 2^k - d, timers around it and the next power, with and without one at the end of time, run through tick by tick.
+/// The clock at 2^k - d, timers around it and the next power, with and without one at the end of
+/// time, run through tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -168,7 +169,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them two levels down.
+/// So many in one bucket that it is emptied from both ends; equals and unequals mixed, some of them
+/// two levels down.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 8, 9, 10, 11, 12, 100, 101, 1000] {
@@ -204,7 +206,8 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     assert_eq!((popped.handle, popped.expiry, twin.wheel.clock), (0, 1_000, 1_000));
 }
 
-/// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its place.
+/// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its
+/// place.
 #[test]
 fn a_cascade_is_stopped_and_taken_up_again() {
     const N: usize = 50;
@@ -265,7 +268,8 @@ fn arrivals_do_not_starve_a_cascade() {
     }
 }
 
-/// Removing the earliest again and again leaves a bound that comes early: entering the bucket then is paid for once, not at each pop.
+/// Removing the earliest again and again leaves a bound that comes early: entering the bucket then
+/// is paid for once, not at each pop.
 #[test]
 fn a_bound_that_has_come_is_settled_once() {
     const N: usize = 1000;
@@ -293,7 +297,8 @@ fn any_node_is_found_at_once() {
     assert_eq!(twin.wheel.any(&twin.nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest of a bucket leaves it, and then the bucket is emptied: the alarm changes although the timer that went was not the minimum.
+/// The earliest of a bucket leaves it, and then the bucket is emptied: the alarm changes although
+/// the timer that went was not the minimum.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::<64, 11>::new(3);
@@ -308,7 +313,8 @@ fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     twin.compare();
 }
 
-/// Nothing is pending for ages: an advance looks at a few buckets however far it goes, and one that stands alone is not moved.
+/// Nothing is pending for ages: an advance looks at a few buckets however far it goes, and one that
+/// stands alone is not moved.
 #[test]
 fn an_advance_over_ages_moves_nothing() {
     let mut twin = Twin::<64, 11>::new(3);
@@ -323,7 +329,8 @@ fn an_advance_over_ages_moves_nothing() {
     }
 }
 
-/// The clock of the wheel follows what is delivered and, while nothing is pending, what is inserted: near timers then need no move.
+/// The clock of the wheel follows what is delivered and, while nothing is pending, what is
+/// inserted: near timers then need no move.
 #[test]
 fn near_timers_are_seen_from_the_present() {
     let mut twin = Twin::<64, 11>::new(4);

@@ -80,25 +80,26 @@ fn what_does_not_fit_is_the_last_tick() {
     }
 }
 
-/// The end that follows from the clock and the index is the one that the deadline and the level say.
+/// The end that follows from the clock and the index is the one that the deadline and the level
+/// say.
 #[test]
 fn the_clock_and_an_index_say_when_a_bucket_ends() {
-    for clk in edges() {
-        for delay in edges().filter(|&delay| delay > 0 && clk.checked_add(delay).is_some()) {
-            let deadline = clk + delay;
+    for clock in edges() {
+        for delay in edges().filter(|&delay| delay > 0 && clock.checked_add(delay).is_some()) {
+            let deadline = clock + delay;
             let Some(level) = Standard::level(delay) else { continue };
             let index = Standard::index(deadline, level);
             let end = Standard::bucket_end(deadline, level);
-            assert_eq!(Standard::first(1 << index, clk, level), Some((index, end)), "{clk} + {delay}");
+            assert_eq!(Standard::first(1 << index, clock, level), Some((index, end)), "{clock} + {delay}");
             // As late as the bucket may still be there.
-            if end > clk + 1 {
+            if end > clock + 1 {
                 assert_eq!(
                     Standard::first(1 << index, end - 1, level),
                     Some((index, end)),
-                    "{clk} + {delay}"
+                    "{clock} + {delay}"
                 );
             }
-            assert!(Standard::in_reach(deadline, clk));
+            assert!(Standard::in_reach(deadline, clock));
         }
     }
 }
@@ -109,15 +110,15 @@ fn the_first_bucket_is_the_next_one_around() {
     for level in 0..9 {
         let granule = Standard::granule(level);
         for number in 0..130 {
-            let clk = number * granule + granule / 2;
+            let clock = number * granule + granule / 2;
             for ahead in 1..=64u64 {
                 let bit = |ahead: u64| 1u64 << ((number + ahead) % 64);
                 let occupied = (ahead..=64).map(bit).fold(0, |all, bit| all | bit);
                 let expected = ((number + ahead) % 64) as usize;
                 let end = (number + ahead) * granule;
-                assert_eq!(Standard::first(occupied, clk, level), Some((expected, end)));
+                assert_eq!(Standard::first(occupied, clock, level), Some((expected, end)));
             }
-            assert_eq!(Standard::first(0, clk, level), None);
+            assert_eq!(Standard::first(0, clock, level), None);
         }
     }
 }

@@ -44,7 +44,8 @@ where
         self.arrivals
     }
 
-    /// By expiry, then the higher level, far ones behind those of the top level, those that were due at once last; then by arrival.
+    /// By expiry, then the higher level, far ones behind those of the top level, those that were
+    /// due at once last; then by arrival.
     fn sort(&mut self) {
         self.model.sort_by_key(|entry| {
             let rank = if entry.level == D { D } else { D - 1 - entry.level };
@@ -71,12 +72,12 @@ where
     fn far_until(deadline: Tick, now: Tick) -> Option<Tick> {
         let granule = Geometry::<B, S, D>::granule(D - 1);
         let last = deadline / granule * granule;
-        let mut clk = now;
-        while deadline / granule - clk / granule >= B as u64 {
-            let power = 63 - (last ^ clk).leading_zeros();
-            clk = last >> power << power;
+        let mut clock = now;
+        while deadline / granule - clock / granule >= B as u64 {
+            let power = 63 - (last ^ clock).leading_zeros();
+            clock = last >> power << power;
         }
-        (clk > now).then_some(clk)
+        (clock > now).then_some(clock)
     }
 
     fn enter(&mut self, id: u32, deadline: Tick) {

@@ -11,7 +11,8 @@ type Wheel = Bench<64, 3, 9>;
 
 const NOW: Tick = 1_000_000;
 
-/// Three due timers, three in each of some levels, three in each of two far buckets; nodes are numbered in this order.
+/// Three due timers, three in each of some levels, three in each of two far buckets; nodes are
+/// numbered in this order.
 fn full() -> Wheel {
     let mut bench = Wheel::at(NOW);
     let delays = [0, 1, 30, 63, 1000, 1 << 20, 1 << 34, 1 << 50];
@@ -189,8 +190,8 @@ fn a_wrong_bucket_is_named() {
             ("of a level, among the due, before it is", |bench| bench.nodes.0[2].level = 3),
             ("another power of two", |bench| bench.nodes.0[18].deadline <<= 1),
             ("a far one that is near", |bench| bench.nodes.0[21].deadline = NOW + 5),
-            ("the clock beyond the end of a bucket", |bench| bench.wheel.clk += 100),
-            ("the clock behind", |bench| bench.wheel.clk -= 100),
+            ("the clock beyond the end of a bucket", |bench| bench.wheel.clock += 100),
+            ("the clock behind", |bench| bench.wheel.clock -= 100),
         ],
     );
 }
@@ -212,8 +213,8 @@ fn a_wrong_clock_while_re_filing_is_named() {
     let mut budget = 2;
     assert!(bench.wheel.pop(&mut bench.nodes, 1 << 42, &mut budget).is_none());
     assert_eq!(verdict(&bench), Ok(()));
-    assert_eq!(bench.wheel.clk, 1 << power);
-    bench.wheel.clk += 1;
+    assert_eq!(bench.wheel.clock, 1 << power);
+    bench.wheel.clock += 1;
     assert_eq!(verdict(&bench), Err(Violation::Bucket));
 }
 

@@ -1,0 +1,141 @@
+//! What a queue can say about one pending timer: where it stands, and when it moves or leaves.
+//!
+//! ```
+//! use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+//!
+//! let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
+//! queue.insert(69_700, "egg")?;
+//! let (tea, _) = queue.insert(70_000, "tea")?;
+//! assert_eq!(
+//!     queue.explain(tea)?.to_string(),
+//!     "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use core::fmt;
+
+use crate::contract::{Span, Tick};
+
+/// Where a pending timer stands and when it moves next, as long as the queue does not change.
+///
+/// [`Display`](fmt::Display) writes one line for a person and allocates nothing. The line's text
+/// may change between versions; the fields are for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// `max(deadline, now)` of the last insert or reschedule, in ticks.
+    pub deadline: Tick,
+    /// The tick at which the timer is due. In a granular structure it is later than `deadline`.
+    pub expiry: Tick,
+    /// Where the timer stands.
+    pub whereabouts: Whereabouts,
+}
+
+impl Explanation {
+    /// For structures: an explanation of a timer with this deadline and expiry.
+    #[must_use]
+    pub const fn new(deadline: Tick, expiry: Tick, whereabouts: Whereabouts) -> Self {
+        Self { deadline, expiry, whereabouts }
+    }
+
+    /// By how many ticks the timer is due after its deadline: 0 in an exact structure.
+    #[must_use]
+    pub const fn lateness(&self) -> Span {
+        self.expiry.saturating_sub(self.deadline)
+    }
+}
+
+/// Where a timer stands in its structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Whereabouts {
+    /// In its place in a list or tree in order of expiry. It moves with its neighbors alone.
+    InOrder,
+    /// In the array of a heap.
+    Heap {
+        /// Children of an entry: 2 or 4.
+        arity: usize,
+        /// The entry's position, from 1, which is the root.
+        position: usize,
+        /// Positions that are in use.
+        positions: usize,
+    },
+    /// In a bucket of the exact wheel.
+    Bucket {
+        /// The level, from 0.
+        level: usize,
+        /// The bucket in the level, from 0.
+        bucket: usize,
+        /// The first tick that the bucket stands for.
+        first: Tick,
+        /// The last tick that the bucket stands for.
+        last: Tick,
+        /// The tick at which the bucket's timers move to lower levels. `None` when the timer
+        /// leaves from here, since it is at level 0 or alone in its bucket.
+        moves_at: Option<Tick>,
+    },
+    /// In a bucket of the coarse wheel, whose timers are due together when it ends.
+    EndingBucket {
+        /// The level, from 0.
+        level: usize,
+        /// The bucket in the level, from 0.
+        bucket: usize,
+        /// The first deadline that the bucket stands for.
+        first: Tick,
+        /// The last deadline that the bucket stands for.
+        last: Tick,
+    },
+    /// In a far bucket of the coarse wheel, since no level can take it yet.
+    FarBucket {
+        /// The power of two that the bucket is for, from 0 to 63.
+        power: usize,
+        /// The tick at which the timer is inserted again, nearer by then.
+        reinserted_at: Tick,
+    },
+    /// In the list of timers that are due and wait for the next advance.
+    DueList,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lateness() > 0 {
+            write!(f, "deadline {}, ", self.deadline)?;
+        }
+        write!(f, "due at {}", self.expiry)?;
+        match self.lateness() {
+            0 => f.write_str("; "),
+            1 => f.write_str(" (1 tick late); "),
+            late => write!(f, " ({late} ticks late); "),
+        }?;
+        self.whereabouts.fmt(f)
+    }
+}
+
+impl fmt::Display for Whereabouts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A bucket's end may be 2^64.
+        let end = |last: Tick| u128::from(last) + 1;
+        match *self {
+            Self::InOrder => f.write_str("fires as soon as the clock reaches it"),
+            Self::Heap { arity, position, positions } => {
+                write!(f, "in a {arity}-ary heap at position {position} of {positions}")
+            }
+            Self::Bucket { level, bucket, first, last, moves_at } => {
+                write!(f, "level {level}, bucket {bucket} [{first}, {}); ", end(last))?;
+                match moves_at {
+                    Some(tick) => write!(f, "moves down at {tick}"),
+                    None if level == 0 => f.write_str("leaves from there"),
+                    None => f.write_str("alone there, so it leaves from there"),
+                }
+            }
+            Self::EndingBucket { level, bucket, first, last } => {
+                write!(f, "level {level}, bucket {bucket} [{first}, {}); leaves at its end", end(last))
+            }
+            Self::FarBucket { power, reinserted_at } => {
+                write!(f, "far bucket {power}; inserted again at {reinserted_at}")
+            }
+            Self::DueList => f.write_str("in the due list; leaves at the next advance"),
+        }
+    }
+}

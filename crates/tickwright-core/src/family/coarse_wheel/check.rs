@@ -1,0 +1,92 @@
+//! Verifies the coarse wheel: one function for each kind of list.
+
+use super::{Coarse, CoarseRecord, FAR, Geometry};
+use crate::contract::Violation;
+use crate::storage::{Handle, Nodes};
+
+impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
+    pub(super) fn check_due<N: Nodes<P, CoarseRecord<P>>>(
+        &self,
+        nodes: &N,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        let mut earliest = 0;
+        self.due.check(nodes, left, |record: &CoarseRecord<P>| {
+            let expiry = Self::expiry_of(record);
+            if expiry > self.clock || record.level == FAR {
+                return Err(Violation::Bucket);
+            }
+            if expiry < earliest {
+                return Err(Violation::Order);
+            }
+            earliest = expiry;
+            Ok(())
+        })
+    }
+
+    pub(super) fn check_levels<N: Nodes<P, CoarseRecord<P>>>(
+        &self,
+        nodes: &N,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        for level in 0..DEPTH {
+            for index in 0..BUCKETS {
+                let bucket = &self.levels[level][index];
+                let occupied = self.occupied[level] & (1 << index);
+                if bucket.is_empty() != (occupied == 0) {
+                    return Err(Violation::Occupied);
+                }
+                let end = self.first_of(occupied, level);
+                bucket.check(nodes, left, |record: &CoarseRecord<P>| {
+                    if (usize::from(record.level), usize::from(record.index)) != (level, index) {
+                        return Err(Violation::Position);
+                    }
+                    let expected = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
+                    let expiry = Self::expiry_of(record);
+                    // The same index and the same end: no turn of the level too early or too late.
+                    if (expected, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clock {
+                        Ok(())
+                    } else {
+                        Err(Violation::Bucket)
+                    }
+                })?;
+            }
+            if BUCKETS < 64 && self.occupied[level] >> (BUCKETS % 64) != 0 {
+                return Err(Violation::Occupied);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_far<N: Nodes<P, CoarseRecord<P>>>(
+        &self,
+        nodes: &N,
+        left: &mut usize,
+    ) -> Result<(), Violation> {
+        let being_emptied = self.far_occupied & self.clock;
+        for (power, bucket) in self.far.iter().enumerate() {
+            if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {
+                return Err(Violation::Occupied);
+            }
+            // `clock` is where a bucket that is being emptied ended.
+            let emptying = (being_emptied >> power) & 1 == 1;
+            if emptying && (being_emptied.count_ones() > 1 || self.clock != self.far_end(power)) {
+                return Err(Violation::Bucket);
+            }
+            bucket.check(nodes, left, |record: &CoarseRecord<P>| {
+                if (record.level, usize::from(record.index)) != (FAR, power) {
+                    return Err(Violation::Position);
+                }
+                // Above the bit the two are equal, and the node's bit is set. So `clock`, where the
+                // bit is not set, is before the bucket's end, and the node is not.
+                let waits = record.deadline >> power == (self.clock >> power) | 1;
+                if waits && Self::expiry_of(record) > self.far_end(power) {
+                    Ok(())
+                } else {
+                    Err(Violation::Bucket)
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
