@@ -4,7 +4,7 @@ use core::any::Any;
 use core::fmt;
 use std::io;
 
-use crate::attributes::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
+use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 
 /// A runtime was not started.
 #[derive(Debug)]

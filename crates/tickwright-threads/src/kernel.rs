@@ -24,7 +24,7 @@ use crate::process::{self, Process};
 use crate::quiet::drop_quietly;
 use crate::record::{FreeList, Record, Table};
 use crate::registry::{Dictionary, Registered, Registry};
-use crate::runtime::{Body, Threads, Wait};
+use crate::threads::{Body, Threads, Wait};
 use crate::waiter::{Waiter, Waiters, wait_for_end};
 
 pub(crate) use pthread::{after_a_fork, before_a_fork};

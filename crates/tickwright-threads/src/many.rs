@@ -33,13 +33,13 @@ use crate::id::ThreadId;
 use crate::join_word::{Claim, Detached};
 use crate::mail::News;
 use crate::memory::try_text;
-use crate::primitive::{AtomicU32, Ordering, Started, fence, lock};
+use crate::primitive::{AtomicU32, Latch, Ordering, fence, lock};
 use crate::process::Process;
 use crate::quiet::drop_quietly;
 use crate::record::{MOST_SHARDS, NONE, Record, Table};
 use crate::registry::Registered;
-use crate::runtime::{Body, Threads, Wait};
 use crate::stack::{Mapping, in_pages, why_none};
+use crate::threads::{Body, Threads, Wait};
 use crate::waiter::{Waiter, Waiters};
 
 use asleep::Drowsy;
@@ -150,7 +150,7 @@ impl Shared {
             workers: Mutex::new(Vec::new()),
             process: Process::this(),
         });
-        let up = Arc::new(Started::default());
+        let up = Arc::new(Latch::default());
         for index in 0..workers {
             let (own, told) = (Arc::clone(&shared), Arc::clone(&up));
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
@@ -160,7 +160,7 @@ impl Shared {
                 if let Some(stack) = &stack {
                     stack.is_of(&worker);
                 }
-                told.tell();
+                told.arrive();
                 drop(told);
                 here::work_as(&worker);
             });

@@ -32,16 +32,17 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until kernel threads that were just started run: what the platform and the standard library allocate for them is theirs by then.
+/// Waits until kernel threads that were just started run. Then the platform and the standard library
+/// have allocated what they keep for these threads.
 #[derive(Debug, Default)]
-pub(crate) struct Started {
+pub(crate) struct Latch {
     count: Mutex<usize>,
     changed: Condvar,
 }
 
-impl Started {
+impl Latch {
     /// The calling thread runs.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn arrive(&self) {
         *lock(&self.count) += 1;
         self.changed.notify_all();
     }

@@ -1,4 +1,4 @@
-//! The interface of all models, and a runtime of one that is chosen when it is made.
+//! A runtime of a model that the program chooses, and the handle to its threads.
 
 use core::fmt;
 use core::ops::Deref;
@@ -13,69 +13,7 @@ use crate::kernel::{Manager, OneToOne};
 use crate::many::ManyToMany;
 use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
-
-/// What a thread runs; what it returns is for the joiner.
-pub type Body = Box<dyn FnOnce() -> usize + Send>;
-
-/// How long a join waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Not at all.
-    No,
-    /// Until the runtime's clock shows so many nanoseconds.
-    Until(u64),
-    /// As long as it takes.
-    Forever,
-}
-
-/// What a model of threads does. Programs use a [`Handle`], which has this in comfortable form; who adds a model implements it.
-pub trait Threads: Send + Sync {
-    /// The model in a word.
-    fn model(&self) -> &'static str;
-
-    /// Creates a thread that runs `body`. From any thread.
-    ///
-    /// # Errors
-    /// [`CreateError`]; then the body was dropped, and nothing else has changed.
-    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError>;
-
-    /// Waits for a thread to end and takes what its body returned. The id is stale from then on.
-    ///
-    /// # Errors
-    /// [`JoinError`].
-    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError>;
-
-    /// Nobody will join this thread.
-    ///
-    /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or being joined.
-    fn detach(&self, id: ThreadId) -> Result<(), JoinError>;
-
-    /// Ends the thread's [`park`](crate::this_thread::park), or its next one.
-    ///
-    /// # Errors
-    /// [`JoinError::NoSuchThread`].
-    fn unpark(&self, id: ThreadId) -> Result<(), JoinError>;
-
-    /// The thread's name, if it exists and was given one.
-    fn name(&self, id: ThreadId) -> Option<String>;
-
-    /// Whether the thread's body has not ended, by the registry.
-    fn is_registered(&self, id: ThreadId) -> bool;
-
-    /// The ids of all threads whose body has not ended, by the registry. A snapshot.
-    fn threads(&self) -> Vec<ThreadId>;
-
-    /// How many threads there are whose body has not ended.
-    fn live(&self) -> usize;
-
-    /// Nanoseconds on the runtime's clock.
-    fn now(&self) -> u64;
-
-    /// Lets no more threads be created from outside, and waits until none is left. From one of its own threads: does not wait, the last
-    /// one to end cleans up.
-    fn close(&self);
-}
+use crate::threads::{Threads, Wait};
 
 /// Creates threads of one runtime, joins and wakes them. Clones are the same runtime; when that has ended, creating says so.
 #[derive(Clone)]

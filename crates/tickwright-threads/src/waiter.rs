@@ -14,7 +14,7 @@ use crate::kernel_thread::KernelThread;
 use crate::many::{Shared, here};
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, const_where_possible, fence};
-use crate::runtime::Wait;
+use crate::threads::Wait;
 
 #[cfg(all(test, loom))]
 mod models;

@@ -35,7 +35,7 @@ use crate::many::overflow::SignalStack;
 use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
-use crate::runtime::Threads;
+use crate::threads::Threads;
 use crate::waiter::Waiter;
 
 pub(crate) use desk::Ticket;
@@ -119,7 +119,7 @@ struct Funnel {
 impl Funnel {
     fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
         let desk = Arc::new(Desk::new().map_err(|error| ("pipe", error))?);
-        let up = Arc::new(primitive::Started::default());
+        let up = Arc::new(primitive::Latch::default());
         let (own, told) = (Arc::clone(&desk), Arc::clone(&up));
         let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
             // Handlers of the program's signals run in its own threads.
@@ -128,7 +128,7 @@ impl Funnel {
             if let Some(stack) = &watched {
                 stack.is_called(Some("tw-manager"), None);
             }
-            told.tell();
+            told.arrive();
             drop(told);
             own.serve();
         });

@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::clock::Timed;
 use crate::error::RuntimeError;
 use crate::registry::Dictionary;
-use crate::runtime::Threads;
+use crate::threads::Threads;
 
 /// Where kernel threads have their stacks from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::record::FreeList;
 use crate::registry::{Dictionary, Registered, Registry};
-use crate::runtime::Body;
 use crate::stack::Mapping;
+use crate::threads::Body;
 
 #[cfg(all(test, loom))]
 mod models;

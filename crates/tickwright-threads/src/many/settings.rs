@@ -11,7 +11,7 @@ use crate::attributes::Attributes;
 use crate::error::RuntimeError;
 use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
-use crate::runtime::Threads;
+use crate::threads::Threads;
 
 /// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has none of it, [`Knobs::ngpt`] all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

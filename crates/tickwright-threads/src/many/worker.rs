@@ -36,8 +36,8 @@ use crate::process;
 use crate::quiet::drop_quietly;
 use crate::record::{NONE, Record};
 use crate::registry::Registered;
-use crate::runtime::Body;
 use crate::stack::Mapping;
+use crate::threads::Body;
 
 /// New threads are served before those that go on, so many in a row at most.
 const ROW: u32 = 16;

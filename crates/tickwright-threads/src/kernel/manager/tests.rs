@@ -5,8 +5,9 @@ use super::*;
 use crate::CreateError;
 use crate::clock::Timed;
 use crate::error::JoinError;
-use crate::runtime::{Handle, Wait};
+use crate::runtime::Handle;
 use crate::this_thread;
+use crate::threads::Wait;
 use tickwright::clock::SystemClock;
 
 const PLAIN: Attributes = Attributes::new();

@@ -7,8 +7,8 @@ use super::*;
 use crate::attributes::Attributes;
 use crate::many::{Knobs, ManyToMany};
 use crate::primitive::Ordering;
-use crate::runtime::{Threads as _, Wait};
 use crate::stack::page;
+use crate::threads::{Threads as _, Wait};
 
 fn start(settings: &ManyToMany) -> Arc<Shared> {
     Shared::start(settings, 1, sleepers::structure("heap4").unwrap()).unwrap()

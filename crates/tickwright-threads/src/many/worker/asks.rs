@@ -15,7 +15,7 @@ use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 use crate::record::Record;
-use crate::runtime::{Body, Wait};
+use crate::threads::{Body, Wait};
 use crate::waiter::wait_for_end;
 
 impl Worker {
