@@ -4,11 +4,12 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
 
-use tickwright::clock::{Clock, SystemClock, Watcher};
+use tickwright::clock::{Clock, Watcher};
 
+use crate::here;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::lock;
-use crate::waiter::Waiters;
+use crate::wait::Waiters;
 
 /// A clock that several parties sleep by. One that moves by command tells them.
 pub(crate) struct Timekeeper {
@@ -60,14 +61,6 @@ impl Timed {
 }
 
 impl Timekeeper {
-    pub(crate) fn system() -> &'static Arc<Self> {
-        static SYSTEM: std::sync::LazyLock<Arc<Timekeeper>> = std::sync::LazyLock::new(|| {
-            let clock = Arc::new(SystemClock::Monotonic);
-            Arc::new(Timekeeper { clock, told: false, asleep: Waiters::new() })
-        });
-        &SYSTEM
-    }
-
     pub(crate) fn now(&self) -> u64 {
         self.clock.now()
     }
@@ -81,9 +74,29 @@ impl Timekeeper {
         self.clock.longest_sleep().map_or(Duration::MAX, Duration::from_nanos)
     }
 
-    /// The time that is so long from now. Saturates: after 584 years nobody waits.
-    pub(crate) fn after(&self, duration: Duration) -> u64 {
-        self.now().saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Waits until woken, without cause, or until this clock shows `at`, which need not be the caller's
+    /// clock. False: it does.
+    pub(crate) fn wait_until(&self, at: u64) -> bool {
+        let is_own =
+            |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
+        let by_own = here::with(|host| is_own(host.clock()).then(|| host.wait_until(at)));
+        by_own.flatten().unwrap_or_else(|| {
+            let now = self.now();
+            if now >= at {
+                return false;
+            }
+            // The caller's clock may stand still meanwhile, or be moved.
+            if self.told {
+                self.wait_told(at, here::wait);
+            } else {
+                here::wait_for(self.longest_wait(now, at));
+            }
+            true
+        })
     }
 
     /// Parks the calling kernel thread until it is unparked or the time has come; it may return sooner. False: the time has come.

@@ -81,7 +81,9 @@
 
 mod attributes;
 mod clock;
+mod errno;
 mod error;
+mod here;
 mod id;
 mod join_word;
 mod kernel;
@@ -91,16 +93,19 @@ mod local;
 mod mail;
 mod many;
 mod memory;
+mod overflow;
 mod park_word;
 mod primitive;
 mod process;
 mod quiet;
 mod record;
 mod registry;
+mod roster;
 mod runtime;
 mod stack;
 mod threads;
-mod waiter;
+mod wait;
+mod wake;
 
 pub mod io;
 pub mod sync;

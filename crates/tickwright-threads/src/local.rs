@@ -10,10 +10,12 @@ use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Once;
 
+use crate::here;
 use crate::id::ThreadId;
+use crate::process::{self, AtFork};
 use crate::quiet::drop_quietly;
-use crate::this_thread;
 
 /// How often values are dropped that the drops of others have made, as POSIX has it.
 pub const DROP_ROUNDS: usize = 4;
@@ -73,7 +75,7 @@ impl<T: 'static> Local<T> {
 
     /// Uses the calling thread's value. O(log threads + keys).
     pub fn with<R>(&self, use_it: impl FnOnce(&T) -> R) -> R {
-        let me = this_thread::current();
+        let me = here::current();
         let found = look(|all| {
             let values = all.get(&me)?;
             values.iter().find(|(key, _)| *key == self.key).map(|(_, value)| Rc::clone(value))
@@ -82,7 +84,8 @@ impl<T: 'static> Local<T> {
             Some(value) => value,
             None => {
                 let value = Rc::new((self.make)());
-                // Noticed now; when the kernel thread ends already, what is made anew is kept for ever.
+                register_for_forks();
+                // Noticed now; when the kernel thread ends already, what is made again is kept for ever.
                 let _ = LAST.try_with(|_| ());
                 change(|all| {
                     all.entry(me).or_default().push((self.key, Rc::clone(&value) as _));
@@ -97,7 +100,7 @@ impl<T: 'static> Local<T> {
     /// Whether the calling thread has a value.
     #[must_use]
     pub fn is_set(&self) -> bool {
-        let me = this_thread::current();
+        let me = here::current();
         look(|all| all.get(&me).is_some_and(|values| values.iter().any(|(key, _)| *key == self.key)))
     }
 }
@@ -125,9 +128,15 @@ pub(crate) fn end(id: Option<ThreadId>) {
     core::mem::forget(take(id));
 }
 
-/// After a fork, in the child: the values of the thread that has forked are those of a thread that no runtime knows. Those of others are
-/// kept for ever, as their threads are the parent's.
-pub(crate) fn in_the_child(id: ThreadId) {
+fn register_for_forks() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| process::register(AtFork { in_child: in_the_child, ..AtFork::NOTHING }));
+}
+
+/// The values of the thread that has forked are those of a thread that no runtime knows. Those of others
+/// are kept for ever, as their threads are the parent's.
+fn in_the_child(was: Option<ThreadId>) {
+    let Some(id) = was else { return };
     if OWNERS.get() == 0 {
         return;
     }

@@ -2,12 +2,13 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
-use crate::clock::Timekeeper;
-use crate::{kernel, kernel_thread, local, many};
+use crate::id::ThreadId;
+use crate::{here, kernel_thread};
 
-/// How many forks lie between this process and the one that was started. The count of a process never changes; its child's differs.
+/// How many forks lie between this process and the one that was started. The count of a process never
+/// changes; the count of its child differs.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
@@ -15,27 +16,51 @@ thread_local! {
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Before a fork: what all threads share is made, and nobody else has its lock.
+/// What a part of the crate does at a fork. All three run on the thread that forks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtFork {
+    /// Before the fork. It may be missed if another thread registers the hook at the same time.
+    pub(crate) before: fn(),
+    /// After the fork, in the parent.
+    pub(crate) in_parent: fn(),
+    /// After the fork, in the child. The thread that forked was that one of a runtime, or none.
+    pub(crate) in_child: fn(Option<ThreadId>),
+}
+
+impl AtFork {
+    /// Does nothing.
+    pub(crate) const NOTHING: Self = Self { before: || (), in_parent: || (), in_child: |_| () };
+}
+
+/// The hooks of all parts that have registered one, the first ones in front.
+static HOOKS: [OnceLock<AtFork>; 4] = [const { OnceLock::new() }; 4];
+
+/// Has `hook` called at each fork from now on. Each part of the crate registers at most one.
+pub(crate) fn register(hook: AtFork) {
+    let registered = HOOKS.iter().any(|place| place.set(hook).is_ok());
+    debug_assert!(registered, "more hooks than places");
+}
+
+fn hooks() -> impl Iterator<Item = &'static AtFork> {
+    HOOKS.iter().filter_map(OnceLock::get)
+}
+
 extern "C" fn prepare() {
-    Timekeeper::system();
-    kernel::before_a_fork();
+    hooks().for_each(|hook| (hook.before)());
 }
 
 extern "C" fn parent() {
-    kernel::after_a_fork(false);
+    hooks().for_each(|hook| (hook.in_parent)());
 }
 
 extern "C" fn child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
-    kernel::after_a_fork(true);
     kernel_thread::in_the_child();
-    let was = many::here::in_the_child().or_else(|| kernel::here::in_the_child().map(Some));
+    let was = here::in_the_child();
     if was.is_some() {
         CHILD.set(Some(false));
     }
-    if let Some(id) = was.flatten() {
-        local::in_the_child(id);
-    }
+    hooks().for_each(|hook| (hook.in_child)(was.flatten()));
 }
 
 /// The process that made this value.
@@ -43,10 +68,11 @@ extern "C" fn child() {
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// This one. The first call has the platform notice forks; where it cannot (no memory), children are not told from their parents.
+    /// This one. The first call registers for forks with the platform. Where that fails (no memory),
+    /// children are not told from their parents.
     pub(crate) fn this() -> Self {
-        static NOTICED: Once = Once::new();
-        NOTICED.call_once(|| {
+        static REGISTERED: Once = Once::new();
+        REGISTERED.call_once(|| {
             // SAFETY: 1. The functions are there as long as the library. 2. In the child they take no lock that another thread may have held.
             unsafe {
                 libc::pthread_atfork(Some(prepare), Some(parent), Some(child));

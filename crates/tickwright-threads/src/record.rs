@@ -7,13 +7,12 @@ use std::sync::{Mutex, OnceLock};
 use crate::error::{CreateError, JoinError};
 use crate::id::{Series, ThreadId};
 use crate::join_word::JoinWord;
-use crate::kernel::Started;
 use crate::kernel_thread::KernelThread;
 use crate::mail::Mail;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
 use crate::quiet::drop_quietly;
-use crate::waiter::Waiter;
+use crate::wake::Waiter;
 
 /// No record: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -24,9 +23,9 @@ const PLACE_BITS: u32 = 24;
 const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
-/// One thread, or a free place for one.
+/// One thread, or a free place for one. `S` is what a model keeps to end the platform's thread.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
     /// Of a kernel thread.
     pub(crate) park: ParkWord,
@@ -46,12 +45,12 @@ pub(crate) struct Record {
     pub(crate) owner: AtomicU32,
     /// Where that worker keeps its stack; `NONE` when it has ended.
     pub(crate) place: AtomicU32,
-    slow: Mutex<Slow>,
+    slow: Mutex<Slow<S>>,
 }
 
 /// What few threads have, or only those that are dear to create anyway.
-#[derive(Debug, Default)]
-pub(crate) struct Slow {
+#[derive(Debug)]
+pub(crate) struct Slow<S> {
     pub(crate) name: Option<Box<str>>,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
     /// Whom to wake when it ends and `joiner` is 0.
@@ -59,10 +58,16 @@ pub(crate) struct Slow {
     /// For waking it, of a kernel thread that has parked.
     pub(crate) thread: Option<KernelThread>,
     /// For ending it, of a kernel thread that is joinable.
-    pub(crate) started: Option<Started>,
+    pub(crate) started: Option<S>,
 }
 
-impl Record {
+impl<S> Default for Slow<S> {
+    fn default() -> Self {
+        Self { name: None, panic: None, joiner: None, thread: None, started: None }
+    }
+}
+
+impl<S> Record<S> {
     fn new(series: &Series) -> Self {
         Self {
             join: JoinWord::after(series.first()),
@@ -75,12 +80,12 @@ impl Record {
             next: AtomicU32::new(NONE),
             owner: AtomicU32::new(NONE),
             place: AtomicU32::new(NONE),
-            slow: Mutex::new(Slow::default()),
+            slow: Mutex::default(),
         }
     }
 
     /// Looks at or changes what few have.
-    pub(crate) fn slow<R>(&self, use_it: impl FnOnce(&mut Slow) -> R) -> R {
+    pub(crate) fn slow<R>(&self, use_it: impl FnOnce(&mut Slow<S>) -> R) -> R {
         self.has_slow.store(1, Ordering::Relaxed);
         use_it(&mut lock(&self.slow))
     }
@@ -134,14 +139,14 @@ impl Record {
 
 /// All records of a runtime, by number.
 #[derive(Debug)]
-pub(crate) struct Table {
-    shards: Box<[Shard]>,
+pub(crate) struct Table<S> {
+    shards: Box<[Shard<S>]>,
     series: Series,
 }
 
 #[derive(Debug)]
-struct Shard {
-    chunks: [OnceLock<Box<[Record]>>; CHUNKS],
+struct Shard<S> {
+    chunks: [OnceLock<Box<[Record<S>]>>; CHUNKS],
 }
 
 const FULL: CreateError = CreateError::TooMany { error: None };
@@ -161,7 +166,12 @@ fn chunk_of(place: u32) -> (usize, usize) {
     (k as usize, (place - FIRST_CHUNK * ((1 << k) - 1)) as usize)
 }
 
-impl Table {
+/// The shard that a record belongs to.
+pub(crate) fn shard_of(number: u32) -> usize {
+    (number >> PLACE_BITS) as usize
+}
+
+impl<S> Table<S> {
     pub(crate) fn new(shards: usize) -> Self {
         let shard = || Shard { chunks: [const { OnceLock::new() }; CHUNKS] };
         Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| shard()).collect(), series: Series::new() }
@@ -169,7 +179,7 @@ impl Table {
 
     /// The record with that number, if it was ever used.
     #[inline]
-    pub(crate) fn get(&self, number: u32) -> Option<&Record> {
+    pub(crate) fn get(&self, number: u32) -> Option<&Record<S>> {
         let shard = self.shards.get((number >> PLACE_BITS) as usize)?;
         let (chunk, at) = chunk_of(number & ((1 << PLACE_BITS) - 1));
         shard.chunks.get(chunk)?.get()?.get(at)
@@ -177,13 +187,8 @@ impl Table {
 
     /// The record of that thread. It may have gone; its words know.
     #[inline]
-    pub(crate) fn find(&self, id: ThreadId) -> Result<&Record, JoinError> {
+    pub(crate) fn find(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         self.get(id.record()).ok_or(JoinError::NoSuchThread)
-    }
-
-    /// The shard that a record belongs to.
-    pub(crate) fn home(number: u32) -> usize {
-        (number >> PLACE_BITS) as usize
     }
 
     /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
@@ -209,7 +214,7 @@ impl Table {
     }
 
     /// All records that were ever used.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Record> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Record<S>> {
         self.shards.iter().flat_map(|shard| &shard.chunks).filter_map(OnceLock::get).flatten()
     }
 }
@@ -224,7 +229,7 @@ impl FreeList {
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
     #[inline]
-    pub(crate) fn take<'t>(&mut self, table: &'t Table) -> Result<(u32, &'t Record), CreateError> {
+    pub(crate) fn take<'t, S>(&mut self, table: &'t Table<S>) -> Result<(u32, &'t Record<S>), CreateError> {
         if self.head == NONE {
             return self.take_fresh(table);
         }
@@ -233,7 +238,7 @@ impl FreeList {
     }
 
     #[cold]
-    fn take_fresh<'t>(&mut self, table: &'t Table) -> Result<(u32, &'t Record), CreateError> {
+    fn take_fresh<'t, S>(&mut self, table: &'t Table<S>) -> Result<(u32, &'t Record<S>), CreateError> {
         let (chunk, at) = chunk_of(self.fresh);
         let shard = table.shards.get(self.shard as usize).ok_or(FULL)?;
         let chunk = shard.chunks.get(chunk).ok_or(FULL)?;
@@ -253,7 +258,7 @@ impl FreeList {
 
     /// Takes a released record back.
     #[inline]
-    pub(crate) fn give(&mut self, number: u32, record: &Record) {
+    pub(crate) fn give<S>(&mut self, number: u32, record: &Record<S>) {
         record.next.store(self.head, Ordering::Relaxed);
         self.head = number;
     }

@@ -1,5 +1,6 @@
 //! Memory for stacks: mappings of their own, with or without a guard.
 
+use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Read as _};
@@ -74,6 +75,28 @@ impl Mapping {
     }
 }
 
+/// The addresses of a stack, and of the guard right below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    guard: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    pub(crate) fn of(mapping: &Mapping) -> Self {
+        Self { guard: mapping.guard().start, start: mapping.stack().start, end: mapping.stack().end }
+    }
+
+    pub(crate) fn stack(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(crate) fn guard(self) -> Range<usize> {
+        self.guard..self.start
+    }
+}
+
 /// Why there is no other stack: the host's bound on mappings if it is that, else what `other` makes of what the platform said.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
@@ -108,4 +131,55 @@ impl Drop for Mapping {
             count.fetch_sub(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Attributes of the platform, given back when dropped.
+pub(crate) struct Attr(libc::pthread_attr_t);
+
+impl Attr {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut attr = MaybeUninit::uninit();
+        // SAFETY: 1. Memory for attributes, which the call fills.
+        match unsafe { libc::pthread_attr_init(attr.as_mut_ptr()) } {
+            // SAFETY: 1. The call has filled them.
+            0 => Ok(Self(unsafe { attr.assume_init() })),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut libc::pthread_attr_t {
+        &raw mut self.0
+    }
+}
+
+impl Drop for Attr {
+    fn drop(&mut self) {
+        // SAFETY: 1. They were filled, and are given back once.
+        unsafe {
+            libc::pthread_attr_destroy(&raw mut self.0);
+        }
+    }
+}
+
+/// The addresses of the calling kernel thread's stack.
+#[cfg(target_os = "linux")]
+pub(crate) fn own_stack() -> Option<Range<usize>> {
+    let mut attr = MaybeUninit::uninit();
+    // SAFETY: 1. A question without arguments.
+    let me = unsafe { libc::pthread_self() };
+    // SAFETY: 1. The calling thread. 2. Memory for attributes, which the call fills.
+    if unsafe { libc::pthread_getattr_np(me, attr.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: 1. Filled.
+    let attr = Attr(unsafe { attr.assume_init() });
+    let (mut at, mut len) = (core::ptr::null_mut(), 0);
+    // SAFETY: 1. Filled attributes, and places for the answers.
+    let got = unsafe { libc::pthread_attr_getstack(&raw const attr.0, &raw mut at, &raw mut len) };
+    (got == 0).then(|| at.addr()..at.addr() + len)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn own_stack() -> Option<Range<usize>> {
+    None
 }

@@ -3,32 +3,33 @@
 //! All of them work in destructors of `thread_local!` variables, in those of the platform's keys, and in handlers of `exit`. There a kernel
 //! thread of a runtime is one that no runtime knows. So is, in every model, a thread in a child that it has forked.
 
+use core::cell::Cell;
 use core::ops::Range;
 use core::time::Duration;
-use std::sync::Arc;
+use std::panic::catch_unwind;
 
-use crate::clock::Timekeeper;
+use crate::here;
 use crate::id::ThreadId;
-use crate::kernel::here as kernel;
-use crate::many::here as many;
+use crate::kernel_thread::{self, KernelThread};
+use crate::many;
 use crate::runtime::Handle;
 
 /// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that it has forked.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
-    many::with(|worker| worker.current()).flatten().or_else(kernel::current)
+    here::current()
 }
 
 /// The runtime of the calling thread.
 #[must_use]
 pub fn handle() -> Option<Handle> {
-    many::with(|worker| Handle::new(worker.shared.clone())).or_else(kernel::handle)
+    here::with(|host| Handle::new(host.threads()))
 }
 
 /// The addresses of the calling thread's stack without its guard, if a runtime created it and knows them.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
-    many::with(|worker| worker.stack()).flatten().or_else(kernel::stack)
+    here::with(|host| host.stack())?
 }
 
 /// Lets other threads run. The caller goes behind those that are ready.
@@ -39,53 +40,72 @@ pub fn yield_now() {
     }
 }
 
-/// Waits until somebody [unparks](Handle::unpark) the calling thread; at once if somebody has since the last time. It may return without cause, so it stands in a
+/// Waits until the calling thread is [unparked](Handle::unpark). Returns at once if it was unparked since its last park. It may return without cause, so it stands in a
 /// loop.
 #[inline]
 pub fn park() {
     if !many::park() {
-        kernel::park(None);
+        park_by_host(None);
     }
 }
 
 /// The same until the runtime's clock shows `at` nanoseconds at the latest.
 pub fn park_until(at: u64) {
-    if many::with(|worker| worker.park_until(at)).is_none() {
-        kernel::park(Some(at));
-    }
+    park_by_host(Some(at));
 }
 
 /// The same for so long at most.
 pub fn park_timeout(timeout: Duration) {
-    park_until(after(timeout));
+    park_until(here::after(timeout));
 }
 
 /// Waits until the runtime's clock shows `at` nanoseconds. Never returns sooner.
 pub fn sleep_until(at: u64) {
-    if many::with(|worker| while worker.wait_until(at) {}).is_none() {
-        kernel::sleep_until(at);
-    }
+    while here::wait_until(at) {}
 }
 
 /// Waits for so long at least.
 pub fn sleep(duration: Duration) {
-    sleep_until(after(duration));
+    sleep_until(here::after(duration));
 }
 
 /// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is none.
 #[must_use]
 pub fn now() -> u64 {
-    timekeeper_of(|keeper| keeper.now())
+    here::now()
 }
 
-fn after(duration: Duration) -> u64 {
-    timekeeper_of(|keeper| keeper.after(duration))
-}
-
-/// The clock that the caller lives by.
-pub(crate) fn timekeeper_of<R>(use_it: impl FnOnce(&Arc<Timekeeper>) -> R) -> R {
-    match many::with(|worker| Arc::clone(&worker.shared.timed.keeper)) {
-        Some(keeper) => use_it(&keeper),
-        None => kernel::timekeeper(use_it),
+fn park_by_host(until: Option<u64>) {
+    if here::with(|host| host.park(until)).is_none() {
+        park_unknown(until);
     }
+}
+
+/// Parks a thread that no runtime knows: only the standard library's `unpark` can wake it.
+fn park_unknown(until: Option<u64>) {
+    let most = until.map(|at| Duration::from_nanos(at.saturating_sub(here::machine_now())));
+    match most {
+        Some(Duration::ZERO) => {}
+        _ if !can_park() => KernelThread::park_timeout(most.unwrap_or(BLIND).min(BLIND)),
+        Some(most) => std::thread::park_timeout(most),
+        None => std::thread::park(),
+    }
+}
+
+/// How long a park lasts when nobody can end it any more.
+const BLIND: Duration = Duration::from_millis(1);
+
+/// Whether the standard library still knows the calling thread. It forgets a thread after its last
+/// destructors, and ends a process whose thread parks then.
+fn can_park() -> bool {
+    thread_local! {
+        static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
+    }
+    if kernel_thread::is_ending() {
+        return false;
+    }
+    // A thread that first meets us in its last destructors panics here.
+    let known = !FORGOTTEN.get() && catch_unwind(|| drop(std::thread::current())).is_ok();
+    FORGOTTEN.set(!known);
+    known
 }

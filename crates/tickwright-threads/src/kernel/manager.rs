@@ -16,7 +16,6 @@
 //! it ends, where the kernel sent the manager a signal; the manager finds threads by number, where it walked through lists; and it takes no walk every two
 //! seconds when there is nothing to do.
 
-mod desk;
 #[cfg(test)]
 mod tests;
 
@@ -26,19 +25,19 @@ use std::thread::{self, JoinHandle};
 
 use tickwright::clock::Clock;
 
-use self::desk::Desk;
-use super::pthread::{Mask, Pthread};
-use super::{Kernel, OneToOne, Refused, Run, Started, Starter};
+use super::desk::Desk;
+use super::one_to_one::OneToOne;
+use super::pthread::{Mask, Pthread, Refused, Run};
+use super::runtime::Kernel;
+use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
 use crate::error::RuntimeError;
-use crate::many::overflow::SignalStack;
+use crate::here;
+use crate::overflow::SignalStack;
 use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::threads::Threads;
-use crate::waiter::Waiter;
-
-pub(crate) use desk::Ticket;
 
 /// Settings of the manager model: each thread is one of the platform's, started and buried by one manager thread that is asked through a pipe.
 ///
@@ -148,8 +147,8 @@ impl Starter for Funnel {
     }
 
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
-        let ticket = Desk::create(&self.desk, self.pthread.sizes(attributes), attributes.detached, run)?;
-        Ok(ticket.map(Started::Managed))
+        let lease = Desk::create(&self.desk, self.pthread.sizes(attributes), attributes.detached, run)?;
+        Ok(lease.map(Started::Managed))
     }
 
     fn reap_waits(&self) -> bool {
@@ -167,8 +166,8 @@ impl Starter for Funnel {
             && self.desk.is_ours()
         {
             // An M:N thread keeps no worker: the manager may wait for threads that wait for others of it.
-            if crate::many::here::with(|_| ()).is_some() {
-                Waiter::look_until(|| manager.is_finished());
+            if here::is_shared() {
+                here::look_until(|| manager.is_finished());
             }
             // It does not panic.
             let _ = manager.join();

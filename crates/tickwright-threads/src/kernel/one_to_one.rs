@@ -4,25 +4,14 @@ use std::sync::Arc;
 
 use tickwright::clock::{Clock, SystemClock};
 
-use super::pthread::Pthread;
-use super::{Kernel, Refused, Run, Started, Starter};
+use super::pthread::{Pthread, Refused, Run, Stacks};
+use super::runtime::Kernel;
+use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
 use crate::clock::Timed;
 use crate::error::RuntimeError;
 use crate::registry::Dictionary;
 use crate::threads::Threads;
-
-/// Where kernel threads have their stacks from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stacks {
-    /// The platform's: glibc keeps up to 40 MiB of ended threads' stacks for the next ones.
-    #[default]
-    Platform,
-    /// A mapping for each thread, given back when it is gone: no cache.
-    Fresh,
-    /// Ours, of which those of ended threads are used again: the same idea as the platform's cache.
-    Recycled,
-}
 
 /// Settings of the one-to-one model: each thread is one of the platform's.
 ///

@@ -3,17 +3,34 @@
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::mem::{ManuallyDrop, MaybeUninit};
-use core::ops::Range;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 
-use super::{Refused, Run, Stacks};
 use crate::attributes::Attributes;
 use crate::error::CreateError;
+use crate::here;
 use crate::memory::try_box;
 use crate::primitive::lock;
-use crate::stack::{Mapping, in_pages, why_none};
-use crate::waiter::Waiter;
+use crate::process::{self, AtFork};
+use crate::stack::{Attr, Mapping, in_pages, why_none};
+
+/// What a thread of the platform runs.
+pub(crate) type Run = Box<dyn FnOnce() + Send>;
+
+/// Why a thread was not started, and what it would have run: it is the user's, and dropped where no lock is held.
+pub(crate) type Refused = (CreateError, Run);
+
+/// Where kernel threads have their stacks from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stacks {
+    /// The platform's: glibc keeps up to 40 MiB of ended threads' stacks for the next ones.
+    #[default]
+    Platform,
+    /// A mapping for each thread, given back when it is gone: no cache.
+    Fresh,
+    /// Ours, of which those of ended threads are used again: the same idea as the platform's cache.
+    Recycled,
+}
 
 /// Starts threads on stacks of one kind.
 #[derive(Debug)]
@@ -50,12 +67,20 @@ thread_local! {
         const { ManuallyDrop::new(Cell::new(None)) };
 }
 
-pub(crate) fn before_a_fork() {
-    FORKING.with(|forking| forking.set(Some(lock(&LEFT))));
+/// No other thread has the lock at a fork: the child could never take it.
+fn register_for_forks() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        process::register(AtFork {
+            before: || FORKING.with(|forking| forking.set(Some(lock(&LEFT)))),
+            in_parent: || after_a_fork(false),
+            in_child: |_| after_a_fork(true),
+        });
+    });
 }
 
 /// In the child the threads are the parent's: they are forgotten with their stacks.
-pub(crate) fn after_a_fork(child: bool) {
+fn after_a_fork(child: bool) {
     if let Some(mut left) = FORKING.with(|forking| forking.take())
         && child
     {
@@ -65,7 +90,7 @@ pub(crate) fn after_a_fork(child: bool) {
 
 /// A thread that was started and is joined once. Dropped instead, it is let go.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct Joinable {
     thread: libc::pthread_t,
     /// What it runs on, if that is ours, and where that goes.
     own: Option<(Mapping, Arc<Pool>)>,
@@ -73,7 +98,7 @@ pub(crate) struct Started {
 }
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
-unsafe impl Send for Started {}
+unsafe impl Send for Joinable {}
 
 fn is_the_caller(thread: libc::pthread_t) -> bool {
     // SAFETY: 1. A question without arguments.
@@ -85,8 +110,8 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
 /// Waits until it is gone. An M:N thread keeps no worker meanwhile, where the platform says whether a thread is gone.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
-    if crate::many::here::with(|_| ()).is_some() {
-        return Waiter::look_until(|| is_gone(thread));
+    if here::is_shared() {
+        return here::look_until(|| is_gone(thread));
     }
     // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, as whoever calls this has looked.
     unsafe {
@@ -139,7 +164,7 @@ impl Drop for Pool {
     }
 }
 
-impl Started {
+impl Joinable {
     /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but for variables of its own, is let go.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
@@ -154,7 +179,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for Joinable {
     fn drop(&mut self) {
         if !self.open {
             return;
@@ -179,6 +204,7 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
 
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
+        register_for_forks();
         stacks_of_gone(&mut lock(&LEFT)).for_each(drop);
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
@@ -190,7 +216,7 @@ impl Pthread {
         (stack, guard)
     }
 
-    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
+    pub(crate) fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Joinable>, Refused> {
         let (stack, guard) = self.sizes(attributes);
         let mapping = match self.stacks {
             Stacks::Platform => None,
@@ -206,7 +232,7 @@ impl Pthread {
             return Ok(None);
         }
         let own = mapping.map(|mapping| (mapping, Arc::clone(&self.pool)));
-        Ok(Some(Started { thread, own, open: true }))
+        Ok(Some(Joinable { thread, own, open: true }))
     }
 
     fn mapping(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
@@ -254,7 +280,7 @@ pub(crate) struct Kept {
     mapping: Mapping,
 }
 
-// SAFETY: as `Started`.
+// SAFETY: as `Joinable`.
 unsafe impl Send for Kept {}
 
 impl Kept {
@@ -324,30 +350,6 @@ impl Mask {
     }
 }
 
-/// Attributes of the platform, given back when dropped.
-struct Attr(libc::pthread_attr_t);
-
-impl Attr {
-    fn new() -> io::Result<Self> {
-        let mut attr = MaybeUninit::uninit();
-        // SAFETY: 1. Memory for attributes, which the call fills.
-        match unsafe { libc::pthread_attr_init(attr.as_mut_ptr()) } {
-            // SAFETY: 1. The call has filled them.
-            0 => Ok(Self(unsafe { attr.assume_init() })),
-            error => Err(io::Error::from_raw_os_error(error)),
-        }
-    }
-}
-
-impl Drop for Attr {
-    fn drop(&mut self) {
-        // SAFETY: 1. They were filled, and are given back once.
-        unsafe {
-            libc::pthread_attr_destroy(&raw mut self.0);
-        }
-    }
-}
-
 fn spawn(
     stack: usize,
     guard: usize,
@@ -370,7 +372,7 @@ fn spawn(
         Ok(attr) => attr,
         Err(error) => return Err((CreateError::TooMany { error: Some(error) }, run)),
     };
-    let attr = &raw mut attr.0;
+    let attr = attr.as_mut_ptr();
     let set = match mapping {
         Some(mapping) => {
             let at = core::ptr::with_exposed_provenance_mut(mapping.stack().start);
@@ -432,26 +434,3 @@ pub(super) fn show_name(text: [u8; 16]) {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn show_name(_: [u8; 16]) {}
-
-/// The addresses of the calling thread's stack.
-#[cfg(target_os = "linux")]
-pub(super) fn own_stack() -> Option<Range<usize>> {
-    let mut attr = MaybeUninit::uninit();
-    // SAFETY: 1. A question without arguments.
-    let me = unsafe { libc::pthread_self() };
-    // SAFETY: 1. The calling thread. 2. Memory for attributes, which the call fills.
-    if unsafe { libc::pthread_getattr_np(me, attr.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: 1. Filled.
-    let attr = Attr(unsafe { attr.assume_init() });
-    let (mut at, mut len) = (core::ptr::null_mut(), 0);
-    // SAFETY: 1. Filled attributes, and places for the answers.
-    let got = unsafe { libc::pthread_attr_getstack(&raw const attr.0, &raw mut at, &raw mut len) };
-    (got == 0).then(|| at.addr()..at.addr() + len)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn own_stack() -> Option<Range<usize>> {
-    None
-}

@@ -4,27 +4,15 @@
 //! them goes on. All that is above uses [`Context`] and [`pause`] alone.
 
 mod baton;
+mod pause;
 
 use corosensei::stack::valgrind::ValgrindStackRegistration;
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, Yielder};
 
 use self::baton::{Baton, Threaded};
+pub(super) use self::pause::{PORTABLE_STACK, Pause, Way};
 use crate::stack::Mapping;
-
-/// Why a thread leaves its stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
-    /// It can go on.
-    Yielded,
-    /// It goes on when it is told to.
-    Parked,
-    /// Its body has ended. The stack goes on with another body, or ends.
-    Ended,
-}
-
-/// The stack of a context that is a kernel thread, in bytes.
-pub(super) const PORTABLE_STACK: usize = 2 << 20;
 
 /// A mapping as the switch wants it.
 pub(super) struct On {
@@ -60,9 +48,6 @@ unsafe impl Stack for On {
         pointer(self.mapping.guard().start)
     }
 }
-
-/// What `pause` needs of the stack that it is called on: the address of a [`Yielder`] or, in the portable back end, of a [`Baton`].
-pub(super) type Way = *const ();
 
 /// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the context is done.
 pub(super) enum Context {

@@ -13,6 +13,7 @@ use std::thread;
 use corosensei::{Coroutine, Yielder};
 
 use super::context::On;
+use crate::errno::errno;
 use crate::primitive::lock;
 use crate::stack::{Mapping, in_pages};
 
@@ -175,42 +176,6 @@ impl Places {
             unsafe { self.errno.write(0) };
         }
     }
-}
-
-/// What `errno` was before a signal handler.
-pub(super) struct Errno(c_int);
-
-impl Errno {
-    pub(super) fn save() -> Self {
-        let at = errno();
-        // SAFETY: 1. Null, or the calling thread's.
-        Self(unsafe { at.as_ref() }.copied().unwrap_or(0))
-    }
-
-    pub(super) fn restore(self) {
-        let at = errno();
-        if !at.is_null() {
-            // SAFETY: 1. The calling thread's.
-            unsafe { at.write(self.0) };
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn errno() -> *mut c_int {
-    // SAFETY: 1. A question without arguments.
-    unsafe { libc::__errno_location() }
-}
-
-#[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
-fn errno() -> *mut c_int {
-    // SAFETY: 1. A question without arguments.
-    unsafe { libc::__error() }
-}
-
-#[cfg(not(any(target_os = "linux", target_vendor = "apple", target_os = "freebsd")))]
-fn errno() -> *mut c_int {
-    core::ptr::null_mut()
 }
 
 // ---- panics

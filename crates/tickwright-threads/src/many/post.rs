@@ -1,18 +1,17 @@
 //! What others reach of a worker: its new threads, its registry, its inbox, and how it is woken.
 
 use std::collections::VecDeque;
-use std::sync::{OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::asleep::{Asleep, Sleep};
 use super::inbox::Inbox;
+use super::pipe::Pipe;
 use super::shelves::Shelves;
-use super::wake::Pipe;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
-use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
-use crate::record::FreeList;
-use crate::registry::{Dictionary, Registered, Registry};
+use crate::registry::{Dictionary, Registered};
+use crate::roster::{HasShard, Locked, Shard};
 use crate::stack::Mapping;
 use crate::threads::Body;
 
@@ -28,10 +27,9 @@ pub(super) struct Fresh {
     pub(super) mapping: Option<Mapping>,
 }
 
-/// Under the worker's own lock, which nobody else takes in the ordinary case.
+/// What is under the worker's own lock, beside its shard of the roster. Others take the lock rarely.
+#[derive(Default)]
 pub(super) struct Home {
-    pub(super) free: FreeList,
-    pub(super) registry: Registry,
     pub(super) fresh: VecDeque<Fresh>,
     /// How many of these have no stack of their own.
     pub(super) owed: usize,
@@ -67,7 +65,7 @@ impl Home {
 }
 
 pub(super) struct Post {
-    home: Mutex<Home>,
+    shard: Shard<Home>,
     /// How many threads are in `fresh`. Written under the lock.
     fresh: AtomicU32,
     /// How many of its new threads the worker has begun.
@@ -79,18 +77,19 @@ pub(super) struct Post {
     pub(super) pipe: Option<Pipe>,
 }
 
+impl HasShard for Post {
+    type Own = Home;
+
+    #[inline]
+    fn shard(&self) -> &Shard<Home> {
+        &self.shard
+    }
+}
+
 impl Post {
     pub(super) fn new(at: usize, dictionary: Dictionary, pipe: Option<Pipe>) -> Self {
-        let home = Home {
-            free: FreeList::new(at),
-            registry: Registry::new(dictionary),
-            fresh: VecDeque::new(),
-            owed: 0,
-            ready: Vec::new(),
-            stacks: Shelves::default(),
-        };
         Self {
-            home: Mutex::new(home),
+            shard: Shard::new(at, dictionary, Home::default()),
             fresh: AtomicU32::new(0),
             begun: AtomicU64::new(0),
             inbox: Inbox::new(),
@@ -101,15 +100,10 @@ impl Post {
         }
     }
 
-    /// The lock itself, for who needs those of several.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Home> {
-        self.home.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Uses what is under the lock.
     #[inline]
-    pub(super) fn home<R>(&self, use_it: impl FnOnce(&mut Home) -> R) -> R {
-        use_it(&mut self.lock())
+    pub(super) fn locked<R>(&self, use_it: impl FnOnce(&mut Locked<Home>) -> R) -> R {
+        self.shard.locked(use_it)
     }
 
     /// How many threads wait here to begin. A hint, unless the caller is the only one to take.

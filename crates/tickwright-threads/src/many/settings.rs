@@ -6,12 +6,11 @@ use std::thread;
 
 use tickwright::clock::{Clock, SystemClock};
 
-use super::{GUARD, Shared, sleepers};
-use crate::attributes::Attributes;
-use crate::error::RuntimeError;
 use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
-use crate::threads::Threads;
+
+/// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into the neighbor's stack.
+const GUARD: usize = 64 << 10;
 
 /// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has none of it, [`Knobs::ngpt`] all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +212,7 @@ impl ManyToMany {
         self
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.workers.unwrap_or_else(|| {
             thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_SHARDS - 1))
         })
@@ -223,17 +222,5 @@ impl ManyToMany {
     pub(crate) fn memory(&self) -> usize {
         const WORKER: usize = 8 << 10;
         self.count().min(MOST_SHARDS) * WORKER
-    }
-
-    pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
-        let workers = self.count();
-        // One shard of records is for creators from outside.
-        if !(1..MOST_SHARDS).contains(&workers) {
-            return Err(RuntimeError::Workers(workers));
-        }
-        Attributes::new().stack(self.stack).guard(self.guard).check().map_err(RuntimeError::Attributes)?;
-        let structure = sleepers::structure(&self.sleepers)
-            .ok_or_else(|| RuntimeError::Structure(self.sleepers.clone()))?;
-        Shared::start(&self, workers, structure).map(|shared| shared as _)
     }
 }

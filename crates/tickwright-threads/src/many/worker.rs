@@ -8,6 +8,7 @@
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
 mod asks;
+mod host;
 mod idle;
 
 use core::cell::{Cell, RefCell};
@@ -20,23 +21,24 @@ use std::sync::Arc;
 
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
-use super::overflow::SignalStack;
 use super::own::{Panics, Places};
+use super::pool::{Shared, ask_for_the_signal_mask};
 use super::post::{Fresh, Post};
 use super::sleepers::Sleepers;
-use super::{Shared, here};
 use crate::error::CreateError;
+use crate::here;
 use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
 use crate::mail::News;
 use crate::memory::{self, try_room};
+use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
 use crate::process;
 use crate::quiet::drop_quietly;
 use crate::record::{NONE, Record};
 use crate::registry::Registered;
-use crate::stack::Mapping;
+use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 
 /// New threads are served before those that go on, so many in a row at most.
@@ -56,28 +58,6 @@ struct Fiber {
     place: u32,
     id: Option<ThreadId>,
     registered: Option<Registered>,
-}
-
-/// The addresses of a stack, and of the guard right below it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Span {
-    guard: usize,
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    fn of(mapping: &Mapping) -> Self {
-        Self { guard: mapping.guard().start, start: mapping.stack().start, end: mapping.stack().end }
-    }
-
-    pub(super) fn stack(self) -> Range<usize> {
-        self.start..self.end
-    }
-
-    pub(super) fn guard(self) -> Range<usize> {
-        self.guard..self.start
-    }
 }
 
 /// A stack that nobody uses.
@@ -105,11 +85,10 @@ pub(crate) struct Worker {
     descriptors: RefCell<Descriptors>,
     /// What the next stack that begins runs.
     handed: Cell<Option<Body>>,
-    running: Cell<Option<ThreadId>>,
+    /// The thread that runs, and its stack. The handler of overflows reads them, on this kernel thread.
+    pub(super) running: Running,
     /// Threads that have ended while their record was in the inbox.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
-    /// Where it runs. For the handler of overflows, too, which runs on this thread.
-    pub(super) span: Cell<Span>,
     /// No knob but those of stacks is turned: nothing to ask at a switch.
     plain: bool,
     /// What threads take with them when they leave their stacks.
@@ -123,9 +102,18 @@ pub(crate) struct Worker {
     began: Cell<u64>,
 }
 
+/// Ends the child whose only thread has ended.
+#[inline]
+fn end_if_forked() {
+    if here::shared_host().is_null() && process::is_child() {
+        process::end_the_child();
+    }
+}
+
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let seen = vec![0; shared.posts.len()];
+        let running = Running::new(Arc::clone(&shared) as _);
+        let seen = vec![0; shared.posts().len()];
         let (sleepers, by_the_machine) = ((shared.structure.build)(), (shared.structure.build)());
         let plain = !shared.portable && !shared.knobs.sigmask_per_switch && !shared.knobs.global_queue;
         // Called on the worker's own kernel thread. Contexts that are kernel threads have their own.
@@ -141,9 +129,8 @@ impl Worker {
             by_the_machine: RefCell::new(by_the_machine),
             descriptors: RefCell::default(),
             handed: Cell::new(None),
-            running: Cell::new(None),
+            running,
             lingering: RefCell::default(),
-            span: Cell::default(),
             plain,
             places,
             way: Cell::new(core::ptr::null()),
@@ -155,18 +142,18 @@ impl Worker {
     }
 
     fn post(&self) -> &Post {
-        &self.shared.posts[self.index]
+        &self.shared.posts()[self.index]
     }
 
     /// The thread that runs.
     #[inline]
     pub(crate) fn current(&self) -> Option<ThreadId> {
-        self.running.get()
+        self.running.id.get()
     }
 
     /// The addresses of the stack that runs, if it is one of ours.
     pub(crate) fn stack(&self) -> Option<Range<usize>> {
-        (!self.shared.portable).then(|| self.span.get().stack())
+        (!self.shared.portable).then(|| self.running.span.get().stack())
     }
 
     /// Runs threads until the runtime ends.
@@ -223,7 +210,7 @@ impl Worker {
     /// What others have handed over goes behind those that are ready.
     #[cold]
     fn unpack(&self, post: &Post) {
-        post.inbox.take(&self.shared.table, |number| {
+        post.inbox.take(self.shared.roster.table(), |number| {
             if let Some(fiber) = self.take_out(number) {
                 self.ready.borrow_mut().push_back(fiber);
             }
@@ -232,7 +219,7 @@ impl Worker {
 
     /// Begins the new thread that has waited longest, unless somebody has taken it.
     fn begin_next(&self, post: &Post) -> bool {
-        let Some(fresh) = post.home(|home| post.pop(home)) else { return false };
+        let Some(fresh) = post.locked(|locked| post.pop(&mut locked.own)) else { return false };
         post.begun.store(post.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.begin(fresh);
         true
@@ -241,7 +228,8 @@ impl Worker {
     /// The same from the one queue, under its lock.
     fn run_next_of_all(&self) -> bool {
         let post = self.shared.queue(self.index);
-        let (fresh, ready) = post.home(|home| {
+        let (fresh, ready) = post.locked(|locked| {
+            let home = &mut locked.own;
             let row = self.row.replace(0);
             if row < ROW
                 && let Some(fresh) = post.pop(home)
@@ -265,7 +253,7 @@ impl Worker {
 
     /// Tells a thread of this worker, on this worker. False: it is not this worker's, or must be queued with all.
     #[inline]
-    pub(super) fn tell_own(&self, record: &Record, news: News) -> bool {
+    pub(super) fn tell_own(&self, record: &Record<()>, news: News) -> bool {
         if (!self.plain && self.shared.knobs.global_queue)
             || record.owner.load(Ordering::Relaxed) != self.index as u32
         {
@@ -278,9 +266,31 @@ impl Worker {
         true
     }
 
+    /// Wakes a thread of the runtime, if it exists.
+    pub(super) fn tell(&self, id: ThreadId) {
+        if let Ok(record) = self.shared.roster.table().find(id)
+            && record.join.exists(id.generation())
+            && !self.tell_own(record, News::Wake)
+        {
+            self.shared.tell_elsewhere(id.record(), record, News::Wake);
+        }
+    }
+
+    fn wake_joiner(&self, record: &Record<()>) {
+        match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
+            Some(joiner) => self.tell(joiner),
+            // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+            None => {
+                if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
+                    joiner.wake();
+                }
+            }
+        }
+    }
+
     /// A record was taken out of the inbox: its thread, if it is parked.
     fn take_out(&self, number: u32) -> Option<Box<Fiber>> {
-        let record = self.shared.table.get(number)?;
+        let record = self.shared.roster.table().get(number)?;
         if record.mail.take() {
             return self.unpark_fiber(record);
         }
@@ -293,7 +303,7 @@ impl Worker {
     }
 
     #[inline]
-    fn unpark_fiber(&self, record: &Record) -> Option<Box<Fiber>> {
+    fn unpark_fiber(&self, record: &Record<()>) -> Option<Box<Fiber>> {
         let place = record.place.load(Ordering::Relaxed);
         self.parked.borrow_mut().get_mut(place as usize)?.take()
     }
@@ -336,7 +346,7 @@ impl Worker {
         fiber.id = Some(id);
         fiber.registered = Some(registered);
         fiber.place = place;
-        if let Some(record) = self.shared.table.get(id.record()) {
+        if let Some(record) = self.shared.roster.table().get(id.record()) {
             // Invariant 5 of the mail: who told the thread until now did so by everybody's word.
             debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
@@ -369,7 +379,7 @@ impl Worker {
         let more = all.saturating_sub(lingering.len());
         lingering.try_reserve(more).ok()?;
         if self.shared.knobs.global_queue
-            && !self.shared.queue(self.index).home(|home| home.make_room_for_ready(self.index, all))
+            && !self.shared.queue(self.index).locked(|locked| locked.own.make_room_for_ready(self.index, all))
         {
             return None;
         }
@@ -381,7 +391,7 @@ impl Worker {
     #[cold]
     fn put_back(&self, fresh: Fresh) {
         let post = self.shared.queue(self.index);
-        post.home(|home| post.push(home, fresh));
+        post.locked(|locked| post.push(&mut locked.own, fresh));
         std::thread::yield_now();
     }
 
@@ -398,14 +408,14 @@ impl Worker {
 
     #[inline]
     fn resume(&self, mut fiber: Box<Fiber>) {
-        self.running.set(fiber.id);
-        self.span.set(fiber.span);
+        self.running.id.set(fiber.id);
+        self.running.span.set(fiber.span);
         if !self.plain {
             self.before_a_switch();
         }
         let paused = fiber.context.resume();
-        self.running.set(None);
-        here::end_if_forked();
+        self.running.id.set(None);
+        end_if_forked();
         match paused {
             Some(Pause::Yielded) if self.plain || !self.shared.knobs.global_queue => {
                 self.ready.borrow_mut().push_back(fiber);
@@ -415,7 +425,7 @@ impl Worker {
                 let number = fiber.id.map(ThreadId::record);
                 self.park_fiber(fiber);
                 if let Some(number) = number
-                    && let Some(record) = self.shared.table.get(number)
+                    && let Some(record) = self.shared.roster.table().get(number)
                 {
                     record.mail.yielded();
                     self.shared.tell_elsewhere(number, record, News::Nothing);
@@ -472,7 +482,7 @@ impl Worker {
     #[cold]
     fn before_a_switch(&self) {
         if self.shared.knobs.sigmask_per_switch {
-            super::ask_for_the_signal_mask();
+            ask_for_the_signal_mask();
         }
     }
 
@@ -490,11 +500,12 @@ impl Worker {
             // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it is while it works. 2. It is used by shared
             // references alone, on its own kernel thread.
             let worker = unsafe { &*worker };
-            here::be(worker);
+            // SAFETY: 1. As above; the kernel thread ends or leaves before the worker does.
+            unsafe { here::enter(worker) };
             // A kernel thread of its own, whose stack is the platform's.
             let watched = worker.shared.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
             if let Some(stack) = watched.flatten().as_ref() {
-                stack.is_of(worker);
+                stack.is_of(&worker.running);
                 return worker.run(way);
             }
             worker.run(way);
@@ -521,9 +532,9 @@ impl Worker {
                     self.pause(Pause::Ended);
                 }
             }
-            let id = self.running.get();
+            let id = self.running.id.get();
             local::end(id);
-            if let Some(record) = id.and_then(|id| self.shared.table.get(id.record())) {
+            if let Some(record) = id.and_then(|id| self.shared.roster.table().get(id.record())) {
                 let panicked = outcome.is_err();
                 record.leave(outcome);
                 // Nobody's: dropped here, on a stack that may wait. On the worker's own stack the drop might stop the worker.
@@ -546,7 +557,7 @@ impl Worker {
             drop(fiber.context.into_mapping());
         }
         let Some((id, registered)) = id.zip(registered) else { return };
-        let Some(record) = self.shared.table.get(id.record()) else { return };
+        let Some(record) = self.shared.roster.table().get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.handed.take() {
             // It was not begun: a defined end, and no outcome of an earlier thread.
@@ -564,12 +575,12 @@ impl Worker {
 
     /// The last of a thread, whose record is in no inbox.
     #[inline]
-    fn leave(&self, id: ThreadId, registered: Registered, record: &Record) {
+    fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);
-        self.shared.strike(id, registered);
+        self.shared.roster.unregister(id, registered);
         match record.join.finish() {
-            Leaves::Detached => self.shared.release(id, record),
-            Leaves::Waited => self.shared.wake_joiner(record),
+            Leaves::Detached => self.shared.roster.release(id, record),
+            Leaves::Waited => self.wake_joiner(record),
             Leaves::ToJoiner => {}
         }
         self.shared.has_ended();

@@ -7,13 +7,13 @@ use super::{FreeList, Table};
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 
-fn take(free: &mut FreeList, table: &Table) -> ThreadId {
+fn take(free: &mut FreeList, table: &Table<()>) -> ThreadId {
     let (number, record) = free.take(table).unwrap();
     ThreadId::new(number, record.join.issue(false).unwrap()).unwrap()
 }
 
 /// As a runtime's `join` until it waits. Returns whether it would.
-fn join(table: &Table, me: ThreadId, other: ThreadId) -> bool {
+fn join(table: &Table<()>, me: ThreadId, other: ThreadId) -> bool {
     let record = table.find(other).unwrap();
     assert_eq!(record.join.claim(other.generation(), false).unwrap(), Claim::Running);
     table.find(me).unwrap().joins(Some(other));
@@ -23,7 +23,7 @@ fn join(table: &Table, me: ThreadId, other: ThreadId) -> bool {
 #[test]
 fn one_of_two_who_join_each_other_sees_it() {
     loom::model(|| {
-        let table = Arc::new(Table::new(1));
+        let table = Arc::new(Table::<()>::new(1));
         let mut free = FreeList::new(0);
         let [one, two] = [(); 2].map(|()| take(&mut free, &table));
         let other = thread::spawn({
@@ -40,7 +40,7 @@ fn one_of_three_in_a_circle_sees_it() {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(|| {
-        let table = Arc::new(Table::new(1));
+        let table = Arc::new(Table::<()>::new(1));
         let mut free = FreeList::new(0);
         let [one, two, three] = [(); 3].map(|()| take(&mut free, &table));
         let others = [(two, three), (three, one)].map(|(me, other)| {
@@ -56,7 +56,7 @@ fn one_of_three_in_a_circle_sees_it() {
 #[test]
 fn what_a_later_thread_of_a_record_joins_is_no_circle() {
     loom::model(|| {
-        let table = Arc::new(Table::new(1));
+        let table = Arc::new(Table::<()>::new(1));
         let mut free = FreeList::new(0);
         let [me, target] = [(); 2].map(|()| take(&mut free, &table));
         let other = thread::spawn({

@@ -3,18 +3,18 @@
 use super::{FreeList, Table};
 use crate::id::ThreadId;
 
-fn take(free: &mut FreeList, table: &Table) -> ThreadId {
+fn take(free: &mut FreeList, table: &Table<()>) -> ThreadId {
     let (number, record) = free.take(table).unwrap();
     ThreadId::new(number, record.join.issue(false).unwrap()).unwrap()
 }
 
-fn joins(table: &Table, one: ThreadId, other: ThreadId) {
+fn joins(table: &Table<()>, one: ThreadId, other: ThreadId) {
     table.find(one).unwrap().joins(Some(other));
 }
 
 #[test]
 fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
-    let table = Table::new(1);
+    let table = Table::<()>::new(1);
     let mut free = FreeList::new(0);
     let [me, target, last] = [(); 3].map(|()| take(&mut free, &table));
     joins(&table, target, last);

@@ -6,9 +6,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
+use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
-use crate::this_thread;
-use crate::waiter::{Ticket, Waiter, Waiters};
+use crate::wait::{Ticket, Waiters};
 
 #[derive(Debug)]
 struct Mailbox<T> {
@@ -191,7 +191,7 @@ impl<T> Sender<T> {
                 }
             };
             while !self.0.full.was_woken(ticket) {
-                Waiter::wait();
+                here::wait();
             }
             letter = match self.0.put(letter, Some(ticket)) {
                 Err(TrySendError::Full(letter)) => letter,
@@ -263,10 +263,10 @@ impl<T> Receiver<T> {
             }
             while !self.0.empty.was_woken(ticket) {
                 let Some(at) = until else {
-                    Waiter::wait();
+                    here::wait();
                     continue;
                 };
-                if !this_thread::timekeeper_of(|keeper| Waiter::wait_until(keeper, at)) {
+                if !here::wait_until(at) {
                     // Woken at the last moment: for a letter that is there, or that somebody has taken, so that no other waiter misses the wake-up.
                     return if self.0.empty.leave(ticket) {
                         Err(TryRecvError::Empty)

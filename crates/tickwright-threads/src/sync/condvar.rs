@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use super::mutex::MutexGuard;
+use crate::here;
 use crate::primitive::const_where_possible;
-use crate::this_thread;
-use crate::waiter::{Waiter, Waiters};
+use crate::wait::Waiters;
 
 /// Something that threads wait for under a lock, in a loop that looks whether it is so.
 ///
@@ -38,7 +38,7 @@ impl Condvar {
         let ticket = self.waiters.enter();
         drop(guard);
         while !self.waiters.was_woken(ticket) {
-            Waiter::wait();
+            here::wait();
         }
         mutex.lock()
     }
@@ -48,16 +48,14 @@ impl Condvar {
         let mutex = guard.mutex;
         let ticket = self.waiters.enter();
         drop(guard);
-        let told = this_thread::timekeeper_of(|keeper| {
-            loop {
-                if self.waiters.was_woken(ticket) {
-                    return true;
-                }
-                if !Waiter::wait_until(keeper, at) {
-                    return !self.waiters.leave(ticket);
-                }
+        let told = loop {
+            if self.waiters.was_woken(ticket) {
+                break true;
             }
-        });
+            if !here::wait_until(at) {
+                break !self.waiters.leave(ticket);
+            }
+        };
         (mutex.lock(), told)
     }
 
@@ -67,8 +65,7 @@ impl Condvar {
         guard: MutexGuard<'m, T>,
         timeout: Duration,
     ) -> (MutexGuard<'m, T>, bool) {
-        let at = this_thread::timekeeper_of(|keeper| keeper.after(timeout));
-        self.wait_until(guard, at)
+        self.wait_until(guard, here::after(timeout))
     }
 
     /// Tells the one that has waited longest.

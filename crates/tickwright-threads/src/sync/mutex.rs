@@ -4,8 +4,9 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
 
+use crate::here;
 use crate::primitive::{const_where_possible, modelled};
-use crate::waiter::{Ticket, Waiter, Waiters};
+use crate::wait::{Ticket, Waiters};
 
 /// A lock around a value. Waiting for it blocks no worker.
 ///
@@ -76,7 +77,7 @@ impl<T: ?Sized> Mutex<T> {
                 return guard;
             }
             while !self.waiters.was_woken(ticket) {
-                Waiter::wait();
+                here::wait();
             }
             if let Some(guard) = self.try_lock_as(Some(ticket)) {
                 self.waiters.done(ticket);

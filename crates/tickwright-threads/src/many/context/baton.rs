@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::{PORTABLE_STACK, Pause, Way};
+use super::pause::{PORTABLE_STACK, Pause, Way};
 use crate::primitive::lock;
 use crate::stack::Mapping;
 

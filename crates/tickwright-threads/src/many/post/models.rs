@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::super::asleep::{Drowsy, Sleep};
 use super::{Fresh, Post, wake_one};
-use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, Ordering};
 use crate::registry::Dictionary;
+use crate::roster::Roster;
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -19,7 +19,7 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
 
 /// The posts of workers. The first one is busy for ever with a thread that creates others.
 struct Workers<const N: usize> {
-    posts: [Post; N],
+    roster: Roster<Post, ()>,
     drowsy: Drowsy,
     /// Whether others have told a thread of that worker to go on.
     work: [AtomicU32; N],
@@ -27,15 +27,15 @@ struct Workers<const N: usize> {
 
 impl<const N: usize> Workers<N> {
     fn new() -> Arc<Self> {
-        let posts = core::array::from_fn(|at| Post::new(at, Dictionary::None, None));
+        let roster = Roster::new((0..N).map(|at| Post::new(at, Dictionary::None, None)).collect());
         let work = core::array::from_fn(|_| AtomicU32::new(0));
-        Arc::new(Self { posts, drowsy: Drowsy::new(), work })
+        Arc::new(Self { roster, drowsy: Drowsy::new(), work })
     }
 
     /// As `Shared::tell_elsewhere`.
     fn tell(&self, to: usize) {
         self.work[to].store(1, Ordering::Relaxed);
-        self.posts[to].wake();
+        self.roster.places()[to].wake();
     }
 
     /// Begins that worker.
@@ -46,10 +46,10 @@ impl<const N: usize> Workers<N> {
 
     /// As `Worker::create`.
     fn create(&self, at: usize) {
-        self.posts[at].home(|home| {
-            let id = ThreadId::new(at as u32, 1).unwrap();
-            let registered = home.registry.insert(id).unwrap();
-            self.posts[at].push(home, Fresh { id, registered, body: Box::new(|| 0), mapping: None });
+        self.roster.places()[at].locked(|locked| {
+            let (id, registered) = self.roster.register(locked, false, |_, _| true).unwrap();
+            self.roster.places()[at]
+                .push(&mut locked.own, Fresh { id, registered, body: Box::new(|| 0), mapping: None });
         });
         self.call_for_help(at);
     }
@@ -57,31 +57,31 @@ impl<const N: usize> Workers<N> {
     /// As `Shared::call_for_help`.
     fn call_for_help(&self, from: usize) {
         if self.drowsy.any() {
-            wake_one((1..N).map(|step| &self.posts[(from + step) % N]));
+            wake_one((1..N).map(|step| &self.roster.places()[(from + step) % N]));
         }
     }
 
     fn others_wait(&self, own: usize) -> bool {
-        (1..N).any(|step| self.posts[(own + step) % N].fresh() > 0)
+        (1..N).any(|step| self.roster.places()[(own + step) % N].fresh() > 0)
     }
 
     /// As `Worker::idle` where the others begin no thread. Returns whether the worker took one; otherwise it has other work.
     fn idle(&self, own: usize, how: Sleep) -> bool {
-        let _ = self.posts[own].thread.set(KernelThread::current());
+        let _ = self.roster.places()[own].thread.set(KernelThread::current());
         let has_work = || self.work[own].load(Ordering::Relaxed) != 0;
         let mut watched = false;
         loop {
             let taken = watched
                 && (1..N).any(|step| {
-                    let post = &self.posts[(own + step) % N];
-                    post.fresh() > 0 && post.home(|home| post.pop(home)).is_some()
+                    let post = &self.roster.places()[(own + step) % N];
+                    post.fresh() > 0 && post.locked(|locked| post.pop(&mut locked.own)).is_some()
                 });
             if taken {
                 self.pass_on(own);
                 return true;
             }
             let watch = self.others_wait(own);
-            self.posts[own].asleep.nap(
+            self.roster.places()[own].asleep.nap(
                 &self.drowsy,
                 how,
                 watch,
@@ -99,7 +99,7 @@ impl<const N: usize> Workers<N> {
 
     /// As `Worker::pass_on`.
     fn pass_on(&self, own: usize) {
-        if self.posts[own].fresh() > 1 || self.others_wait(own) {
+        if self.roster.places()[own].fresh() > 1 || self.others_wait(own) {
             self.call_for_help(own);
         }
     }

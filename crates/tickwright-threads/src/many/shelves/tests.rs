@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::{Shared, sleepers};
+use super::super::pool::Shared;
+use super::super::sleepers;
 use super::*;
 use crate::attributes::Attributes;
 use crate::many::{Knobs, ManyToMany};

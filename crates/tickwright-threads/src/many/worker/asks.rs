@@ -5,18 +5,17 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-use super::super::overflow;
 use super::super::post::Fresh;
 use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
-use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
+use crate::here;
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 use crate::record::Record;
 use crate::threads::{Body, Wait};
-use crate::waiter::wait_for_end;
+use crate::wait::wait_for_end;
 
 impl Worker {
     /// Creates a thread, on this worker where that is asked for.
@@ -38,14 +37,14 @@ impl Worker {
         }
         let post = self.post();
         let mut body = Some(body);
-        let created = post.home(|home| {
-            self.reserve(home.owed)?;
-            if !home.make_room(shared.posts.len()) {
+        let created = post.locked(|locked| {
+            self.reserve(locked.own.owed)?;
+            if !locked.own.make_room(shared.posts().len()) {
                 return Err(CreateError::OutOfMemory);
             }
-            let (id, registered) = shared.enroll(home, attributes)?;
+            let (id, registered) = shared.register(locked, attributes)?;
             if let Some(body) = body.take() {
-                post.push(home, Fresh { id, registered, body, mapping: None });
+                post.push(&mut locked.own, Fresh { id, registered, body, mapping: None });
             }
             Ok(id)
         });
@@ -59,8 +58,8 @@ impl Worker {
     }
 
     #[inline]
-    fn own(&self) -> Option<&Record> {
-        self.shared.table.get(self.running.get()?.record())
+    fn own(&self) -> Option<&Record<()>> {
+        self.shared.roster.table().get(self.running.id.get()?.record())
     }
 
     /// Waits until told to go on, or without cause.
@@ -72,7 +71,7 @@ impl Worker {
     }
 
     #[inline(always)]
-    fn wait_as(&self, own: &Record) {
+    fn wait_as(&self, own: &Record<()>) {
         if own.mail.listen() {
             self.pause(Pause::Parked);
             own.mail.heard();
@@ -91,14 +90,13 @@ impl Worker {
 
     /// The same, at most for so long by the machine's clock.
     pub(crate) fn wait_for(&self, most: Duration) {
-        let keeper = Timekeeper::system();
-        let now = keeper.now();
+        let now = here::machine_now();
         let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
         self.wait_among(&self.by_the_machine, now, now.saturating_add(most));
     }
 
     fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64, at: u64) {
-        let key = match self.running.get() {
+        let key = match self.running.id.get() {
             Some(id) => sleepers.borrow_mut().insert(now, at, id.record()),
             None => None,
         };
@@ -132,40 +130,38 @@ impl Worker {
     }
 
     /// Waits for the thread of a record that the caller has claimed.
-    pub(in crate::many) fn join(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
-        let Some((me, own)) = self.running.get().zip(self.own()) else { return Err(JoinError::NoSuchThread) };
+    pub(in crate::many) fn join(
+        &self,
+        id: ThreadId,
+        record: &Record<()>,
+        wait: Wait,
+    ) -> Result<(), JoinError> {
+        let Some((me, own)) = self.running.id.get().zip(self.own()) else {
+            return Err(JoinError::NoSuchThread);
+        };
         own.joins(Some(id));
         let waited = self.join_as(me, id, record, wait);
         own.joins(None);
         waited
     }
 
-    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
-        if self.shared.table.circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running {
+    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
+        if self.shared.roster.table().circle(me, id)
+            && record.join.withdraw(id.generation()) == Claim::Running
+        {
             return Err(JoinError::Deadlock);
         }
         record.joiner.store(me.to_bits(), Ordering::Relaxed);
-        wait_for_end(&record.join, id.generation(), &self.shared.timed.keeper, wait)
+        wait_for_end(&record.join, id.generation(), wait, || self.wait(), |at| self.wait_until(at))
     }
 
     /// Waits until a descriptor is ready.
     pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> io::Result<()> {
-        let Some(me) = self.running.get() else { return Ok(()) };
+        let Some(me) = self.running.id.get() else { return Ok(()) };
         self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
         while self.descriptors.borrow().waits(fd, writable, me) {
             self.wait();
         }
         Ok(())
-    }
-
-    /// Says which thread has overflowed its stack, of so many bytes if it is none of ours. From a signal handler.
-    pub(in crate::many) fn report_overflow(&self, len: Option<usize>) {
-        let number = self.running.get().map_or(0, ThreadId::record);
-        let name = || {
-            if let Some(own) = self.own() {
-                own.try_name(overflow::say_name);
-            }
-        };
-        overflow::report(name, number, len.unwrap_or_else(|| self.span.get().stack().len()));
     }
 }

@@ -5,10 +5,10 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 
 use super::super::asleep::Sleep;
-use super::super::post::{Home, Post};
+use super::super::post::Post;
 use super::super::sleepers::Sleepers;
 use super::Worker;
-use crate::clock::Timekeeper;
+use crate::here;
 use crate::id::ThreadId;
 use crate::mail::News;
 
@@ -22,12 +22,12 @@ impl Worker {
     pub(super) fn look(&self) {
         self.wake_sleepers();
         let told = self.descriptors.borrow_mut().look(self.post(), Some(Duration::ZERO));
-        self.tell(told);
+        self.tell_all(told);
     }
 
-    pub(super) fn tell(&self, ready: Vec<ThreadId>) {
+    fn tell_all(&self, ready: Vec<ThreadId>) {
         for id in ready {
-            self.shared.tell(id);
+            self.tell(id);
         }
     }
 
@@ -36,14 +36,14 @@ impl Worker {
             self.wake_among(&self.sleepers, self.shared.now());
         }
         if !self.by_the_machine.borrow().is_empty() {
-            self.wake_among(&self.by_the_machine, Timekeeper::system().now());
+            self.wake_among(&self.by_the_machine, here::machine_now());
         }
     }
 
     fn wake_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64) {
         loop {
             let Some(number) = sleepers.borrow_mut().pop(now) else { return };
-            if let Some(record) = self.shared.table.get(number)
+            if let Some(record) = self.shared.roster.table().get(number)
                 && !self.tell_own(record, News::Wake)
             {
                 self.shared.tell_elsewhere(number, record, News::Wake);
@@ -57,7 +57,7 @@ impl Worker {
         !self.post().inbox.is_empty()
             || !self.ready.borrow().is_empty()
             || queue.fresh() > 0
-            || (shared.knobs.global_queue && queue.home(|home| home.has_ready(self.index)))
+            || (shared.knobs.global_queue && queue.locked(|locked| locked.own.has_ready(self.index)))
             || shared.is_stopped()
     }
 
@@ -88,7 +88,7 @@ impl Worker {
             );
             self.wake_sleepers();
             // Whoever is told is told now: the next sleep starts with nobody.
-            let told = self.descriptors.borrow_mut().take_told(|id| self.shared.tell(id));
+            let told = self.descriptors.borrow_mut().take_told(|id| self.tell(id));
             if told || self.has_work() {
                 return self.pass_on();
             }
@@ -122,9 +122,9 @@ impl Worker {
             // Such a clock wakes kernel threads, and those that sleep otherwise look often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
-        let machine = Timekeeper::system();
         let by_the_machine = self.by_the_machine.borrow().next_wake();
-        let by_the_machine = by_the_machine.map(|at| machine.longest_wait(machine.now(), at));
+        let by_the_machine =
+            by_the_machine.map(|at| Duration::from_nanos(at.saturating_sub(here::machine_now())));
         for limit in [by_the_machine, watch.then_some(WATCH)].into_iter().flatten() {
             most = Some(most.map_or(limit, |most| most.min(limit)));
         }
@@ -146,8 +146,8 @@ impl Worker {
 
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Post)> {
         // With one queue for all there is nothing to take.
-        let workers = if self.shared.knobs.global_queue { 1 } else { self.shared.posts.len() - 1 };
-        (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts[at]))
+        let workers = if self.shared.knobs.global_queue { 1 } else { self.shared.posts().len() - 1 };
+        (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.shared.posts()[at]))
     }
 
     /// Whether others have begun any since this was last asked.
@@ -179,12 +179,14 @@ impl Worker {
     pub(super) fn take_from(&self, post: &Post, most: u32) -> bool {
         let own = self.post();
         let mut taken = Vec::new();
-        let (mut owed, room) =
-            own.home(|home| (home.owed, home.make_room(most as usize + self.shared.posts.len())));
+        let (mut owed, room) = own.locked(|locked| {
+            (locked.own.owed, locked.own.make_room(most as usize + self.shared.posts().len()))
+        });
         if !room || taken.try_reserve_exact(most as usize).is_err() {
             return false;
         }
-        post.home(|home| {
+        post.locked(|locked| {
+            let home = &mut locked.own;
             for _ in 0..most {
                 let needs_stack = home.fresh.front().is_some_and(|fresh| fresh.mapping.is_none());
                 if needs_stack && self.reserve(owed).is_err() {
@@ -196,9 +198,9 @@ impl Worker {
             }
         });
         let any = !taken.is_empty();
-        own.home(|home: &mut Home| {
+        own.locked(|locked| {
             for fresh in taken {
-                own.push(home, fresh);
+                own.push(&mut locked.own, fresh);
             }
         });
         any

@@ -1,126 +1,30 @@
-//! Waiting, whatever the caller is: a thread of a runtime of any model, or one that no runtime knows.
+//! The list of threads that wait for something to change.
 //!
-//! A waiter is put where others find it, then it waits; who wants it to go on wakes it. A wake-up that comes first is kept. Waits may
-//! return without cause, so they stand in loops.
+//! A thread enters the list, where others find it, and then waits. Whoever changes what it waits for
+//! wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so it stands
+//! in a loop.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
-use crate::clock::Timekeeper;
-use crate::error::JoinError;
-use crate::id::ThreadId;
-use crate::join_word::{Claim, JoinWord};
-use crate::kernel_thread::KernelThread;
-use crate::many::{Shared, here};
+use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, const_where_possible, fence};
-use crate::threads::Wait;
+use crate::wake::Waiter;
 
 #[cfg(all(test, loom))]
 mod models;
 
-/// Somebody who may be woken.
-#[derive(Clone, Debug)]
-pub(crate) enum Waiter {
-    /// A kernel thread.
-    Kernel(KernelThread),
-    /// A thread of the M:N model.
-    Stack(Arc<Shared>, ThreadId),
-}
-
-impl Waiter {
-    /// The caller.
-    pub(crate) fn current() -> Self {
-        let stack = here::with(|worker| Some(Self::Stack(Arc::clone(&worker.shared), worker.current()?)));
-        stack.flatten().unwrap_or_else(|| Self::Kernel(KernelThread::current()))
-    }
-
-    pub(crate) fn wake(&self) {
-        match self {
-            Self::Kernel(thread) => thread.unpark(),
-            Self::Stack(shared, id) => shared.tell(*id),
-        }
-    }
-
-    /// Waits until woken.
-    pub(crate) fn wait() {
-        if here::with(|worker| worker.wait()).is_none() {
-            KernelThread::park();
-        }
-    }
-
-    /// Waits until that is so, which nobody tells: looks again and again, ever more seldom, up to once a millisecond.
-    pub(crate) fn look_until(is_so: impl Fn() -> bool) {
-        const YIELDS: u32 = 32;
-        const PAUSE: u64 = 1_000_000;
-        let mut looks = 0_u32;
-        while !is_so() {
-            looks = looks.saturating_add(1);
-            if looks < YIELDS {
-                crate::this_thread::yield_now();
-            } else {
-                let machine = Timekeeper::system();
-                Self::wait_until(machine, machine.now().saturating_add(PAUSE));
-            }
-        }
-    }
-
-    /// Waits until woken, or the time has come by that clock. False: it has.
-    pub(crate) fn wait_until(timekeeper: &Arc<Timekeeper>, at: u64) -> bool {
-        let on_stack = here::with(|worker| {
-            let own = &worker.shared.timed.keeper;
-            if Arc::ptr_eq(own, timekeeper) {
-                return worker.wait_until(at);
-            }
-            // Another's clock: our worker's may stand still meanwhile, or be moved.
-            let now = timekeeper.now();
-            if now >= at {
-                return false;
-            }
-            if timekeeper.moves_by_command() {
-                timekeeper.wait_told(at, || worker.wait());
-            } else {
-                worker.wait_for(timekeeper.longest_wait(now, at));
-            }
-            true
-        });
-        on_stack.unwrap_or_else(|| timekeeper.park_until(at))
-    }
-}
-
-/// Waits until a thread has ended which the caller has claimed. It has been said whom to wake.
-pub(crate) fn wait_for_end(
-    word: &JoinWord,
-    generation: u32,
-    timekeeper: &Arc<Timekeeper>,
-    wait: Wait,
-) -> Result<(), JoinError> {
-    if word.expect(generation) == Claim::Finished {
-        return Ok(());
-    }
-    while !word.is_finished(generation) {
-        match wait {
-            Wait::Until(at) if !Waiter::wait_until(timekeeper, at) => {
-                return match word.withdraw(generation) {
-                    Claim::Finished => Ok(()),
-                    Claim::Running => Err(JoinError::TimedOut),
-                };
-            }
-            Wait::Until(_) => {}
-            Wait::No | Wait::Forever => Waiter::wait(),
-        }
-    }
-    Ok(())
-}
-
-/// Who waits for something to change. The one that has waited longest is woken first.
+/// Threads that wait for something to change. The thread that has waited longest is woken first.
 ///
-/// A passer-by may be faster than the one that was woken, which then enters again at its old place. The next wake-up finds that it has lost, and promises it what
-/// it wakes it for: passers-by look whether something is promised, and leave that. So each of them is faster at most once more, and nobody waits for ever.
+/// A passer-by may be faster than the thread that was woken. That thread then enters again at its old
+/// place. The next wake-up finds that it has lost, and promises it what it is woken for. A passer-by
+/// leaves alone what is promised. So a passer-by is faster at most once more, and nobody waits for ever.
 ///
-/// A waiter enters, looks again at what it waits for, and waits. Who changes that wakes after the change. So either the waiter sees the change, or
-/// it is found here. Both fences are needed where the look takes no lock that the change takes, as `Mutex::try_lock` does when it fails: without them
-/// the waiter may see what was before the change while `wake_one` sees an empty list. `wake_all` locks the list instead.
+/// A waiter enters, looks again at what it waits for, and waits. A thread that changes that wakes after
+/// the change. So the waiter sees the change, or it is found here. Both fences are needed where the look
+/// takes no lock that the change takes, as a failing `Mutex::try_lock`. Without them the waiter may see
+/// the state before the change while `wake_one` sees an empty list. `wake_all` locks the list instead.
 #[derive(Debug)]
 pub(crate) struct Waiters {
     /// How many are in the list.
@@ -170,14 +74,14 @@ impl Waiters {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be said under the lock. The fences of `enter` and `wake_one` order it.
+    /// Called under the lock. The fences of `enter` and `wake_one` order it.
     fn count(&self, list: &List) {
         self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
     /// The caller will wait.
     pub(crate) fn enter(&self) -> Ticket {
-        let waiter = Waiter::current();
+        let waiter = here::waiter();
         let mut list = self.list();
         list.next += 1;
         let ticket = list.next;
@@ -191,7 +95,7 @@ impl Waiters {
     /// The same, at its old place: it was woken, and there was nothing left for it.
     #[cold]
     pub(crate) fn enter_again(&self, Ticket(ticket): Ticket) {
-        let waiter = Waiter::current();
+        let waiter = here::waiter();
         let mut list = self.list();
         let place = list.queue.partition_point(|each| each.ticket < ticket);
         list.queue.insert(place, Place { ticket, lost: true, waiter });
@@ -270,7 +174,7 @@ impl Waiters {
         while is_so() {
             let ticket = self.enter();
             while is_so() && !self.was_woken(ticket) {
-                Waiter::wait();
+                here::wait();
             }
             self.leave(ticket);
         }

@@ -7,8 +7,10 @@ use std::task::Wake;
 
 use tickwright::coroutine::{Coroutines, register};
 
-use super::here;
-use crate::waiter::Waiter;
+use super::on_worker;
+use super::worker::Worker;
+use crate::here;
+use crate::wake::Waiter;
 
 struct Stacks;
 
@@ -22,16 +24,16 @@ impl Wake for Telling {
 
 impl Coroutines for Stacks {
     fn current(&self) -> Option<NonZeroU64> {
-        let id = here::with(|worker| worker.current()).flatten()?;
+        let id = on_worker::with(Worker::current).flatten()?;
         NonZeroU64::new(id.to_bits())
     }
 
     fn waker(&self) -> Waker {
-        Waker::from(Arc::new(Telling(Waiter::current())))
+        Waker::from(Arc::new(Telling(here::waiter())))
     }
 
     fn wait(&self) {
-        Waiter::wait();
+        here::wait();
     }
 }
 

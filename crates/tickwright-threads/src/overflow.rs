@@ -4,20 +4,20 @@
 //! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the thread, and whose stack it is: it
 //! touches no thread-local variable, whose first use on a thread may allocate.
 
+use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use corosensei::on_stack;
 use corosensei::stack::{Stack, StackPointer};
 
-use super::own;
-use super::worker::Worker;
+use crate::errno::Errno;
 use crate::id::ThreadId;
 use crate::memory::try_box;
-use crate::stack::Mapping;
+use crate::stack::{Mapping, Span};
 
 // ---- handlers
 
@@ -64,7 +64,7 @@ pub(crate) fn notice() {
 }
 
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let errno = own::Errno::save();
+    let errno = Errno::save();
     // SAFETY: 1. The kernel passes the facts of the signal.
     let facts = unsafe { &*info };
     // SAFETY: 1. The kernel passes what it has interrupted.
@@ -198,7 +198,7 @@ fn pass_on(
 const BUS_MCEERR_AO: c_int = 5;
 
 /// Writes to standard error, from a handler.
-pub(super) fn write(text: &str) {
+fn write(text: &str) {
     // SAFETY: 1. So many bytes to read from.
     unsafe {
         libc::write(2, text.as_ptr().cast(), text.len());
@@ -206,7 +206,7 @@ pub(super) fn write(text: &str) {
 }
 
 /// The same of a number.
-pub(super) fn write_number(mut number: u64) {
+fn write_number(mut number: u64) {
     let mut digits = [0_u8; 20];
     let mut first = digits.len();
     loop {
@@ -233,14 +233,36 @@ const MOST: usize = 4096;
 /// No room: the end of the list of free ones.
 const NONE: u32 = u32::MAX;
 
+/// What runs on a kernel thread that runs several threads, for the handler.
+pub(crate) struct Running {
+    /// The thread that runs.
+    pub(crate) id: Cell<Option<ThreadId>>,
+    /// Its stack.
+    pub(crate) span: Cell<Span>,
+    names: Arc<dyn Names>,
+}
+
+impl Running {
+    /// Nothing.
+    pub(crate) fn new(names: Arc<dyn Names>) -> Self {
+        Self { id: Cell::new(None), span: Cell::default(), names }
+    }
+}
+
+/// Where the names of threads are.
+pub(crate) trait Names {
+    /// Uses the name of a thread, if it has one and that is not being changed. From a signal handler.
+    fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
+}
+
 /// What the handler knows of a thread, by the room that the handler runs in.
 struct Watch {
     /// 0: nobody runs. Otherwise an address above which the thread's stack does not go.
     top: AtomicUsize,
     /// The bytes of its stack.
     len: AtomicUsize,
-    /// The worker whose threads run there, or null.
-    worker: AtomicPtr<Worker>,
+    /// What runs there, if several threads do; or null.
+    running: AtomicPtr<Running>,
     /// The thread's name, its length and the number of its record.
     name: AtomicPtr<u8>,
     name_len: AtomicUsize,
@@ -294,7 +316,7 @@ fn take() -> Option<u32> {
     let watch = || Watch {
         top: AtomicUsize::new(0),
         len: AtomicUsize::new(0),
-        worker: AtomicPtr::new(core::ptr::null_mut()),
+        running: AtomicPtr::new(core::ptr::null_mut()),
         name: AtomicPtr::new(core::ptr::null_mut()),
         name_len: AtomicUsize::new(0),
         number: AtomicU32::new(0),
@@ -329,9 +351,9 @@ fn give(number: u32) {
 }
 
 impl Watch {
-    fn worker(&self) -> Option<&Worker> {
-        // SAFETY: 1. Null, or the worker of this kernel thread, which is there while it works; its cells are words.
-        unsafe { self.worker.load(Ordering::Relaxed).as_ref() }
+    fn running(&self) -> Option<&Running> {
+        // SAFETY: 1. Null, or of this kernel thread, and there while that works; its cells are words.
+        unsafe { self.running.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Whether a fault at that address is an overflow of the thread's stack.
@@ -339,7 +361,7 @@ impl Watch {
         let top = self.top.load(Ordering::Relaxed);
         if top == 0 {
             // On a stack of ours, whose guard we know.
-            return self.worker().is_some_and(|worker| worker.span.get().guard().contains(&address));
+            return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
         // A stack of the platform's, whose cache gives at most four times what was asked for. Above the stack pointer all of it can be
         // touched; so the stack pointer itself has left the stack.
@@ -349,9 +371,14 @@ impl Watch {
     }
 
     fn report(&self) {
-        if let Some(worker) = self.worker() {
-            let top = self.top.load(Ordering::Relaxed);
-            return worker.report_overflow((top != 0).then(|| self.len.load(Ordering::Relaxed)));
+        if let Some(running) = self.running() {
+            let id = running.id.get();
+            let len = match self.top.load(Ordering::Relaxed) {
+                0 => running.span.get().stack().len(),
+                _ => self.len.load(Ordering::Relaxed),
+            };
+            let name = || id.into_iter().for_each(|id| running.names.with_name(id, &mut say_name));
+            return report(name, id.map_or(0, ThreadId::record), len);
         }
         let (name, len) = (self.name.load(Ordering::Relaxed), self.name_len.load(Ordering::Relaxed));
         // SAFETY: 1. Of a text that is there as long as the thread uses this alternate stack.
@@ -366,12 +393,12 @@ impl Watch {
 }
 
 /// Says the name of a thread, which follows.
-pub(super) fn say_name(name: &str) {
+fn say_name(name: &str) {
     ["'", name, "' "].into_iter().for_each(write);
 }
 
 /// Says that a thread has overflowed its stack.
-pub(super) fn report(say_its_name: impl FnOnce(), number: u32, len: usize) {
+fn report(say_its_name: impl FnOnce(), number: u32, len: usize) {
     write("\nthread ");
     say_its_name();
     write_number(number.into());
@@ -390,7 +417,7 @@ pub(crate) struct SignalStack {
 
 impl SignalStack {
     /// For a worker, which runs stacks of ours.
-    pub(super) fn of_worker() -> Option<Self> {
+    pub(crate) fn of_worker() -> Option<Self> {
         Self::new(|_| ())
     }
 
@@ -426,10 +453,10 @@ impl SignalStack {
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// It is that worker's. Until this is dropped.
-    pub(super) fn is_of(&self, worker: &Worker) {
+    /// It is for what runs there. `running` must not be dropped before this is.
+    pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
-            watch.worker.store(core::ptr::from_ref(worker).cast_mut(), Ordering::Relaxed);
+            watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);
         }
     }
 
@@ -446,7 +473,7 @@ impl SignalStack {
     fn free(number: u32) {
         if let Some(watch) = watch_of(number) {
             watch.top.store(0, Ordering::Relaxed);
-            watch.worker.store(core::ptr::null_mut(), Ordering::Relaxed);
+            watch.running.store(core::ptr::null_mut(), Ordering::Relaxed);
             watch.name.store(core::ptr::null_mut(), Ordering::Relaxed);
         }
         give(number);

@@ -14,8 +14,7 @@ use std::os::fd::AsRawFd;
 
 use std::sync::{Arc, Mutex};
 
-use super::super::pthread::{Kept, Mask};
-use super::super::{Refused, Run};
+use super::pthread::{Kept, Mask, Refused, Run};
 use crate::error::CreateError;
 use crate::kernel_thread::KernelThread;
 use crate::memory::{Counted, try_box};
@@ -111,12 +110,12 @@ impl Errand {
 
 /// The right to a thread's stack. Dropped, the manager frees that, as soon as the thread is gone.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct StackLease {
     desk: Arc<Desk>,
     place: u32,
 }
 
-impl Drop for Ticket {
+impl Drop for StackLease {
     fn drop(&mut self) {
         self.desk.tell(ask::FREE, self.place);
     }
@@ -198,13 +197,13 @@ impl Desk {
         }
     }
 
-    /// Has the manager start a thread, and waits until it has. No ticket: the thread is detached.
+    /// Has the manager start a thread, and waits until it has. No lease: the thread is detached.
     pub(super) fn create(
         desk: &Arc<Self>,
         (stack, guard): (usize, usize),
         detached: bool,
         run: Run,
-    ) -> Result<Option<Ticket>, Refused> {
+    ) -> Result<Option<StackLease>, Refused> {
         let errand = Counted::try_new(Errand {
             stack,
             guard,
@@ -241,7 +240,7 @@ impl Desk {
             }
         };
         match answer {
-            Ok(()) => Ok((!detached).then(|| Ticket { desk: Arc::clone(desk), place })),
+            Ok(()) => Ok((!detached).then(|| StackLease { desk: Arc::clone(desk), place })),
             Err(error) => Err(errand.refused(error)),
         }
     }

@@ -3,7 +3,8 @@
 use loom::thread;
 use std::sync::Arc;
 
-use super::{Waiter, Waiters};
+use super::Waiters;
+use crate::here;
 use crate::primitive::{AtomicU32, Ordering};
 
 /// A door, and who waits for it. Loom's lock always shows its present state to a thread that tries it; the platform's may show an earlier one,
@@ -31,7 +32,7 @@ impl Door {
                 return;
             }
             while !self.waiters.was_woken(ticket) {
-                Waiter::wait();
+                here::wait();
             }
         }
     }

@@ -1,0 +1,384 @@
+//! A runtime of kernel threads, and one of them as all that waits sees it.
+
+use core::cell::Cell;
+use core::ops::Range;
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use core::time::Duration;
+use std::io;
+use std::panic::catch_unwind;
+use std::sync::{Arc, Weak};
+
+use tickwright::clock::Clock;
+
+use super::pthread;
+use super::starter::{Started, Starter};
+use crate::attributes::{Attributes, Name};
+use crate::clock::{Timed, Timekeeper};
+use crate::error::{CreateError, JoinError};
+use crate::here::{self, Host};
+use crate::id::ThreadId;
+use crate::join_word::{Claim, Leaves};
+use crate::kernel_thread::KernelThread;
+use crate::local;
+use crate::memory::{try_box, try_text};
+use crate::overflow::{self, SignalStack};
+use crate::primitive::Ordering;
+use crate::process;
+use crate::quiet::drop_quietly;
+use crate::record::Record as AnyRecord;
+
+use crate::registry::{Dictionary, Registered};
+use crate::roster::{Roster, Shard};
+use crate::stack::own_stack;
+use crate::threads::{Body, Threads, Wait};
+use crate::wait::{Waiters, wait_for_end};
+use crate::wake::Waiter;
+
+type Record = AnyRecord<Started>;
+
+/// How many registries a runtime of kernel threads has: who creates at the same time should not meet.
+const SHARDS: usize = 16;
+
+/// The caller's shard: a creator has its own as long as there are no more creators than shards.
+fn own_shard() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static OWN: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    OWN.get().unwrap_or_else(|| {
+        let shard = NEXT.fetch_add(1, Ordering::Relaxed);
+        OWN.set(Some(shard));
+        shard
+    })
+}
+
+/// A runtime of kernel threads.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    roster: Roster<Shard<()>, Started>,
+    starter: Box<dyn Starter>,
+    timed: Timed,
+    closing: AtomicBool,
+    /// Who waits until no thread is left.
+    closers: Waiters,
+    me: Weak<Self>,
+}
+
+impl Kernel {
+    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, timed: Timed) -> Arc<Self> {
+        overflow::notice();
+        Arc::new_cyclic(|me| Self {
+            roster: Roster::new((0..SHARDS).map(|at| Shard::new(at, dictionary, ())).collect()),
+            starter,
+            timed,
+            closing: AtomicBool::new(false),
+            closers: Waiters::new(),
+            me: Weak::clone(me),
+        })
+    }
+
+    pub(crate) fn timekeeper(&self) -> &Arc<Timekeeper> {
+        &self.timed.keeper
+    }
+
+    /// Whether the caller is a thread of this runtime.
+    fn is_callers(&self) -> bool {
+        here::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
+    }
+
+    /// The body of this thread has ended, or it was never started.
+    fn unregister(&self, id: ThreadId, registered: Registered) {
+        self.roster.unregister(id, registered);
+        if self.closing.load(Ordering::SeqCst) {
+            self.closers.wake_all();
+        }
+    }
+
+    /// A thread that was registered is not started.
+    fn withdraw(&self, id: ThreadId, record: &Record, registered: Registered) {
+        self.unregister(id, registered);
+        self.roster.release(id, record);
+    }
+
+    /// What each thread runs.
+    fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
+        let member = Member { runtime: Arc::clone(&self), id, has_parked: Cell::new(false) };
+        // SAFETY: 1. Leaves before this function returns, which no panic ends.
+        unsafe { here::enter(&member) };
+        let outcome = catch_unwind(AssertUnwindSafe(body));
+        if !self.roster.is_here() {
+            // The body has forked, and this is the child. Locks of the runtime may be held for ever.
+            process::child_has_ended(outcome.is_err());
+            drop_quietly(outcome);
+            process::end_the_child();
+        }
+        local::end(Some(id));
+        here::leave();
+        self.unregister(id, registered);
+        if let Ok(record) = self.roster.table().find(id) {
+            record.leave(outcome);
+            match record.join.finish() {
+                Leaves::Detached => self.roster.release(id, record),
+                Leaves::Waited => {
+                    // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+                    if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
+                        joiner.wake();
+                    }
+                }
+                Leaves::ToJoiner => {}
+            }
+        }
+        self.starter.leaving();
+    }
+
+    /// Waits for a thread that the caller has claimed.
+    fn wait(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
+        record.slow(|slow| slow.joiner = Some(here::waiter()));
+        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.timekeeper().wait_until(at))
+    }
+
+    /// The same without end: the platform's own join does it at once.
+    fn wait_for_end(&self, id: ThreadId, record: &Record) -> Result<(), JoinError> {
+        if let Some(started) = record.slow(|slow| slow.started.take()) {
+            self.starter.reap(started);
+        }
+        // It has finished, unless whoever closes the runtime was faster.
+        if record.join.is_finished(id.generation()) { Ok(()) } else { self.wait(id, record, Wait::Forever) }
+    }
+
+    /// Takes what a finished thread has left. By the claimant.
+    fn collect(&self, id: ThreadId, record: &Record) -> Result<usize, JoinError> {
+        if let Some(started) = record.slow(|slow| slow.started.take()) {
+            self.starter.reap(started);
+        }
+        let outcome = record.outcome();
+        self.roster.release(id, record);
+        outcome
+    }
+}
+
+impl Threads for Kernel {
+    fn model(&self) -> &'static str {
+        self.starter.model()
+    }
+
+    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
+        attributes.check()?;
+        if !self.roster.is_here() {
+            return Err(CreateError::Forked);
+        }
+        let me = self.me.upgrade().ok_or(CreateError::Closed)?;
+        let name = attributes.name.as_ref().map(Name::as_str);
+        let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
+        // The handler of overflows reads one of its own, without the record's lock.
+        let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
+        let inside = self.is_callers();
+        let shard = self.roster.places().get(own_shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
+        let registered =
+            shard.locked(|locked| self.roster.register(locked, attributes.detached, |_, _| true));
+        let (id, registered) = registered?;
+        let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
+        // After the registration: who closes sees it, or is seen.
+        if self.closing.load(Ordering::SeqCst) && !inside {
+            self.withdraw(id, record, registered);
+            return Err(CreateError::Closed);
+        }
+        let shown = name.map(pthread::shown_name);
+        let stack = self.starter.stack(attributes);
+        let run = try_box(move || {
+            if let Some(name) = shown {
+                pthread::show_name(name);
+            }
+            let watched = SignalStack::of_thread(stack);
+            if let Some(stack) = &watched {
+                stack.is_called(called.as_deref(), Some(id));
+            }
+            me.run(id, registered, body);
+            // Before the name.
+            drop(watched);
+        });
+        let run = match run {
+            Ok(run) => run,
+            Err(run) => {
+                self.withdraw(id, record, registered);
+                drop(run);
+                return Err(CreateError::OutOfMemory);
+            }
+        };
+        // Under the lock, so that whoever joins it before we return finds what it needs.
+        let started = record.slow(|slow| {
+            slow.name = kept_name;
+            let started = self.starter.start(attributes, run)?;
+            slow.started = started;
+            Ok(())
+        });
+        match started {
+            Ok(()) => Ok(id),
+            Err((error, run)) => {
+                self.withdraw(id, record, registered);
+                drop(run);
+                Err(error)
+            }
+        }
+    }
+
+    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
+        let record = self.roster.find(id)?;
+        let me = here::current().filter(|_| self.is_callers());
+        if me == Some(id) {
+            return Err(JoinError::Deadlock);
+        }
+        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
+            let own = me.and_then(|me| Some((me, self.roster.table().find(me).ok()?)));
+            if let Some((me, own)) = own {
+                own.joins(Some(id));
+                if self.roster.table().circle(me, id)
+                    && record.join.withdraw(id.generation()) == Claim::Running
+                {
+                    own.joins(None);
+                    return Err(JoinError::Deadlock);
+                }
+            }
+            let waited = match wait {
+                // Not for an M:N thread: the platform's join would block its worker.
+                Wait::Forever if self.starter.reap_waits() && !here::is_shared() => {
+                    self.wait_for_end(id, record)
+                }
+                _ => self.wait(id, record, wait),
+            };
+            if let Some((_, own)) = own {
+                own.joins(None);
+            }
+            waited?;
+        }
+        self.collect(id, record)
+    }
+
+    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+        // What the thread was started with stays in the record, and is let go when that is released.
+        self.roster.detach(id)
+    }
+
+    fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.roster.existing(id)?;
+        if record.park.tell()
+            && let Some(thread) = record.slow(|slow| slow.thread.clone())
+        {
+            thread.unpark();
+        }
+        Ok(())
+    }
+
+    fn name(&self, id: ThreadId) -> Option<String> {
+        self.roster.name(id)
+    }
+
+    fn is_registered(&self, id: ThreadId) -> bool {
+        self.roster.is_registered(id)
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        self.roster.threads()
+    }
+
+    fn live(&self) -> usize {
+        self.roster.live()
+    }
+
+    fn now(&self) -> u64 {
+        self.timekeeper().now()
+    }
+
+    fn close(&self) {
+        if !self.roster.is_here() {
+            // Nothing of it is given back: its threads are the parent's.
+            core::mem::forget(self.me.upgrade());
+            return;
+        }
+        self.closing.store(true, Ordering::SeqCst);
+        if self.is_callers() {
+            return;
+        }
+        self.closers.wait_while(|| self.live() > 0);
+        // Threads that nobody joined have ended.
+        for record in self.roster.table().iter() {
+            if let Some(started) = record.slow(|slow| slow.started.take()) {
+                self.starter.reap(started);
+            }
+        }
+        self.starter.closed();
+    }
+}
+
+/// A thread of the runtime, which has a kernel thread for itself.
+struct Member {
+    runtime: Arc<Kernel>,
+    id: ThreadId,
+    /// Its record says how to wake it.
+    has_parked: Cell<bool>,
+}
+
+impl Host for Member {
+    fn current(&self) -> Option<ThreadId> {
+        Some(self.id)
+    }
+
+    fn threads(&self) -> Arc<dyn Threads> {
+        Arc::clone(&self.runtime) as _
+    }
+
+    fn runtime(&self) -> *const () {
+        Arc::as_ptr(&self.runtime).cast()
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        self.runtime.timekeeper().clock()
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn waiter(&self) -> Waiter {
+        Waiter::Kernel(KernelThread::current())
+    }
+
+    fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+
+    fn wait(&self) {
+        KernelThread::park();
+    }
+
+    fn wait_for(&self, most: Duration) {
+        KernelThread::park_timeout(most);
+    }
+
+    fn wait_until(&self, at: u64) -> bool {
+        self.runtime.timekeeper().park_until(at)
+    }
+
+    fn park(&self, until: Option<u64>) {
+        let Ok(record) = self.runtime.roster.table().find(self.id) else { return };
+        if !self.has_parked.replace(true) {
+            record.slow(|slow| slow.thread = Some(KernelThread::current()));
+        }
+        if record.park.park() {
+            match until {
+                None => self.wait(),
+                Some(at) => drop(self.wait_until(at)),
+            }
+            record.park.heard();
+        }
+    }
+
+    fn stack(&self) -> Option<Range<usize>> {
+        own_stack()
+    }
+
+    fn wait_for_descriptor(&self, _: i32, _: bool) -> Option<io::Result<()>> {
+        None
+    }
+}

@@ -1,0 +1,311 @@
+//! What the workers of one runtime share: its threads, its settings, its stacks, and who sleeps.
+//!
+//! Nothing here knows what a worker does: a pool hands over and wakes.
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use std::io::Write as _;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle as KernelThread;
+
+use super::asleep::Drowsy;
+use super::inbox::Links;
+use super::post::{self, Fresh, Home, Post};
+use super::settings::Knobs;
+use super::sleepers::Structure;
+use crate::attributes::Attributes;
+use crate::clock::Timed;
+use crate::error::CreateError;
+use crate::id::ThreadId;
+use crate::mail::News;
+use crate::memory::try_text;
+use crate::primitive::{AtomicU32, Ordering};
+use crate::record::{NONE, Record, Table};
+use crate::registry::Registered;
+use crate::roster::{Locked, Roster};
+use crate::stack::{Mapping, in_pages, why_none};
+use crate::threads::Body;
+use crate::wait::Waiters;
+
+impl Links for Table<()> {
+    #[inline]
+    fn link(&self, number: u32) -> Option<&AtomicU32> {
+        if number == NONE { None } else { self.get(number).map(|record| &record.next) }
+    }
+}
+
+/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs, and need room of their own.
+const LEAST_MAPPED: usize = 64 << 10;
+
+/// A stack of so many bytes for its thread, with room for handlers, in whole pages.
+pub(super) fn with_room(stack: usize) -> usize {
+    in_pages(stack.max(LEAST_MAPPED))
+}
+
+/// A runtime of stacks.
+pub(crate) struct Shared {
+    /// All threads. One place for each worker, and the last one for creators from outside.
+    pub(super) roster: Roster<Post, ()>,
+    pub(super) knobs: Knobs,
+    pub(super) stack: usize,
+    pub(super) guard: usize,
+    pub(super) keep: usize,
+    pub(super) portable: bool,
+    pub(super) most_stacks: usize,
+    pub(super) stacks: Arc<AtomicUsize>,
+    pub(super) structure: Structure,
+    pub(super) timed: Timed,
+    pub(super) drowsy: Drowsy,
+    pub(super) turn: AtomicU32,
+    pub(super) closing: AtomicBool,
+    pub(super) stopped: AtomicBool,
+    pub(super) closers: Waiters,
+    pub(super) workers: Mutex<Vec<KernelThread<()>>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("workers", &(self.roster.places().len() - 1)).finish_non_exhaustive()
+    }
+}
+
+/// False: there is no memory for the name.
+fn keep_name(record: &Record<()>, name: &str) -> bool {
+    let kept = try_text(name);
+    let is_kept = kept.is_some();
+    record.slow(|slow| slow.name = kept);
+    is_kept
+}
+
+/// What `swapcontext` asks for at every switch.
+#[cold]
+pub(super) fn ask_for_the_signal_mask() {
+    let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: 1. No new mask, and a place for the old one.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), mask.as_mut_ptr());
+    }
+}
+
+impl Shared {
+    pub(super) fn now(&self) -> u64 {
+        self.timed.keeper.now()
+    }
+
+    /// What others reach of the workers. The last one is for creators from outside.
+    #[inline]
+    pub(super) fn posts(&self) -> &[Post] {
+        self.roster.places()
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Where that worker's new threads, records and registry are.
+    #[inline]
+    pub(super) fn queue(&self, worker: usize) -> &Post {
+        &self.posts()[if self.knobs.global_queue { 0 } else { worker }]
+    }
+
+    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker keeps to itself no other creator could use, and
+    /// none would be free though nobody runs.
+    pub(super) fn pool(&self) -> &Post {
+        self.queue(self.posts().len() - 1)
+    }
+
+    // ---- threads come
+
+    /// Whether they ask for the stack that is kept.
+    pub(super) fn is_usual(&self, attributes: &Attributes) -> bool {
+        attributes.stack.is_none_or(|stack| with_room(stack) == self.stack)
+            && attributes.guard.is_none_or(|guard| in_pages(guard) == self.guard)
+    }
+
+    pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
+        // Not counted beyond the bound, not even for a moment: another creator could be refused for it.
+        let more = |have| if have < self.most_stacks { Some(have + 1) } else { None };
+        let have = loop {
+            match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+                Ok(have) => break have,
+                // One that nobody uses makes room.
+                Err(_) if self.give_one_back() => {}
+                Err(have) => return Err(CreateError::OutOfStacks { have, error: None }),
+            }
+        };
+        let mapping = loop {
+            match Mapping::new(stack, guard) {
+                Err(_) if self.give_one_back() => {}
+                mapping => break mapping,
+            }
+        };
+        match mapping {
+            Ok(mapping) => Ok(mapping.counted(Arc::clone(&self.stacks))),
+            Err(error) => {
+                self.stacks.fetch_sub(1, Ordering::Relaxed);
+                Err(why_none(error, |error| CreateError::OutOfStacks { have, error: Some(error) }))
+            }
+        }
+    }
+
+    /// A stack of the usual size.
+    pub(super) fn map_usual(&self) -> Result<Mapping, CreateError> {
+        self.map(self.stack, self.guard)
+    }
+
+    /// An id for a thread, registered, with its name.
+    #[inline]
+    pub(super) fn register(
+        &self,
+        locked: &mut Locked<Home>,
+        attributes: &Attributes,
+    ) -> Result<(ThreadId, Registered), CreateError> {
+        self.roster.register(locked, attributes.detached, |record, id| self.give_name(record, id, attributes))
+    }
+
+    #[inline]
+    pub(super) fn give_name(&self, record: &Record<()>, id: ThreadId, attributes: &Attributes) -> bool {
+        if let Some(name) = &attributes.name {
+            return keep_name(record, name.as_str());
+        }
+        if self.knobs.format_names {
+            let since =
+                std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let mut text = [0; 64];
+            let room = text.len();
+            let mut rest = &mut text[..];
+            // Two numbers fit.
+            let _ = write!(rest, "unnamed.{}@{}", id.to_bits(), since.as_secs());
+            let len = room - rest.len();
+            return keep_name(
+                record,
+                core::str::from_utf8(text.get(..len).unwrap_or_default()).unwrap_or(""),
+            );
+        }
+        true
+    }
+
+    /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker, otherwise the next in turn.
+    pub(super) fn create_at(
+        &self,
+        from: usize,
+        to: Option<usize>,
+        attributes: &Attributes,
+        body: Body,
+    ) -> Result<ThreadId, CreateError> {
+        let workers = self.posts().len() - 1;
+        let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
+        let stack = attributes.stack.map_or(self.stack, with_room);
+        let guard = attributes.guard.map_or(self.guard, in_pages);
+        let kept = self.pool().locked(|locked| locked.own.stacks.take(stack, guard));
+        let mapping = match kept {
+            Some(mapping) => mapping,
+            None => self.map(stack, guard)?,
+        };
+        let queue = self.queue(to);
+        let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
+        // After the registration: who closes sees it, or is seen. Threads of a runtime that closes may create more.
+        if self.closing.load(Ordering::SeqCst) && from == workers {
+            self.withdraw(id, registered);
+            return Err(CreateError::Closed);
+        }
+        let fresh = Fresh { id, registered, body, mapping: Some(mapping) };
+        let refused = queue.locked(|locked| {
+            if locked.own.make_room(self.posts().len()) {
+                queue.push(&mut locked.own, fresh);
+                None
+            } else {
+                Some(fresh)
+            }
+        });
+        if let Some(fresh) = refused {
+            self.withdraw(id, registered);
+            drop(fresh);
+            return Err(CreateError::OutOfMemory);
+        }
+        self.posts()[to].wake();
+        self.call_for_help(to);
+        Ok(id)
+    }
+
+    /// Whether stacks are kept for all, not by each worker for itself.
+    #[inline]
+    pub(super) fn keeps_for_all(&self) -> bool {
+        self.most_stacks < usize::MAX
+    }
+
+    /// Gives a stack back to the platform that is kept for all. False: there is none.
+    pub(super) fn give_one_back(&self) -> bool {
+        self.pool().locked(|locked| locked.own.stacks.take_any()).is_some()
+    }
+
+    /// Keeps a stack for all: as many as a worker keeps, and no more memory than those have.
+    pub(super) fn keep_for_all(&self, mapping: Mapping) {
+        let most_bytes = self.keep.saturating_mul(self.stack + self.guard);
+        drop(self.pool().locked(|locked| locked.own.stacks.keep(mapping, self.keep, most_bytes)));
+    }
+
+    /// After a creation: a worker without work shall watch whether `from` begins the thread. A watcher that gets work itself calls for help, too.
+    #[inline]
+    pub(super) fn call_for_help(&self, from: usize) {
+        if self.drowsy.any() {
+            self.wake_a_drowsy_one(from);
+        }
+    }
+
+    #[cold]
+    pub(super) fn wake_a_drowsy_one(&self, from: usize) {
+        let workers = self.posts().len() - 1;
+        post::wake_one((1..workers).map(|step| &self.posts()[(from + step) % workers]));
+    }
+
+    /// A thread that was enrolled is not created.
+    #[cold]
+    pub(super) fn withdraw(&self, id: ThreadId, registered: Registered) {
+        self.roster.unregister(id, registered);
+        if let Some(record) = self.roster.table().get(id.record()) {
+            self.roster.release(id, record);
+        }
+        self.has_ended();
+    }
+
+    // ---- threads go
+
+    /// One thread less: whoever closes the runtime looks again.
+    #[inline]
+    pub(super) fn has_ended(&self) {
+        if self.closing.load(Ordering::SeqCst) {
+            self.look_for_the_end();
+        }
+    }
+
+    #[cold]
+    pub(super) fn look_for_the_end(&self) {
+        if self.roster.live() == 0 {
+            self.stop();
+            self.closers.wake_all();
+        }
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        for post in self.posts() {
+            post.wake();
+        }
+    }
+
+    pub(super) fn tell_elsewhere(&self, number: u32, record: &Record<()>, news: News) {
+        if !record.mail.tell(news) {
+            return;
+        }
+        // Its thread has begun, and ends only after it was taken out again.
+        let owner = record.owner.load(Ordering::Relaxed) as usize;
+        let Some(post) = self.posts().get(owner) else { return };
+        if self.knobs.global_queue {
+            self.queue(owner).locked(|locked| locked.own.push_ready(owner, number));
+        } else {
+            post.inbox.put(self.roster.table(), number);
+        }
+        post.wake();
+    }
+}

@@ -1,0 +1,232 @@
+//! The runtime of M:N threads: starting its workers, and the interface of all models.
+
+use core::sync::atomic::AtomicBool;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::asleep::Drowsy;
+use super::pipe::Pipe;
+use super::pool::{Shared, with_room};
+use super::post::Post;
+use super::settings::ManyToMany;
+use super::sleepers::{self, Structure};
+use super::worker::Worker;
+use super::{coroutines, on_worker};
+use crate::attributes::Attributes;
+use crate::clock::Timed;
+use crate::error::{CreateError, JoinError, RuntimeError};
+use crate::here;
+use crate::id::ThreadId;
+use crate::join_word::Claim;
+use crate::kernel_thread::KernelThread;
+use crate::mail::News;
+use crate::overflow::{self, Names, SignalStack};
+use crate::primitive::{AtomicU32, Latch, Ordering, fence, lock};
+use crate::record::{MOST_SHARDS, Record};
+use crate::roster::Roster;
+use crate::stack::in_pages;
+use crate::threads::{Body, Threads, Wait};
+use crate::wait::{Waiters, wait_for_end};
+use crate::wake::Wake;
+
+impl ManyToMany {
+    pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
+        let workers = self.count();
+        // One shard of records is for creators from outside.
+        if !(1..MOST_SHARDS).contains(&workers) {
+            return Err(RuntimeError::Workers(workers));
+        }
+        Attributes::new().stack(self.stack).guard(self.guard).check().map_err(RuntimeError::Attributes)?;
+        let structure = sleepers::structure(&self.sleepers)
+            .ok_or_else(|| RuntimeError::Structure(self.sleepers.clone()))?;
+        Shared::start(&self, workers, structure).map(|shared| shared as _)
+    }
+}
+
+impl Shared {
+    pub(super) fn start(
+        settings: &ManyToMany,
+        workers: usize,
+        structure: Structure,
+    ) -> Result<Arc<Self>, RuntimeError> {
+        let knobs = settings.knobs;
+        overflow::notice();
+        coroutines::notice();
+        let post = |at| {
+            let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
+            Ok(Post::new(at, settings.dictionary, pipe))
+        };
+        let posts: io::Result<Box<[Post]>> = (0..=workers).map(post).collect();
+        let posts = posts.map_err(|error| RuntimeError::Start { what: "pipe", error })?;
+        if let (true, Some(post)) = (knobs.global_queue, posts.first()) {
+            post.locked(|locked| locked.own.ready.resize_with(workers, Default::default));
+        }
+        let shared = Arc::new(Self {
+            roster: Roster::new(posts),
+            knobs,
+            stack: with_room(settings.stack),
+            guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
+            keep: settings.keep,
+            portable: settings.portable,
+            most_stacks: settings.most_stacks,
+            stacks: Arc::default(),
+            structure,
+            timed: Timed::by(Arc::clone(&settings.clock)),
+            drowsy: Drowsy::new(),
+            turn: AtomicU32::new(0),
+            closing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            closers: Waiters::new(),
+            workers: Mutex::new(Vec::new()),
+        });
+        let up = Arc::new(Latch::default());
+        for index in 0..workers {
+            let (own, told) = (Arc::clone(&shared), Arc::clone(&up));
+            let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+                let _ = own.posts()[index].thread.set(KernelThread::current());
+                let worker = Worker::new(own, index);
+                let stack = SignalStack::of_worker();
+                if let Some(stack) = &stack {
+                    stack.is_of(&worker.running);
+                }
+                told.arrive();
+                drop(told);
+                on_worker::work_as(&worker);
+            });
+            match started {
+                Ok(worker) => lock(&shared.workers).push(worker),
+                Err(error) => {
+                    shared.stop();
+                    return Err(RuntimeError::Start { what: "worker", error });
+                }
+            }
+        }
+        up.wait_for(workers);
+        Ok(shared)
+    }
+
+    /// Wakes the thread, if it exists.
+    fn tell(&self, id: ThreadId) {
+        if let Ok(record) = self.roster.table().find(id)
+            && record.join.exists(id.generation())
+        {
+            self.tell_record(id.record(), record, News::Wake);
+        }
+    }
+
+    #[inline]
+    fn tell_record(&self, number: u32, record: &Record<()>, news: News) {
+        if on_worker::on(self, |worker| worker.tell_own(record, news)) != Some(true) {
+            self.tell_elsewhere(number, record, news);
+        }
+    }
+
+    /// Waits from outside for a thread that the caller has claimed.
+    fn wait_outside(&self, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
+        record.slow(|slow| slow.joiner = Some(here::waiter()));
+        // One that gave up may have left its name.
+        record.joiner.store(0, Ordering::Relaxed);
+        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.timed.keeper.wait_until(at))
+    }
+}
+
+impl Wake for Shared {
+    fn wake(&self, id: ThreadId) {
+        self.tell(id);
+    }
+}
+
+impl Names for Shared {
+    fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str)) {
+        if let Some(record) = self.roster.table().get(id.record()) {
+            record.try_name(use_it);
+        }
+    }
+}
+
+impl Threads for Shared {
+    fn model(&self) -> &'static str {
+        "m:n"
+    }
+
+    fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
+        attributes.check()?;
+        let mut body = Some(body);
+        let inside =
+            on_worker::with_of(self, |worker| body.take().map(|body| worker.create(attributes, body)));
+        match (inside, body) {
+            (Some(Some(created)), _) => created,
+            (_, Some(_)) if !self.roster.is_here() => Err(CreateError::Forked),
+            (_, Some(body)) => self.create_at(self.posts().len() - 1, None, attributes, body),
+            (_, None) => Err(CreateError::Closed),
+        }
+    }
+
+    fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
+        let record = self.roster.find(id)?;
+        let me = on_worker::with_of(self, Worker::current).flatten();
+        if me == Some(id) {
+            return Err(JoinError::Deadlock);
+        }
+        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
+            match on_worker::with_of(self, |worker| worker.join(id, record, wait)) {
+                Some(joined) => joined?,
+                None => self.wait_outside(id, record, wait)?,
+            }
+        }
+        let outcome = record.outcome();
+        self.roster.release(id, record);
+        outcome
+    }
+
+    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+        self.roster.detach(id)
+    }
+
+    fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
+        let record = self.roster.existing(id)?;
+        self.tell_record(id.record(), record, News::Unpark);
+        Ok(())
+    }
+
+    fn name(&self, id: ThreadId) -> Option<String> {
+        self.roster.name(id)
+    }
+
+    fn is_registered(&self, id: ThreadId) -> bool {
+        self.roster.is_registered(id)
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        self.roster.threads()
+    }
+
+    fn live(&self) -> usize {
+        self.roster.live()
+    }
+
+    fn now(&self) -> u64 {
+        self.now()
+    }
+
+    fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if !self.roster.is_here() {
+            return;
+        }
+        self.look_for_the_end();
+        // The worker itself neither, which drops what is left to nobody.
+        if on_worker::on(self, |_| ()).is_some() {
+            return;
+        }
+        self.closers.wait_while(|| !self.is_stopped());
+        for worker in core::mem::take(&mut *lock(&self.workers)) {
+            // A worker does not panic; if it did, its threads are gone, and nothing is left to do.
+            let _ = worker.join();
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,31 @@
+//! Who may be woken, whatever it is.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::id::ThreadId;
+use crate::kernel_thread::KernelThread;
+
+/// A runtime whose threads are not kernel threads.
+pub(crate) trait Wake: Send + Sync + fmt::Debug {
+    /// Ends the wait of that thread, or its next one. Nothing happens if the thread has gone.
+    fn wake(&self, id: ThreadId);
+}
+
+/// A thread that may be woken. A wake-up that comes before the wait is kept for it.
+#[derive(Clone, Debug)]
+pub(crate) enum Waiter {
+    /// A kernel thread.
+    Kernel(KernelThread),
+    /// A thread of that runtime.
+    Of(Arc<dyn Wake>, ThreadId),
+}
+
+impl Waiter {
+    pub(crate) fn wake(&self) {
+        match self {
+            Self::Kernel(thread) => thread.unpark(),
+            Self::Of(runtime, id) => runtime.wake(*id),
+        }
+    }
+}
