@@ -102,7 +102,7 @@ AREAS = {
     ),
     "threads": (
         THREADS,
-        "(many|join_word|park_word|mail|wait|record|roster|here)",
+        "(many|join_word|park_word|wake_flags|wait|record|roster|here)",
         40,
         16,
         10,

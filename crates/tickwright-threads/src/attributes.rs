@@ -6,7 +6,8 @@ use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 /// Where an M:N thread starts. The other models leave that to the platform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An idle worker may take it until it has begun.
+    /// With its creator if that is a thread of the runtime, else as [`Spread`](Self::Spread). An
+    /// idle worker may take it until it has begun.
     #[default]
     Near,
     /// With the workers in turn.
@@ -68,15 +69,19 @@ impl Attributes {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
     }
 
-    /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`], rounded up to pages.
+    /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`],
+    /// rounded up to pages.
     #[must_use]
     pub fn stack(mut self, bytes: usize) -> Self {
         self.stack = Some(bytes);
         self
     }
 
-    /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask for another. A frame that is larger than the guard may step over it, where
-    /// the compiler does not probe stacks, as C compilers do not unasked. A guard costs addresses, and one mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0: none, so that an overflow overwrites whatever is there.
+    /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask for
+    /// another. A frame that is larger than the guard may step over it, where
+    /// the compiler does not probe stacks, as C compilers do not unasked. A guard costs addresses,
+    /// and one mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0:
+    /// none, so that an overflow overwrites whatever is there.
     #[must_use]
     pub fn guard(mut self, bytes: usize) -> Self {
         self.guard = Some(bytes);

@@ -11,24 +11,24 @@ use crate::kernel_thread::KernelThread;
 use crate::primitive::lock;
 use crate::wait::Waiters;
 
-/// A clock that several parties sleep by. One that moves by command tells them.
+/// A clock that several threads sleep by. A clock that moves by command wakes them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
     /// The clock moves by command, and wakes these.
-    told: bool,
+    by_command: bool,
     asleep: Waiters,
 }
 
 impl fmt::Debug for Timekeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timekeeper").field("told", &self.told).finish_non_exhaustive()
+        f.debug_struct("Timekeeper").field("by_command", &self.by_command).finish_non_exhaustive()
     }
 }
 
 /// What the clock knows of a timekeeper.
-struct Bell(Mutex<Weak<Timekeeper>>);
+struct ClockWatch(Mutex<Weak<Timekeeper>>);
 
-impl Watcher for Bell {
+impl Watcher for ClockWatch {
     fn clock_moved(&self) {
         let timekeeper = lock(&self.0).upgrade();
         if let Some(timekeeper) = timekeeper {
@@ -37,10 +37,10 @@ impl Watcher for Bell {
     }
 }
 
-/// Keeps the bell of a timekeeper alive.
+/// Keeps the watch of a timekeeper alive.
 pub(crate) struct Timed {
     pub(crate) keeper: Arc<Timekeeper>,
-    _bell: Arc<dyn Watcher>,
+    _watch: Arc<dyn Watcher>,
 }
 
 impl fmt::Debug for Timed {
@@ -51,12 +51,12 @@ impl fmt::Debug for Timed {
 
 impl Timed {
     pub(crate) fn by(clock: Arc<dyn Clock>) -> Self {
-        let bell = Arc::new(Bell(Mutex::new(Weak::new())));
-        let watcher: Arc<dyn Watcher> = Arc::clone(&bell) as _;
-        let told = clock.watch(&Arc::downgrade(&watcher));
-        let keeper = Arc::new(Timekeeper { clock, told, asleep: Waiters::new() });
-        *lock(&bell.0) = Arc::downgrade(&keeper);
-        Self { keeper, _bell: watcher }
+        let watch = Arc::new(ClockWatch(Mutex::new(Weak::new())));
+        let watcher: Arc<dyn Watcher> = Arc::clone(&watch) as _;
+        let by_command = clock.watch(&Arc::downgrade(&watcher));
+        let keeper = Arc::new(Timekeeper { clock, by_command, asleep: Waiters::new() });
+        *lock(&watch.0) = Arc::downgrade(&keeper);
+        Self { keeper, _watch: watcher }
     }
 }
 
@@ -66,10 +66,11 @@ impl Timekeeper {
     }
 
     pub(crate) fn moves_by_command(&self) -> bool {
-        self.told
+        self.by_command
     }
 
-    /// Who sleeps otherwise than by [`park_until`](Self::park_until) looks again after so long: a clock that was set tells nobody.
+    /// Who sleeps otherwise than by [`park_until`](Self::park_until) looks again after so long: a
+    /// clock that was set tells nobody.
     pub(crate) fn longest_sleep(&self) -> Duration {
         self.clock.longest_sleep().map_or(Duration::MAX, Duration::from_nanos)
     }
@@ -78,8 +79,8 @@ impl Timekeeper {
         &self.clock
     }
 
-    /// Waits until woken, without cause, or until this clock shows `at`, which need not be the caller's
-    /// clock. False: it does.
+    /// Waits until woken, without cause, or until this clock shows `at`, which need not be the
+    /// caller's clock. False: it does.
     pub(crate) fn wait_until(&self, at: u64) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
@@ -90,8 +91,8 @@ impl Timekeeper {
                 return false;
             }
             // The caller's clock may stand still meanwhile, or be moved.
-            if self.told {
-                self.wait_told(at, here::wait);
+            if self.by_command {
+                self.wait_for_move(at, here::wait);
             } else {
                 here::wait_for(self.longest_wait(now, at));
             }
@@ -99,31 +100,33 @@ impl Timekeeper {
         })
     }
 
-    /// Parks the calling kernel thread until it is unparked or the time has come; it may return sooner. False: the time has come.
+    /// Parks the calling kernel thread until it is unparked or the time has come; it may return
+    /// sooner. False: the time has come.
     pub(crate) fn park_until(&self, at: u64) -> bool {
         let now = self.now();
         if now >= at {
             return false;
         }
-        self.park(Some(at), (!self.told).then(|| self.longest_wait(now, at)));
+        self.park(Some(at), (!self.by_command).then(|| self.longest_wait(now, at)));
         true
     }
 
-    /// Parks the calling kernel thread until it is unparked, a clock that moves by command shows `at`, or
-    /// `most` is over; it may return sooner.
+    /// Parks the calling kernel thread until it is unparked, a clock that moves by command shows
+    /// `at`, or `most` is over; it may return sooner.
     pub(crate) fn park(&self, at: Option<u64>, most: Option<Duration>) {
         let park = || match most {
             Some(most) => KernelThread::park_timeout(most),
             None => KernelThread::park(),
         };
-        match at.filter(|_| self.told) {
-            Some(at) => self.wait_told(at, park),
+        match at.filter(|_| self.by_command) {
+            Some(at) => self.wait_for_move(at, park),
             None => park(),
         }
     }
 
-    /// Calls `wait` unless this clock, which moves by command, shows `at`. A move of the clock ends the wait.
-    pub(crate) fn wait_told(&self, at: u64, wait: impl FnOnce()) {
+    /// Calls `wait` unless this clock, which moves by command, shows `at`. A move of the clock ends
+    /// the wait.
+    pub(crate) fn wait_for_move(&self, at: u64, wait: impl FnOnce()) {
         let ticket = self.asleep.enter();
         // A move before this look is seen by it; one after it finds us in the list.
         if self.now() < at {
@@ -132,7 +135,8 @@ impl Timekeeper {
         self.asleep.leave(ticket);
     }
 
-    /// How long to wait by the machine's clock before this clock, which goes on by itself, is looked at again.
+    /// How long to wait by the machine's clock before this clock, which goes on by itself, is
+    /// looked at again.
     pub(crate) fn longest_wait(&self, now: u64, at: u64) -> Duration {
         Duration::from_nanos(at.saturating_sub(now)).min(self.longest_sleep())
     }

@@ -61,7 +61,8 @@ pub enum CreateError {
     },
     /// The name is too long, or has a NUL in it.
     Name,
-    /// The runtime has as many stacks as it may have, or the platform gave no memory for another one.
+    /// The runtime has as many stacks as it may have, or the platform gave no memory for another
+    /// one.
     OutOfStacks {
         /// How many there are.
         have: usize,
@@ -73,14 +74,16 @@ pub enum CreateError {
         /// What it said.
         error: io::Error,
     },
-    /// The process has as many mappings as the host lets it have, of which each stack takes one and its guard another.
+    /// The process has as many mappings as the host lets it have, of which each stack takes one and
+    /// its guard another.
     MapCount {
         /// How many there are.
         have: usize,
         /// `vm.max_map_count`.
         most: usize,
     },
-    /// The platform starts no thread with such a stack: its own data and the program's thread-local variables are on it, too.
+    /// The platform starts no thread with such a stack: its own data and the program's thread-local
+    /// variables are on it, too.
     StackRefused {
         /// The bytes of the stack.
         stack: usize,
@@ -105,7 +108,8 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// The number that POSIX has for it, on Linux: `EINVAL`, `EAGAIN`, `ENOMEM`, `ESHUTDOWN` (no such case there).
+    /// The number that POSIX has for it, on Linux: `EINVAL`, `EAGAIN`, `ENOMEM`, `ESHUTDOWN` (no
+    /// such case there).
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
@@ -178,11 +182,14 @@ impl core::error::Error for CreateError {}
 /// A thread was not joined, detached or woken.
 #[non_exhaustive]
 pub enum JoinError {
-    /// There is no such thread: it was joined, or was detached and has ended, or stayed in the parent of this forked process. `ESRCH`.
+    /// There is no such thread: it was joined, or was detached and has ended, or stayed in the
+    /// parent of this forked process. `ESRCH`.
     NoSuchThread,
-    /// A thread joins itself, or waits for one that waits for it, directly or through others. `EDEADLK`.
+    /// A thread joins itself, or waits for one that waits for it, directly or through others.
+    /// `EDEADLK`.
     ///
-    /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for ever. Who joins with a time counts as waiting until it has given
+    /// Of the joins of one runtime: a circle through threads of several is not seen, and waits for
+    /// ever. Who joins with a time counts as waiting until it has given
     /// up, so a circle may be reported that its time would have broken a moment later.
     Deadlock,
     /// It is detached, or somebody else joins it already. `EINVAL`.
@@ -196,7 +203,8 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// The number that POSIX has for it, on Linux. For a panic, which POSIX does not know, `ECANCELED`.
+    /// The number that POSIX has for it, on Linux. For a panic, which POSIX does not know,
+    /// `ECANCELED`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,12 +1,14 @@
 //! What the caller is: a thread of a runtime of any model, or a thread that no runtime knows.
 //!
 //! A model enters a [`Host`] on each kernel thread that runs its threads. All that waits (locks,
-//! mailboxes, joins, sleeps) asks the host of the calling kernel thread, and knows no model. Without
-//! a host the caller is a plain kernel thread, which parks and sleeps by the machine's clock.
+//! mailboxes, joins, sleeps) asks the host of the calling kernel thread, and knows no model.
+//! Without a host the caller is a plain kernel thread, which parks and sleeps by the machine's
+//! clock.
 //!
 //! # Invariants
 //! 1. A host is entered on its own kernel thread, and leaves before it is dropped.
-//! 2. A host whose `current` is `None` is as good as none: the kernel thread runs the runtime's code.
+//! 2. A host whose `current` is `None` is as good as none: the kernel thread runs the runtime's
+//!    code.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -85,8 +87,8 @@ pub(crate) fn leave() {
     SHARED.set(core::ptr::null());
 }
 
-/// The address of the host if it is shared, else null. For the one model that has such hosts: it knows
-/// their type, and needs no call through `dyn Host` at a switch.
+/// The address of the host if it is shared, else null. For the one model that has such hosts: it
+/// knows their type, and needs no call through `dyn Host` at a switch.
 #[inline(always)]
 pub(crate) fn shared_host() -> *const () {
     SHARED.get()
@@ -103,7 +105,8 @@ pub(crate) fn in_the_child() -> Option<Option<ThreadId>> {
 #[inline]
 fn with_host<R>(use_it: impl FnOnce(&dyn Host) -> R) -> Option<R> {
     let host = HOST.get()?;
-    // SAFETY: 1. It stays where it is until it leaves, says who entered it. 2. On this kernel thread.
+    // SAFETY: 1. It stays where it is until it leaves, says who entered it. 2. On this kernel
+    // thread.
     Some(use_it(unsafe { &*host }))
 }
 
@@ -149,7 +152,8 @@ pub(crate) fn wait_for(most: Duration) {
     }
 }
 
-/// Waits until woken, without cause, or until the caller's clock shows `at` nanoseconds. False: it does.
+/// Waits until woken, without cause, or until the caller's clock shows `at` nanoseconds. False: it
+/// does.
 pub(crate) fn wait_until(at: u64) -> bool {
     with(|host| host.wait_until(at)).unwrap_or_else(|| {
         let now = machine_now();
@@ -175,7 +179,8 @@ pub(crate) fn after(duration: Duration) -> u64 {
     now().saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Waits until `is_so` for something that wakes nobody: looks ever more seldom, up to once a millisecond.
+/// Waits until `is_so` for something that wakes nobody: looks ever more seldom, up to once a
+/// millisecond.
 pub(crate) fn look_until(is_so: impl Fn() -> bool) {
     const YIELDS: u32 = 32;
     const PAUSE: Duration = Duration::from_millis(1);

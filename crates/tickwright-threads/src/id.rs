@@ -21,7 +21,8 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// A number that no other runtime has, and which was not used for as long as possible. Where there is none: the one that all others share.
+    /// A number that no other runtime has, and which was not used for as long as possible. Where
+    /// there is none: the one that all others share.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {
@@ -56,8 +57,9 @@ impl Drop for Series {
 
 /// Names one thread for ever: another one that uses its record again has another generation.
 ///
-/// 64 bits: above the generation, and below the number of the record. Never 0. The generation has the number of the runtime in its upper 10 bits.
-/// To another runtime the id names no thread: it answers as to the id of a thread that has gone. That holds among the first 1023 runtimes that
+/// 64 bits: above the generation, and below the number of the record. Never 0. The generation has
+/// the number of the runtime in its upper 10 bits. To another runtime the id names no thread: it
+/// answers as to the id of a thread that has gone. That holds among the first 1023 runtimes that
 /// exist at a time, and with runtimes that have ended until 1022 others were started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(NonZeroU64);

@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, AsRawFd as _};
 
 use crate::here;
 
-/// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model the thread waits, not its worker.
-/// A regular file is always ready. Several threads may wait for one descriptor, to read and to write: each goes on when
-/// it is ready for that, wherever they were placed.
+/// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model
+/// the thread waits, not its worker. A regular file is always ready. Several threads may wait for
+/// one descriptor, to read and to write: each goes on when it is ready for that, wherever they were
+/// placed.
 ///
 /// # Errors
 /// What the platform says.

@@ -12,11 +12,14 @@
 //!
 //! # Invariants
 //! 1. Claimed and detached exclude each other; waited implies claimed.
-//! 2. One party releases: the claimant after finished; of a detached thread the thread itself, or the detacher if finished came first.
-//! 3. A generation is never issued twice, so an operation with an old id changes nothing: each changes the word by compare-exchange from a
-//!    value with its own generation, except `finish`, which the thread itself does while it holds the record.
-//! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds finished acquires. Whom to wake happens
-//!    before it is woken: setting waited releases, `finish` acquires.
+//! 2. One party releases: the claimant after finished; of a detached thread the thread itself,
+//!    or the detacher if finished came first.
+//! 3. A generation is never issued twice, so an operation with an old id changes nothing: each
+//!    changes the word by compare-exchange from a value with its own generation, except `finish`,
+//!    which the thread itself does while it holds the record.
+//! 4. The outcome happens before it is read: `finish` releases, the claim or the look that finds
+//!    finished acquires. Whom to wake happens before it is woken: setting waited releases, `finish`
+//!    acquires.
 
 use crate::error::JoinError;
 use crate::id::Series;
@@ -84,7 +87,8 @@ impl JoinWord {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
-    /// Names a new thread. By whoever holds the free record; `None` when its generations are used up.
+    /// Names a new thread. By whoever holds the free record; `None` when its generations are used
+    /// up.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
         let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;
         let flags = if detached { ALIVE | DETACHED } else { ALIVE };
@@ -176,7 +180,8 @@ impl JoinWord {
         })
     }
 
-    /// The thread has written a panic, and will finish. False: it is detached, and has to take the panic back.
+    /// The thread has written a panic, and will finish. False: it is detached, and has to take the
+    /// panic back.
     pub(crate) fn settle(&self, generation: u32) -> bool {
         let settled = self.change(generation, |word| {
             if word & DETACHED == 0 { Ok(word | LEFT) } else { Err(JoinError::NotJoinable) }
@@ -184,7 +189,8 @@ impl JoinWord {
         settled.is_ok()
     }
 
-    /// The caller that has detached it has taken what it left. True: the caller releases the record.
+    /// The caller that has detached it has taken what it left. True: the caller releases the
+    /// record.
     pub(crate) fn taken(&self) -> bool {
         self.0.fetch_or(TAKEN, Ordering::AcqRel) & FINISHED != 0
     }

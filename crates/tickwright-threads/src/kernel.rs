@@ -1,10 +1,10 @@
-//! Models in which each thread is one of the platform's. Ids, joins and waits are common; how a thread
-//! is started and ended differs.
+//! Models in which each thread is one of the platform's. Ids, joins and waits are common; how a
+//! thread is started and ended differs.
 
-mod desk;
 mod manager;
 mod one_to_one;
 mod pthread;
+mod request_pipe;
 mod runtime;
 mod starter;
 

@@ -1,14 +1,14 @@
 //! How a kernel thread waits and is woken: one word for each, in memory that is never given back.
 //!
-//! The standard library's `park` ends with a thread's own variables. This one serves destructors that run after those, handlers of
-//! `exit`, and forked children.
+//! The standard library's `park` ends with a thread's own variables. This one serves destructors
+//! that run after those, handlers of `exit`, and forked children.
 //!
 //! # Invariants
 //! 1. A place belongs to one thread at a time: from its first wait until it ends.
-//! 2. A waker may come late and find the place of another thread, whose wait then returns without cause. It never finds memory
-//!    that was given back.
-//! 3. A child that was forked gives its thread a new place. Where a place has a lock (not on Linux), a waker in the parent may
-//!    have held that of the old one.
+//! 2. A waker may come late and find the place of another thread, whose wait then returns
+//!    without cause. It never finds memory that was given back.
+//! 3. A child that was forked gives its thread a new place. Where a place has a lock (not on
+//!    Linux), a waker in the parent may have held that of the old one.
 //! 4. Without memory for a place a thread waits by looking again every millisecond.
 
 #[cfg(not(loom))]
@@ -50,7 +50,8 @@ mod real {
     const CHUNKS: usize = 24;
 
     static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-    /// The first free place below, and above how often that has changed: a place that came back meanwhile is not taken for what it was.
+    /// The first free place below, and above how often that has changed: a place that came back
+    /// meanwhile is not taken for what it was.
     static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
     /// Places from here on were never used.
     static FRESH: AtomicU32 = AtomicU32::new(0);
@@ -121,7 +122,8 @@ mod real {
         }
     }
 
-    /// The calling thread ends. If a destructor after this one waits, it takes a place again, and this is called once more.
+    /// The calling thread ends. If a destructor after this one waits, it takes a place again, and
+    /// this is called once more.
     extern "C" fn ends(_: *mut c_void) {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
@@ -129,12 +131,14 @@ mod real {
         }
     }
 
-    /// Has `ends` called at the end of the calling thread. If the platform refuses, the thread's place is never used again.
+    /// Has `ends` called at the end of the calling thread. If the platform refuses, the thread's
+    /// place is never used again.
     fn notice_the_end() {
         static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
         let key = KEY.get_or_init(|| {
             let mut key = 0;
-            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and touches atomics and a cell without a destructor.
+            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and
+            // touches atomics and a cell without a destructor.
             (unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0).then_some(key)
         });
         NOTICED.set(true);
@@ -146,7 +150,8 @@ mod real {
         }
     }
 
-    /// Whether the destructors of the calling thread's variables have run: from the first destructors of keys on.
+    /// Whether the destructors of the calling thread's variables have run: from the first
+    /// destructors of keys on.
     pub(crate) fn is_ending() -> bool {
         if !NOTICED.get() {
             notice_the_end();
@@ -178,11 +183,11 @@ mod real {
         /// Ends the thread's wait, or its next one.
         pub(crate) fn unpark(&self) {
             if let Some(place) = self.0 {
-                place.word.tell();
+                place.word.notify();
             }
         }
 
-        /// The caller waits until it is told to go on, or without cause.
+        /// The caller waits until it is notified to go on, or without cause.
         pub(crate) fn park() {
             match mine() {
                 Some(place) => place.word.wait(None),
@@ -213,7 +218,7 @@ mod word {
     mod models;
 
     const RUNS: u32 = 0;
-    const TOLD: u32 = 1;
+    const NOTIFIED: u32 = 1;
     const WAITS: u32 = 2;
     /// A longer wait returns without cause.
     #[cfg(not(loom))]
@@ -248,13 +253,13 @@ mod word {
             if self.word.compare_exchange(RUNS, WAITS, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 self.sleep(most);
             }
-            // What was before the telling is seen after the wait.
+            // What was before the notification is seen after the wait.
             self.word.swap(RUNS, Ordering::Acquire);
         }
 
-        pub(super) fn tell(&self) {
-            if self.word.swap(TOLD, Ordering::Release) == WAITS {
-                self.rouse();
+        pub(super) fn notify(&self) {
+            if self.word.swap(NOTIFIED, Ordering::Release) == WAITS {
+                self.wake();
             }
         }
 
@@ -274,7 +279,7 @@ mod word {
         }
 
         #[cfg(not(loom))]
-        fn rouse(&self) {
+        fn wake(&self) {
             // SAFETY: 1. The word is never given back.
             unsafe {
                 let how = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
@@ -294,34 +299,34 @@ mod word {
     /// What one thread sleeps at.
     #[derive(Debug)]
     pub(super) struct Word {
-        told: Mutex<bool>,
+        notified: Mutex<bool>,
         event: Condvar,
     }
 
     impl Word {
         pub(super) const fn new() -> Self {
-            Self { told: Mutex::new(false), event: Condvar::new() }
+            Self { notified: Mutex::new(false), event: Condvar::new() }
         }
 
         pub(super) fn reset(&self) {
-            *lock(&self.told) = false;
+            *lock(&self.notified) = false;
         }
 
         pub(super) fn wait(&self, most: Option<Duration>) {
-            let mut told = lock(&self.told);
-            if !*told {
-                told = match most {
-                    None => self.event.wait(told).unwrap_or_else(PoisonError::into_inner),
+            let mut notified = lock(&self.notified);
+            if !*notified {
+                notified = match most {
+                    None => self.event.wait(notified).unwrap_or_else(PoisonError::into_inner),
                     Some(most) => {
-                        self.event.wait_timeout(told, most).unwrap_or_else(PoisonError::into_inner).0
+                        self.event.wait_timeout(notified, most).unwrap_or_else(PoisonError::into_inner).0
                     }
                 };
             }
-            *told = false;
+            *notified = false;
         }
 
-        pub(super) fn tell(&self) {
-            *lock(&self.told) = true;
+        pub(super) fn notify(&self) {
+            *lock(&self.notified) = true;
             self.event.notify_one();
         }
     }
@@ -356,7 +361,7 @@ mod modelled {
             self.0.unpark();
         }
 
-        /// The caller waits until it is told to go on, or without cause.
+        /// The caller waits until it is notified to go on, or without cause.
         pub(crate) fn park() {
             thread::park();
         }

@@ -6,14 +6,16 @@
 //! | M:N | a stack; as many workers as there are cores run all of them |
 //! | manager | one of the platform's, started and ended by a manager thread, as `LinuxThreads` did |
 //!
-//! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle, detached, stale.
+//! Ids have a generation, so an old one names nobody. Joins answer as POSIX says: self, circle,
+//! detached, stale.
 //!
 //! ```
 //! use core::time::Duration;
 //! use tickwright_threads::{Attributes, ManyToMany, Model, Runtime, this_thread};
 //!
 //! let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new().sleepers("wheel")))?;
-//! let napper = runtime.spawn(&Attributes::new().name("napper"), || this_thread::sleep(Duration::from_millis(1)))?;
+//! let nap = || this_thread::sleep(Duration::from_millis(1));
+//! let napper = runtime.spawn(&Attributes::new().name("napper"), nap)?;
 //! let answer = runtime.create(&Attributes::new(), || 42)?;
 //! assert_eq!(runtime.join(answer)?, 42);
 //! napper.join()?;
@@ -30,27 +32,28 @@
 //!
 //! - `errno`;
 //! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
-//! - whether it panics. A thread that unwinds may wait in a drop. Others of its worker run meanwhile,
-//!   and `std::thread::panicking` is `false` for them. A lock of the standard library that they let go
-//!   of is not poisoned. The first such wait of a process starts a kernel thread for a moment.
-//!   As long as the platform has no thread to give, the wait keeps the worker, and a yield returns at
-//!   once.
+//! - whether it panics. A thread that unwinds may wait in a drop. Others of its worker run
+//!   meanwhile, and `std::thread::panicking` is `false` for them. A lock of the standard library
+//!   that they let go of is not poisoned. The first such wait of a process starts a kernel thread
+//!   for a moment. As long as the platform has no thread to give, the wait keeps the worker, and a
+//!   yield returns at once.
 //!
 //! # Signals and overflows
 //!
 //! A thread that overflows its stack is named on standard error in every model, and the process
-//! aborts. For that, the first runtime of a process sets handlers of `SIGSEGV` and `SIGBUS`, and its
-//! threads have alternate stacks of 64 KiB: two system calls for each kernel thread, and none for each
-//! M:N thread. What is no overflow goes to the handlers that were there before, as if ours were not.
-//! A program that is executed does not inherit that one of the two signals was ignored.
+//! aborts. For that, the first runtime of a process sets handlers of `SIGSEGV` and `SIGBUS`, and
+//! its threads have alternate stacks of 64 KiB: two system calls for each kernel thread, and none
+//! for each M:N thread. What is no overflow goes to the handlers that were there before, as if ours
+//! were not. A program that is executed does not inherit that one of the two signals was ignored.
 //!
 //! Workers block no signals: a child that an M:N thread starts has the program's signal mask, and
-//! `raise` and profilers do what they do elsewhere. A thread that changes the mask changes its worker's.
+//! `raise` and profilers do what they do elsewhere. A thread that changes the mask changes its
+//! worker's.
 //!
 //! # Locks of others
 //!
-//! A lock of the platform or of the standard library must not be held across a wait. The next thread of
-//! the worker that wants it blocks the worker, so the first one can never let go of it:
+//! A lock of the platform or of the standard library must not be held across a wait. The next
+//! thread of the worker that wants it blocks the worker, so the first one can never let go of it:
 //!
 //! ```no_run
 //! # use tickwright_threads::this_thread;
@@ -61,8 +64,8 @@
 //! ```
 //!
 //! A recursive or error-checking `pthread_mutex_t` takes all threads of a worker for its one owner.
-//! Across a wait, a recursive one lets two threads in at the same time. The locks of [`sync`] may be
-//! held across every wait, and are never poisoned:
+//! Across a wait, a recursive one lets two threads in at the same time. The locks of [`sync`] may
+//! be held across every wait, and are never poisoned:
 //!
 //! ```
 //! # use tickwright_threads::{sync, this_thread};
@@ -74,10 +77,10 @@
 //!
 //! # Forks
 //!
-//! A forked child has none of a runtime's threads. The thread that has forked goes on there as one that
-//! no runtime knows, with its values of [`Local`]. When its body ends, so does the child: by `exit`, with
-//! the code 0, or 101 after a panic. A lock of [`sync`] that another thread holds at the fork stays
-//! locked in the child.
+//! A forked child has none of a runtime's threads. The thread that has forked goes on there as one
+//! that no runtime knows, with its values of [`Local`]. When its body ends, so does the child: by
+//! `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another thread holds at
+//! the fork stays locked in the child.
 
 mod attributes;
 mod clock;
@@ -90,7 +93,6 @@ mod kernel;
 mod kernel_thread;
 mod limits;
 mod local;
-mod mail;
 mod many;
 mod memory;
 mod overflow;
@@ -106,6 +108,7 @@ mod stack;
 mod threads;
 mod wait;
 mod wake;
+mod wake_flags;
 
 pub mod io;
 pub mod sync;

@@ -1,6 +1,7 @@
 //! Values that each thread has of its own.
 //!
-//! Threads stay on the kernel thread that they began on, so one table for each kernel thread serves all models, and values need not be `Send`.
+//! Threads stay on the kernel thread that they began on, so one table for each kernel thread serves
+//! all models, and values need not be `Send`.
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
@@ -24,7 +25,8 @@ type Values = Vec<(u64, Rc<dyn Any>)>;
 type All = BTreeMap<Option<ThreadId>, Values>;
 
 thread_local! {
-    /// Never dropped, so that drops may use it as long as the kernel thread is there. [`LAST`] empties it.
+    /// Never dropped, so that drops may use it as long as the kernel thread is there. [`LAST`]
+    /// empties it.
     static VALUES: ManuallyDrop<RefCell<All>> =
         const { ManuallyDrop::new(RefCell::new(BTreeMap::new())) };
     /// How many threads have any.
@@ -41,8 +43,9 @@ impl Drop for Last {
     }
 }
 
-/// Names a value that each thread has of its own, made when the thread first asks. Dropped when the thread ends, on the thread itself: the drop
-/// may use threads, and make values anew, which are dropped in up to [`DROP_ROUNDS`] rounds; what is left then is never dropped. A panic of a drop
+/// Names a value that each thread has of its own, made when the thread first asks. Dropped when the
+/// thread ends, on the thread itself: the drop may use threads, and make values anew, which are
+/// dropped in up to [`DROP_ROUNDS`] rounds; what is left then is never dropped. A panic of a drop
 /// ends there.
 ///
 /// ```
@@ -85,7 +88,8 @@ impl<T: 'static> Local<T> {
             None => {
                 let value = Rc::new((self.make)());
                 register_for_forks();
-                // Noticed now; when the kernel thread ends already, what is made again is kept for ever.
+                // Noticed now; when the kernel thread ends already, what is made again is kept for
+                // ever.
                 let _ = LAST.try_with(|_| ());
                 change(|all| {
                     all.entry(me).or_default().push((self.key, Rc::clone(&value) as _));
@@ -133,8 +137,8 @@ fn register_for_forks() {
     REGISTERED.call_once(|| process::register(AtFork { in_child: in_the_child, ..AtFork::NOTHING }));
 }
 
-/// The values of the thread that has forked are those of a thread that no runtime knows. Those of others
-/// are kept for ever, as their threads are the parent's.
+/// The values of the thread that has forked are those of a thread that no runtime knows. Those of
+/// others are kept for ever, as their threads are the parent's.
 fn in_the_child(was: Option<ThreadId>) {
     let Some(id) = was else { return };
     if OWNERS.get() == 0 {

@@ -1,24 +1,57 @@
 //! The M:N model: workers, which are kernel threads, run many stacks.
 //!
-//! A creator registers a thread and queues its body with a worker; the worker, or another one that has nothing to do, begins it on a stack to spare. From
-//! then on it stays: a thread that went on elsewhere would find the thread-local variables of another kernel thread behind references
-//! that it holds to its first one's, and the switch (`corosensei`) asks that all on a stack be `Send` before it may move.
-//! Waiting leaves the stack: for threads, times, locks and descriptors no worker is blocked.
+//! A thread that has begun stays on its worker. A thread that went on elsewhere would find the
+//! thread-local variables of another kernel thread behind references that it holds. The switch
+//! (`corosensei`) also requires that all on a stack is `Send` before the stack may move. Threads
+//! that have not begun may be stolen. A wait leaves the stack, so threads, times, locks and
+//! descriptors block no worker.
+//!
+//! Who owns what:
+//!
+//! ```text
+//!   Runtime, Handle ──> WorkerPool             pool.rs: what all workers share
+//!                         ├── Roster           ids and records, which are never given back
+//!                         │     └── Remote     one a worker, and one for creators from outside
+//!                         │           ├── lock { free records, registry, spawn queue }
+//!                         │           └── words: remote run queue, sleep state
+//!                         ├── clock, settings, count of stacks and of idle workers
+//!                         └── kernel threads   runtime.rs starts and ends them
+//!   Worker ──> WorkerPool                      worker.rs: lives on its own kernel thread
+//!     ├── ready, parked                        threads that have begun: stack and context
+//!     ├── spare stacks                         of threads that have ended
+//!     └── sleepers, descriptors                threads that wait for a time or a descriptor
+//! ```
+//!
+//! The life of a thread:
+//!
+//! ```text
+//!   created     roster.rs       a free record and its next generation are the id; registered
+//!     v
+//!   spawned     remote.rs       in the spawn queue of the creator's worker, until that worker
+//!     v                         begins it, or an idle worker steals it
+//!   begun       worker.rs       on a spare stack; this worker owns the record until the end
+//!     v ^
+//!   waits       wake_flags.rs   off its stack; notified on its worker or by the remote queue
+//!     v
+//!   ended       join_word.rs    value in the record, `finish`; unregistered, the stack is spare
+//!     v
+//!   joined      roster.rs       value taken; the record is free for its next generation
+//! ```
 
-mod asleep;
 mod context;
 mod coroutines;
 mod descriptors;
-mod inbox;
 mod on_worker;
 mod own;
 mod pipe;
 mod pool;
-mod post;
+mod remote;
+mod remote_queue;
 mod runtime;
 mod settings;
-mod shelves;
+mod sleep;
 mod sleepers;
+mod stack_cache;
 mod worker;
 
 pub(crate) use on_worker::{park, yield_now};

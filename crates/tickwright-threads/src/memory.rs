@@ -1,4 +1,5 @@
-//! Memory that may be refused. The standard library ends a process that has none for a box or a counted value; a creation must not.
+//! Memory that may be refused. The standard library ends a process that has none for a box or a
+//! counted value; a creation must not.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -18,7 +19,8 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, T> {
     }
     one.push(value);
     let one = Box::into_raw(one.into_boxed_slice());
-    // SAFETY: 1. From a box of a slice of one element, which has the layout of the element. 2. Given up by that box.
+    // SAFETY: 1. From a box of a slice of one element, which has the layout of the element. 2.
+    // Given up by that box.
     Ok(unsafe { Box::from_raw(one.cast::<T>()) })
 }
 
@@ -35,7 +37,8 @@ pub(crate) fn try_text(text: &str) -> Option<Box<str>> {
     Some(copy.into_boxed_str())
 }
 
-/// Whether there is so much memory just now. It is given back: the next allocations of the calling thread find it.
+/// Whether there is so much memory just now. It is given back: the next allocations of the calling
+/// thread find it.
 pub(crate) fn is_there(bytes: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
 }
@@ -48,7 +51,8 @@ struct Inner<T> {
     value: T,
 }
 
-// SAFETY: 1. Owners on several threads share the value by reference, and the last one drops it on its own: hence both.
+// SAFETY: 1. Owners on several threads share the value by reference, and the last one drops it on
+// its own: hence both.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
 // SAFETY: as above; a reference to an owner makes another owner.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
@@ -74,7 +78,8 @@ impl<T> Counted<T> {
 
 impl<T> Clone for Counted<T> {
     fn clone(&self) -> Self {
-        // There are never so many owners that the count could overflow: each takes more than a byte.
+        // There are never so many owners that the count could overflow: each takes more than a
+        // byte.
         self.inner().owners.fetch_add(1, Ordering::Relaxed);
         Self(self.0)
     }
@@ -92,7 +97,8 @@ impl<T> Drop for Counted<T> {
     fn drop(&mut self) {
         if self.inner().owners.fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
-            // SAFETY: 1. From `Box::leak`. 2. There is no other owner, and what others have done with the value happened before.
+            // SAFETY: 1. From `Box::leak`. 2. There is no other owner, and what others have done
+            // with the value happened before.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }

@@ -1,8 +1,9 @@
-//! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other fault is for whoever handled
-//! it before, as if we were not there.
+//! A stack that overflows hits its guard: the thread is named, then the process aborts. Every other
+//! fault is for whoever handled it before, as if we were not there.
 //!
-//! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the thread, and whose stack it is: it
-//! touches no thread-local variable, whose first use on a thread may allocate.
+//! The handler runs on an alternate stack of ours, a [`SignalStack`]. By that the handler knows the
+//! thread, and whose stack it is: it touches no thread-local variable, whose first use on a thread
+//! may allocate.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -54,8 +55,9 @@ pub(crate) fn notice() {
                 // A signal that is ignored interrupts no call.
                 ours.sa_flags |= libc::SA_RESTART;
             }
-            // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It touches atomics, words of the thread that
-            // it interrupts, and a try-lock, and writes with `write` alone.
+            // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It
+            // touches atomics, words of the thread that it interrupts, and a try-lock, and writes
+            // with `write` alone.
             unsafe {
                 libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
             }
@@ -125,8 +127,9 @@ struct Below(usize);
 /// What leaf functions may use below the stack pointer, and more.
 const RED_ZONE: usize = 256;
 
-// SAFETY: 1. Below the stack pointer and the red zone nobody keeps anything, and the thread does not go on meanwhile. 2. The base is
-// aligned. 3. If the stack ends there, the handler faults where the kernel would have failed to call it.
+// SAFETY: 1. Below the stack pointer and the red zone nobody keeps anything, and the thread does
+// not go on meanwhile. 2. The base is aligned. 3. If the stack ends there, the handler faults where
+// the kernel would have failed to call it.
 unsafe impl Stack for Below {
     fn base(&self) -> StackPointer {
         StackPointer::new(self.0.saturating_sub(RED_ZONE) & !63).unwrap_or(StackPointer::MIN)
@@ -251,7 +254,8 @@ impl Running {
 
 /// Where the names of threads are.
 pub(crate) trait Names {
-    /// Uses the name of a thread, if it has one and that is not being changed. From a signal handler.
+    /// Uses the name of a thread, if it has one and that is not being changed. From a signal
+    /// handler.
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
 }
 
@@ -279,7 +283,8 @@ struct Slab {
 
 static SLABS: [AtomicPtr<Slab>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Below the number of the first free room; above, how often it has changed. No lock, which a fork could find held.
+/// Below the number of the first free room; above, how often it has changed. No lock, which a fork
+/// could find held.
 static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
 
 fn slab(at: usize) -> Option<&'static Slab> {
@@ -352,7 +357,8 @@ fn give(number: u32) {
 
 impl Watch {
     fn running(&self) -> Option<&Running> {
-        // SAFETY: 1. Null, or of this kernel thread, and there while that works; its cells are words.
+        // SAFETY: 1. Null, or of this kernel thread, and there while that works; its cells are
+        // words.
         unsafe { self.running.load(Ordering::Relaxed).as_ref() }
     }
 
@@ -363,8 +369,9 @@ impl Watch {
             // On a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // A stack of the platform's, whose cache gives at most four times what was asked for. Above the stack pointer all of it can be
-        // touched; so the stack pointer itself has left the stack.
+        // A stack of the platform's, whose cache gives at most four times what was asked for. Above
+        // the stack pointer all of it can be touched; so the stack pointer itself has left the
+        // stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)
@@ -407,7 +414,8 @@ fn report(say_its_name: impl FnOnce(), number: u32, len: usize) {
     write(" bytes: give it a larger one\n");
 }
 
-/// A stack for the handlers of one kernel thread. When it is dropped the thread has the one that it had before.
+/// A stack for the handlers of one kernel thread. When it is dropped the thread has the one that it
+/// had before.
 ///
 /// Two system calls for each thread, and rarely one for the memory, which is used again.
 pub(crate) struct SignalStack {
@@ -425,7 +433,8 @@ impl SignalStack {
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;
-        // The stack begins somewhere above; it is full at least so many bytes below, but for what is in use.
+        // The stack begins somewhere above; it is full at least so many bytes below, but for what
+        // is in use.
         let top = core::ptr::from_ref(&mark).addr();
         Self::new(|watch| {
             watch.len.store(len, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! The atomics and locks that the words of a thread are made of. Under `cfg(loom)` they are loom's, so that the models drive the shipped functions.
+//! The atomics and locks that the words of a thread are made of. Under `cfg(loom)` they are loom's,
+//! so that the models drive the shipped functions.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
@@ -27,13 +28,14 @@ macro_rules! const_where_possible {
 }
 pub(crate) use const_where_possible;
 
-/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
+/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves
+/// the state whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until kernel threads that were just started run. Then the platform and the standard library
-/// have allocated what they keep for these threads.
+/// Waits until kernel threads that were just started run. Then the platform and the standard
+/// library have allocated what they keep for these threads.
 #[derive(Debug, Default)]
 pub(crate) struct Latch {
     count: Mutex<usize>,

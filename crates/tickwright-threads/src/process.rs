@@ -7,12 +7,13 @@ use std::sync::{Once, OnceLock};
 use crate::id::ThreadId;
 use crate::{here, kernel_thread};
 
-/// How many forks lie between this process and the one that was started. The count of a process never
-/// changes; the count of its child differs.
+/// How many forks lie between this process and the one that was started. The count of a process
+/// never changes; the count of its child differs.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// The calling thread was a runtime's when it forked this process, and whether its body has panicked since.
+    /// The calling thread was a runtime's when it forked this process, and whether its body has
+    /// panicked since.
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
@@ -68,12 +69,13 @@ extern "C" fn child() {
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// This one. The first call registers for forks with the platform. Where that fails (no memory),
-    /// children are not told from their parents.
+    /// This one. The first call registers for forks with the platform. Where that fails (no
+    /// memory), children are not told from their parents.
     pub(crate) fn this() -> Self {
         static REGISTERED: Once = Once::new();
         REGISTERED.call_once(|| {
-            // SAFETY: 1. The functions are there as long as the library. 2. In the child they take no lock that another thread may have held.
+            // SAFETY: 1. The functions are there as long as the library. 2. In the child they take
+            // no lock that another thread may have held.
             unsafe {
                 libc::pthread_atfork(Some(prepare), Some(parent), Some(child));
             }
@@ -81,14 +83,16 @@ impl Process {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
-    /// Whether the caller is in the process that made this value, and not in a child that was forked since. No system call.
+    /// Whether the caller is in the process that made this value, and not in a child that was
+    /// forked since. No system call.
     #[inline]
     pub(crate) fn is_this(self) -> bool {
         self.0 == FORKS.load(Ordering::Relaxed)
     }
 }
 
-/// Whether the caller was a runtime's thread when it forked this process: the only thread of this process, unless it has started others.
+/// Whether the caller was a runtime's thread when it forked this process: the only thread of this
+/// process, unless it has started others.
 #[inline]
 pub(crate) fn is_child() -> bool {
     CHILD.get().is_some()
@@ -100,7 +104,8 @@ pub(crate) fn child_has_ended(panicked: bool) {
     CHILD.set(Some(panicked));
 }
 
-/// Ends the child as a process ends whose last thread returns: handlers of `exit` run, and the C library writes its buffers.
+/// Ends the child as a process ends whose last thread returns: handlers of `exit` run, and the C
+/// library writes its buffers.
 /// After a panic the code is that of a program whose main thread has panicked.
 #[cold]
 pub(crate) fn end_the_child() -> ! {

@@ -1,5 +1,5 @@
-//! What a runtime knows of a thread, in memory that is never given back while the runtime is there: an old id leads to a record, whose
-//! generation then says that it is old.
+//! What a runtime knows of a thread, in memory that is never given back while the runtime is there:
+//! an old id leads to a record, whose generation then says that it is old.
 
 use core::any::Any;
 use std::sync::{Mutex, OnceLock};
@@ -8,11 +8,11 @@ use crate::error::{CreateError, JoinError};
 use crate::id::{Series, ThreadId};
 use crate::join_word::JoinWord;
 use crate::kernel_thread::KernelThread;
-use crate::mail::Mail;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
 use crate::quiet::drop_quietly;
 use crate::wake::Waiter;
+use crate::wake_flags::WakeFlags;
 
 /// No record: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -30,8 +30,9 @@ pub(crate) struct Record<S> {
     /// Of a kernel thread.
     pub(crate) park: ParkWord,
     /// Of a stack's thread.
-    pub(crate) mail: Mail,
-    /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`. Written before `expect`.
+    pub(crate) wake_flags: WakeFlags,
+    /// The one to wake when it ends: the bits of a thread of this runtime, or 0: see `slow`.
+    /// Written before `expect`.
     pub(crate) joiner: AtomicU64,
     /// Whom this thread waits for to end; 0: nobody.
     joining: AtomicU64,
@@ -39,9 +40,10 @@ pub(crate) struct Record<S> {
     pub(crate) value: AtomicU64,
     /// Whether `slow` holds anything.
     pub(crate) has_slow: AtomicU32,
-    /// The next in a list: free records, an inbox, a run queue. A record is in one at a time.
+    /// The next in a list: free records, an remote queue, a run queue. A record is in one at a
+    /// time.
     pub(crate) next: AtomicU32,
-    /// The worker whose thread it is, from its beginning to its end; else `NONE`. See `mail`.
+    /// The worker whose thread it is, from its beginning to its end; else `NONE`. See `wake_flags`.
     pub(crate) owner: AtomicU32,
     /// Where that worker keeps its stack; `NONE` when it has ended.
     pub(crate) place: AtomicU32,
@@ -72,7 +74,7 @@ impl<S> Record<S> {
         Self {
             join: JoinWord::after(series.first()),
             park: ParkWord::new(),
-            mail: Mail::new(),
+            wake_flags: WakeFlags::new(),
             joiner: AtomicU64::new(0),
             joining: AtomicU64::new(0),
             value: AtomicU64::new(0),
@@ -123,7 +125,8 @@ impl<S> Record<S> {
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one who releases.
+    /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one
+    /// who releases.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);
@@ -131,7 +134,7 @@ impl<S> Record<S> {
         });
         self.joiner.store(0, Ordering::Relaxed);
         self.park.reset();
-        self.mail.reset();
+        self.wake_flags.reset();
         self.join.release();
         drop_quietly(slow);
     }
@@ -193,15 +196,18 @@ impl<S> Table<S> {
 
     /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
     ///
-    /// Of those who close a circle at the same time, the one whose fence is the last sees whom all others join.
+    /// Of those who close a circle at the same time, the one whose fence is the last sees whom all
+    /// others join.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of others, which one of them will break.
+        // Nobody waits for two, so a way that does not come back to us ends, or is a circle of
+        // others, which one of them will break.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);
-                // Looked at afterwards: what was read is its own, not that of a thread that has its record now.
+                // Looked at afterwards: what was read is its own, not that of a thread that has its
+                // record now.
                 ThreadId::from_bits(next).filter(|_| record.join.exists(at.generation()))
             });
             match next {

@@ -1,20 +1,23 @@
 //! All threads of a runtime: their records, ids and registries, in shards.
 //!
-//! Both kinds of runtime have one. A shard is what threads that create at the same time do not share: a
-//! free list of records and a registry under one lock. A model keeps more of its own under that lock.
+//! Both kinds of runtime have one. A shard is what threads that create at the same time do not
+//! share: a free list of records and a registry under one lock. A model keeps more of its own under
+//! that lock.
 //!
 //! ```text
-//!   Roster ── Table: records by number, never given back      id = number of the record + generation
+//!   Roster ── Table: records by number, never given back      id = number of the record +
+//!   generation
 //!     └────── shard 0..n ── lock { free list, registry, the model's own }
 //! ```
 //!
-//! A thread is registered before its creation returns and unregistered when its body has ended. Its record
-//! is released later, when it is joined, or at its end if it is detached.
+//! A thread is registered before its creation returns and unregistered when its body has ended. Its
+//! record is released later, when it is joined, or at its end if it is detached.
 //!
 //! # Invariants
 //! 1. A record goes back to the free list of the shard that it came from.
 //! 2. A thread holds the lock of one shard, or of all in ascending order (`live`).
-//! 3. In a forked child a lock may be held for ever by a thread of the parent: no shard is looked at there.
+//! 3. In a forked child a lock may be held for ever by a thread of the parent: no shard is
+//!    looked at there.
 
 use core::fmt;
 use std::sync::PoisonError;
@@ -81,7 +84,8 @@ impl<X> HasShard for Shard<X> {
     }
 }
 
-/// All threads of a runtime. `P` has a shard; `S` is what a record keeps to end the platform's thread.
+/// All threads of a runtime. `P` has a shard; `S` is what a record keeps to end the platform's
+/// thread.
 #[derive(Debug)]
 pub(crate) struct Roster<P, S> {
     table: Table<S>,
@@ -137,8 +141,8 @@ impl<P: HasShard, S> Roster<P, S> {
         if record.join.exists(id.generation()) { Ok(record) } else { Err(JoinError::NoSuchThread) }
     }
 
-    /// Registers a new thread: a free record, the next generation of it, an entry in the registry. `name`
-    /// gives the thread its name; it returns false if there is no memory for that.
+    /// Registers a new thread: a free record, the next generation of it, an entry in the registry.
+    /// `name` gives the thread its name; it returns false if there is no memory for that.
     ///
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
@@ -208,7 +212,8 @@ impl<P: HasShard, S> Roster<P, S> {
     pub(crate) fn name(&self, id: ThreadId) -> Option<String> {
         let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
-        // Looked at afterwards: the name is this thread's, not that of a thread that has its record now.
+        // Looked at afterwards: the name is this thread's, not that of a thread that has its record
+        // now.
         name.filter(|_| record.join.exists(id.generation()))
     }
 
@@ -229,8 +234,8 @@ impl<P: HasShard, S> Roster<P, S> {
 
     /// How many threads are registered.
     pub(crate) fn live(&self) -> usize {
-        // All at once: a thread that ends may have created one in another shard, which is counted before
-        // it or with it.
+        // All at once: a thread that ends may have created one in another shard, which is counted
+        // before it or with it.
         let mut shards = [const { None }; MOST_SHARDS];
         for (shard, place) in shards.iter_mut().zip(self.lockable()) {
             *shard = Some(place.shard().lock());

@@ -15,7 +15,8 @@ use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
 use crate::threads::{Threads, Wait};
 
-/// Creates threads of one runtime, joins and wakes them. Clones are the same runtime; when that has ended, creating says so.
+/// Creates threads of one runtime, joins and wakes them. Clones are the same runtime; when that has
+/// ended, creating says so.
 #[derive(Clone)]
 pub struct Handle {
     threads: Arc<dyn Threads>,
@@ -60,7 +61,8 @@ impl Handle {
         self.threads.create(attributes, body)
     }
 
-    /// Creates a thread that returns something other than a number. It is detached when its handle is dropped.
+    /// Creates a thread that returns something other than a number. It is detached when its handle
+    /// is dropped.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -115,12 +117,14 @@ impl Handle {
     /// Nobody will join this thread: what it leaves is dropped when it ends.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or being joined.
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or
+    /// being joined.
     pub fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.detach(id)
     }
 
-    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several in a row are one.
+    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several in a row are
+    /// one.
     ///
     /// # Errors
     /// [`JoinError::NoSuchThread`].
@@ -134,13 +138,15 @@ impl Handle {
         self.threads.name(id)
     }
 
-    /// Whether the thread is registered: from before its creation returns until its body has ended. Always false without a dictionary.
+    /// Whether the thread is registered: from before its creation returns until its body has ended.
+    /// Always false without a dictionary.
     #[must_use]
     pub fn is_registered(&self, id: ThreadId) -> bool {
         self.threads.is_registered(id)
     }
 
-    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot. Empty without a dictionary.
+    /// The ids of all threads whose body has not ended, worker by worker, in order. A snapshot.
+    /// Empty without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()
@@ -158,7 +164,8 @@ impl Handle {
         self.threads.now()
     }
 
-    /// Runs `body` as a thread of the runtime, and waits for it. What is in it is inside: creating and joining are on the short path.
+    /// Runs `body` as a thread of the runtime, and waits for it. What is in it is inside: creating
+    /// and joining are on the short path.
     ///
     /// # Errors
     /// Why it could not be created. A panic in it goes on in the caller.
@@ -237,8 +244,9 @@ impl Model {
 
 /// Threads of one model. Those who create and join have a [`Handle`]; this one owns them.
 ///
-/// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends keeps the drop waiting for ever. Dropped by one of
-/// its own threads it does not wait: the last thread to end cleans up.
+/// Dropping it waits until every thread has ended, then ends the workers: a thread that never ends
+/// keeps the drop waiting for ever. Dropped by one of its own threads it does not wait: the last
+/// thread to end cleans up.
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,

@@ -27,7 +27,8 @@ pub(crate) fn page() -> usize {
     *PAGE
 }
 
-/// The bytes in whole pages. For sizes that [`Attributes::check`](crate::Attributes::check) has let through.
+/// The bytes in whole pages. For sizes that [`Attributes::check`](crate::Attributes::check) has let
+/// through.
 pub(crate) fn in_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(page())
 }
@@ -97,7 +98,8 @@ impl Span {
     }
 }
 
-/// Why there is no other stack: the host's bound on mappings if it is that, else what `other` makes of what the platform said.
+/// Why there is no other stack: the host's bound on mappings if it is that, else what `other` makes
+/// of what the platform said.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
     match bound {
@@ -107,7 +109,8 @@ pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> Create
     }
 }
 
-/// How many mappings the process has, and may have. Counts the lines of a file: for errors alone, milliseconds where there are many.
+/// How many mappings the process has, and may have. Counts the lines of a file: for errors alone,
+/// milliseconds where there are many.
 fn mappings() -> Option<(usize, usize)> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
@@ -123,7 +126,8 @@ fn mappings() -> Option<(usize, usize)> {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on it: nothing does any more.
+        // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on
+        // it: nothing does any more.
         unsafe {
             libc::munmap(core::ptr::with_exposed_provenance_mut(self.base), self.len);
         }

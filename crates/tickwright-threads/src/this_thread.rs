@@ -1,7 +1,9 @@
-//! What a thread does for itself. On threads that no runtime knows, these are the standard library's.
+//! What a thread does for itself. On threads that no runtime knows, these are the standard
+//! library's.
 //!
-//! All of them work in destructors of `thread_local!` variables, in those of the platform's keys, and in handlers of `exit`. There a kernel
-//! thread of a runtime is one that no runtime knows. So is, in every model, a thread in a child that it has forked.
+//! All of them work in destructors of `thread_local!` variables, in those of the platform's keys,
+//! and in handlers of `exit`. There a kernel thread of a runtime is one that no runtime knows. So
+//! is, in every model, a thread in a child that it has forked.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -14,7 +16,8 @@ use crate::kernel_thread::{self, KernelThread};
 use crate::many;
 use crate::runtime::Handle;
 
-/// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that it has forked.
+/// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that
+/// it has forked.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
     here::current()
@@ -26,7 +29,8 @@ pub fn handle() -> Option<Handle> {
     here::with(|host| Handle::new(host.threads()))
 }
 
-/// The addresses of the calling thread's stack without its guard, if a runtime created it and knows them.
+/// The addresses of the calling thread's stack without its guard, if a runtime created it and knows
+/// them.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
     here::with(|host| host.stack())?
@@ -40,8 +44,8 @@ pub fn yield_now() {
     }
 }
 
-/// Waits until the calling thread is [unparked](Handle::unpark). Returns at once if it was unparked since its last park. It may return without cause, so it stands in a
-/// loop.
+/// Waits until the calling thread is [unparked](Handle::unpark). Returns at once if it was unparked
+/// since its last park. It may return without cause, so it stands in a loop.
 #[inline]
 pub fn park() {
     if !many::park() {
@@ -69,7 +73,8 @@ pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
 }
 
-/// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is none.
+/// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is
+/// none.
 #[must_use]
 pub fn now() -> u64 {
     here::now()

@@ -18,7 +18,8 @@ pub enum Wait {
     Forever,
 }
 
-/// What a model of threads does. A program uses a [`Handle`](crate::Handle), which is more convenient. A new model implements this trait.
+/// What a model of threads does. A program uses a [`Handle`](crate::Handle), which is more
+/// convenient. A new model implements this trait.
 pub trait Threads: Send + Sync {
     /// The model in a word.
     fn model(&self) -> &'static str;
@@ -38,7 +39,8 @@ pub trait Threads: Send + Sync {
     /// Nobody will join this thread.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or being joined.
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] when it is detached already, or
+    /// being joined.
     fn detach(&self, id: ThreadId) -> Result<(), JoinError>;
 
     /// Ends the thread's [`park`](crate::this_thread::park), or its next one.
@@ -62,7 +64,7 @@ pub trait Threads: Send + Sync {
     /// Nanoseconds on the runtime's clock.
     fn now(&self) -> u64;
 
-    /// Lets no more threads be created from outside, and waits until none is left. From one of its own threads: does not wait, the last
-    /// one to end cleans up.
+    /// Lets no more threads be created from outside, and waits until none is left. From one of its
+    /// own threads: does not wait, the last one to end cleans up.
     fn close(&self);
 }

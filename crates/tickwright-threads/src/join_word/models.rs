@@ -165,7 +165,8 @@ fn an_old_id_does_nothing_to_the_next_thread() {
     });
 }
 
-/// A thread that panics is detached meanwhile: one of the two takes the panic, never the worker, and one releases the record.
+/// A thread that panics is detached meanwhile: one of the two takes the panic, never the worker,
+/// and one releases the record.
 #[test]
 fn a_panic_of_a_detached_thread_is_taken_once_and_not_by_the_worker() {
     loom::model(|| {

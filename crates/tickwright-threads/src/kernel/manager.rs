@@ -9,12 +9,13 @@
 //! | join | joiner | waits for the end, writes that the stack is free |
 //! | | manager | polls, reads; unmaps the stack |
 //!
-//! So every thread costs three writes, polls and reads, a mapping that is made, protected and given back, and four switches at least. The
-//! manager keeps no stacks.
+//! So every thread costs three writes, polls and reads, a mapping that is made, protected and given
+//! back, and four switches at least. The manager keeps no stacks.
 //!
-//! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`. What is not as there: a thread says itself that
-//! it ends, where the kernel sent the manager a signal; the manager finds threads by number, where it walked through lists; and it takes no walk every two
-//! seconds when there is nothing to do.
+//! Facts of the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and `join.c`.
+//! What is not as there: a thread says itself that it ends, where the kernel sent the manager a
+//! signal; the manager finds threads by number, where it walked through lists; and it takes no walk
+//! every two seconds when there is nothing to do.
 
 #[cfg(test)]
 mod tests;
@@ -25,9 +26,9 @@ use std::thread::{self, JoinHandle};
 
 use tickwright::clock::Clock;
 
-use super::desk::Desk;
 use super::one_to_one::OneToOne;
 use super::pthread::{Mask, Pthread, Refused, Run};
+use super::request_pipe::RequestPipe;
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
@@ -39,15 +40,19 @@ use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::threads::Threads;
 
-/// Settings of the manager model: each thread is one of the platform's, started and buried by one manager thread that is asked through a pipe.
+/// Settings of the manager model: each thread is one of the platform's, started and buried by one
+/// manager thread that is asked through a pipe.
 ///
-/// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time there are these differences. What a thread inherits
-/// from its creator is the signal mask alone; processor affinity and scheduling are the manager's, which are those of who started the runtime. A join
-/// waits for the body to end, and not for the destructors of `thread_local!` after it. A creator that is an M:N thread of another runtime keeps its
-/// worker while it is suspended.
+/// It is here to be measured: [`OneToOne`] does the same without the way round. Beside the time
+/// there are these differences. What a thread inherits from its creator is the signal mask alone;
+/// processor affinity and scheduling are the manager's, which are those of who started the runtime.
+/// A join waits for the body to end, and not for the destructors of `thread_local!` after it. A
+/// creator that is an M:N thread of another runtime keeps its worker while it is suspended.
 ///
-/// When the manager cannot read its pipe any more, or reads what none of its threads has written (somebody else has taken its descriptor), it ends: creations
-/// are refused with [`CreateError::NoManager`](crate::CreateError::NoManager), threads that run go on and are joined, and all stacks are freed when the runtime ends.
+/// When the manager cannot read its pipe any more, or reads what none of its threads has written
+/// (somebody else has taken its descriptor), it ends: creations are refused with
+/// [`CreateError::NoManager`](crate::CreateError::NoManager), threads that run go on and are
+/// joined, and all stacks are freed when the runtime ends.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Manager, Model, Runtime};
@@ -111,15 +116,15 @@ const STACK: usize = 2 << 20;
 #[derive(Debug)]
 struct Funnel {
     pthread: Pthread,
-    desk: Arc<Desk>,
+    requests: Arc<RequestPipe>,
     manager: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Funnel {
     fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
-        let desk = Arc::new(Desk::new().map_err(|error| ("pipe", error))?);
-        let up = Arc::new(primitive::Latch::default());
-        let (own, told) = (Arc::clone(&desk), Arc::clone(&up));
+        let requests = Arc::new(RequestPipe::new().map_err(|error| ("pipe", error))?);
+        let started = Arc::new(primitive::Latch::default());
+        let (own, latch) = (Arc::clone(&requests), Arc::clone(&started));
         let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
             // Handlers of the program's signals run in its own threads.
             Mask::block_all();
@@ -127,13 +132,13 @@ impl Funnel {
             if let Some(stack) = &watched {
                 stack.is_called(Some("tw-manager"), None);
             }
-            told.arrive();
-            drop(told);
+            latch.arrive();
+            drop(latch);
             own.serve();
         });
         let manager = Mutex::new(Some(manager.map_err(|error| ("manager", error))?));
-        up.wait_for(1);
-        Ok(Self { pthread, desk, manager })
+        started.wait_for(1);
+        Ok(Self { pthread, requests, manager })
     }
 }
 
@@ -147,7 +152,8 @@ impl Starter for Funnel {
     }
 
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
-        let lease = Desk::create(&self.desk, self.pthread.sizes(attributes), attributes.detached, run)?;
+        let lease =
+            RequestPipe::create(&self.requests, self.pthread.sizes(attributes), attributes.detached, run)?;
         Ok(lease.map(Started::Managed))
     }
 
@@ -160,19 +166,20 @@ impl Starter for Funnel {
     }
 
     fn closed(&self) {
-        self.desk.close();
+        self.requests.close();
         let manager = lock(&self.manager).take();
         if let Some(manager) = manager
-            && self.desk.is_ours()
+            && self.requests.is_ours()
         {
-            // An M:N thread keeps no worker: the manager may wait for threads that wait for others of it.
+            // An M:N thread keeps no worker: the manager may wait for threads that wait for others
+            // of it.
             if here::is_shared() {
                 here::look_until(|| manager.is_finished());
             }
             // It does not panic.
             let _ = manager.join();
         }
-        self.desk.clear();
+        self.requests.clear();
     }
 }
 
@@ -180,8 +187,8 @@ impl Drop for Funnel {
     fn drop(&mut self) {
         // Perhaps by a thread that the manager will wait for: it ends by itself after that.
         if let Some(manager) = lock(&self.manager).take() {
-            self.desk.close();
-            if !self.desk.is_ours() {
+            self.requests.close();
+            if !self.requests.is_ours() {
                 // There is no such thread here that could be let go.
                 core::mem::forget(manager);
             }

@@ -17,7 +17,8 @@ use crate::stack::{Attr, Mapping, in_pages, why_none};
 /// What a thread of the platform runs.
 pub(crate) type Run = Box<dyn FnOnce() + Send>;
 
-/// Why a thread was not started, and what it would have run: it is the user's, and dropped where no lock is held.
+/// Why a thread was not started, and what it would have run: it is the user's, and dropped where no
+/// lock is held.
 pub(crate) type Refused = (CreateError, Run);
 
 /// Where kernel threads have their stacks from.
@@ -55,10 +56,12 @@ struct LetGo {
     mapping: Mapping,
 }
 
-/// Threads that were not gone when their pool was, such as the one that has dropped it. The next pool takes them.
+/// Threads that were not gone when their pool was, such as the one that has dropped it. The next
+/// pool takes them.
 static LEFT: Mutex<Vec<LetGo>> = Mutex::new(Vec::new());
 
-// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
+// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
+// mapping is plain memory.
 unsafe impl Send for LetGo {}
 
 thread_local! {
@@ -97,7 +100,8 @@ pub(crate) struct Joinable {
     open: bool,
 }
 
-// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A mapping is plain memory.
+// SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
+// mapping is plain memory.
 unsafe impl Send for Joinable {}
 
 fn is_the_caller(thread: libc::pthread_t) -> bool {
@@ -107,13 +111,15 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
-/// Waits until it is gone. An M:N thread keeps no worker meanwhile, where the platform says whether a thread is gone.
+/// Waits until it is gone. An M:N thread keeps no worker meanwhile, where the platform says whether
+/// a thread is gone.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
     if here::is_shared() {
         return here::look_until(|| is_gone(thread));
     }
-    // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not the caller, as whoever calls this has looked.
+    // SAFETY: 1. A thread that was created joinable, is neither joined nor detached yet, and is not
+    // the caller, as whoever calls this has looked.
     unsafe {
         libc::pthread_join(thread, core::ptr::null_mut());
     }
@@ -149,7 +155,8 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
-/// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack never given back.
+/// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack
+/// never given back.
 fn leave(list: &Mutex<Vec<LetGo>>, thread: LetGo) {
     core::mem::forget(keep(&mut lock(list), thread));
 }
@@ -165,7 +172,8 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but for variables of its own, is let go.
+    /// Waits until it is gone. What it ran on is free then. The caller itself, which has ended but
+    /// for variables of its own, is let go.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;
@@ -254,7 +262,8 @@ impl Pthread {
         map(stack, guard)
     }
 
-    /// No thread of ours is left but those that were let go: waits for them, and gives all stacks back.
+    /// No thread of ours is left but those that were let go: waits for them, and gives all stacks
+    /// back.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
@@ -293,7 +302,8 @@ impl Kept {
         Ok(Self { thread, mapping })
     }
 
-    /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does so.
+    /// Waits until it is gone, and frees its stack. If it is the caller, whoever comes next does
+    /// so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
             return leave(&LEFT, LetGo { thread: self.thread, mapping: self.mapping });
@@ -341,7 +351,8 @@ impl Mask {
     fn replace(how: i32, with: Option<&libc::sigset_t>) -> Self {
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
         let with = with.map_or(core::ptr::null(), core::ptr::from_ref);
-        // SAFETY: 1. No set or a filled one, and memory for another. The call cannot fail with these.
+        // SAFETY: 1. No set or a filled one, and memory for another. The call cannot fail with
+        // these.
         unsafe {
             libc::pthread_sigmask(how, with, before.as_mut_ptr());
         }
@@ -362,7 +373,8 @@ fn spawn(
         if error == libc::EINVAL {
             return CreateError::StackRefused { stack, guard, error: said };
         }
-        // The platform says the same when it has no thread to give and when it has no stack. A stack of ours tells them apart.
+        // The platform says the same when it has no thread to give and when it has no stack. A
+        // stack of ours tells them apart.
         match mapping.is_none().then(|| map(stack, guard)) {
             None | Some(Ok(_)) => CreateError::TooMany { error: Some(said) },
             Some(Err(error)) => error,
@@ -400,7 +412,8 @@ fn spawn(
         Err(run) => return Err((CreateError::OutOfMemory, run)),
     };
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when it answers 0.
+    // SAFETY: 1. Filled attributes. 2. `begin` takes what `run` is. 3. The call fills `thread` when
+    // it answers 0.
     match unsafe { libc::pthread_create(thread.as_mut_ptr(), attr, begin, run.cast()) } {
         // SAFETY: 1. Filled.
         0 => Ok(unsafe { thread.assume_init() }),

@@ -37,7 +37,8 @@ use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
 
-/// How many registries a runtime of kernel threads has: who creates at the same time should not meet.
+/// How many registries a runtime of kernel threads has: who creates at the same time should not
+/// meet.
 const SHARDS: usize = 16;
 
 /// The caller's shard: a creator has its own as long as there are no more creators than shards.
@@ -108,7 +109,8 @@ impl Kernel {
         unsafe { here::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
-            // The body has forked, and this is the child. Locks of the runtime may be held for ever.
+            // The body has forked, and this is the child. Locks of the runtime may be held for
+            // ever.
             process::child_has_ended(outcome.is_err());
             drop_quietly(outcome);
             process::end_the_child();
@@ -121,7 +123,8 @@ impl Kernel {
             match record.join.finish() {
                 Leaves::Detached => self.roster.release(id, record),
                 Leaves::Waited => {
-                    // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+                    // A copy: if the joiner has seen the end by itself, the record may be another
+                    // thread's by now, and so what is in it.
                     if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                         joiner.wake();
                     }
@@ -256,13 +259,14 @@ impl Threads for Kernel {
     }
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        // What the thread was started with stays in the record, and is let go when that is released.
+        // What the thread was started with stays in the record, and is let go when that is
+        // released.
         self.roster.detach(id)
     }
 
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.roster.existing(id)?;
-        if record.park.tell()
+        if record.park.unpark()
             && let Some(thread) = record.slow(|slow| slow.thread.clone())
         {
             thread.unpark();
@@ -370,7 +374,7 @@ impl Host for Member {
                 None => self.wait(),
                 Some(at) => drop(self.wait_until(at)),
             }
-            record.park.heard();
+            record.park.end_park();
         }
     }
 

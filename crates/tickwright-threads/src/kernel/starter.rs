@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::desk::StackLease;
 use super::pthread::{Joinable, Refused, Run};
+use super::request_pipe::StackLease;
 use crate::attributes::Attributes;
 
 /// A thread that was started, for the thread that joins it. Dropped instead, it is let go.
@@ -24,7 +24,8 @@ pub(crate) trait Starter: Send + Sync + fmt::Debug {
     /// The bytes of such a thread's stack.
     fn stack(&self, attributes: &Attributes) -> usize;
 
-    /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which nobody reaps, nothing.
+    /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which
+    /// nobody reaps, nothing.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
     /// Whether `reap` waits for a thread that runs.
@@ -32,7 +33,8 @@ pub(crate) trait Starter: Send + Sync + fmt::Debug {
         true
     }
 
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or has another do so.
+    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or
+    /// has another do so.
     fn reap(&self, started: Started);
 
     /// Called by each thread as the last thing that it does.

@@ -1,7 +1,8 @@
 //! A stack that can be left in the middle and gone back to.
 //!
-//! Two back ends: the switch proper, and one that every platform and every checker can follow, where each stack is a kernel thread and a baton says which of
-//! them goes on. All that is above uses [`Context`] and [`pause`] alone.
+//! Two back ends: the switch proper, and one that every platform and every checker can follow,
+//! where each stack is a kernel thread and a baton says which of them goes on. All that is above
+//! uses [`Context`] and [`pause`] alone.
 
 mod baton;
 mod pause;
@@ -36,9 +37,10 @@ fn pointer(address: usize) -> StackPointer {
     StackPointer::new(address).unwrap_or(StackPointer::MIN)
 }
 
-// SAFETY: 1. The mapping is readable and writable between the guard and its end, and is ours as long as it is not dropped. 2. Its ends are those of
-// pages, hence aligned. 3. It holds at least LEAST_STACK bytes. 4. The guard is the user's choice: without one, the user answers for overflows, as with the
-// platform's threads.
+// SAFETY: 1. The mapping is readable and writable between the guard and its end, and is ours as
+// long as it is not dropped. 2. Its ends are those of pages, hence aligned. 3. It holds at least
+// LEAST_STACK bytes. 4. The guard is the user's choice: without one, the user answers for
+// overflows, as with the platform's threads.
 unsafe impl Stack for On {
     fn base(&self) -> StackPointer {
         pointer(self.mapping.stack().end)
@@ -49,7 +51,8 @@ unsafe impl Stack for On {
     }
 }
 
-/// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the context is done.
+/// A stack and what runs on it. `main` is called on it at the first resume; when it returns, the
+/// context is done.
 pub(super) enum Context {
     Switched(Coroutine<(), Pause, (), On>),
     Threaded(Threaded),
@@ -89,10 +92,12 @@ impl Context {
 #[inline(always)]
 pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
     if portable {
-        // SAFETY: 1. Of this type, says the caller, and held on the calling stack as long as `main` runs there.
+        // SAFETY: 1. Of this type, says the caller, and held on the calling stack as long as `main`
+        // runs there.
         unsafe { &*way.cast::<Baton>() }.pause(why);
     } else {
-        // SAFETY: 1. Of this type, says the caller. 2. It lives on the calling stack as long as `main` runs there.
+        // SAFETY: 1. Of this type, says the caller. 2. It lives on the calling stack as long as
+        // `main` runs there.
         unsafe { &*way.cast::<Yielder<(), Pause>>() }.suspend(why);
     }
 }

@@ -8,17 +8,18 @@ use std::os::fd::BorrowedFd;
 
 use polling::{Event, Events, Poller};
 
-use super::post::Post;
+use super::remote::Remote;
 use crate::id::ThreadId;
 
-/// Who waits for what. Waiting and waking are O(1) beside the system calls, and O(k) where k threads wait for one descriptor.
+/// Who waits for what. Waiting and waking are O(1) beside the system calls, and O(k) where k
+/// threads wait for one descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     /// The poller knows just these, each by its own number.
     waiting: HashMap<i32, Waiting>,
     events: Option<Events>,
     /// Whose descriptors became ready while the worker slept.
-    told: Vec<ThreadId>,
+    ready: Vec<ThreadId>,
 }
 
 /// Who waits for one descriptor. Somebody does.
@@ -44,13 +45,14 @@ impl Descriptors {
         self.waiting.is_empty()
     }
 
-    /// A thread waits from now on, beside others that wait for the same descriptor. On an error it does not.
-    pub(super) fn add(&mut self, post: &Post, fd: i32, writable: bool, id: ThreadId) -> io::Result<()> {
-        let poller = match post.poller.get() {
+    /// A thread waits from now on, beside others that wait for the same descriptor. On an error it
+    /// does not.
+    pub(super) fn add(&mut self, remote: &Remote, fd: i32, writable: bool, id: ThreadId) -> io::Result<()> {
+        let poller = match remote.poller.get() {
             Some(poller) => poller,
             None => {
                 let made = Poller::new()?;
-                post.poller.get_or_init(|| made)
+                remote.poller.get_or_init(|| made)
             }
         };
         match self.waiting.entry(fd) {
@@ -67,7 +69,8 @@ impl Descriptors {
             Entry::Vacant(place) => {
                 let mut waiting = Waiting::default();
                 waiting.side(writable).push(id);
-                // SAFETY: 1. Taken out again before `add`'s caller returns to who owns the descriptor; its borrow lasts as long.
+                // SAFETY: 1. Taken out again before `add`'s caller returns to who owns the
+                // descriptor; its borrow lasts as long.
                 unsafe { poller.add(fd, waiting.interest(fd)) }?;
                 place.insert(waiting);
                 Ok(())
@@ -82,9 +85,9 @@ impl Descriptors {
     }
 
     /// Waits for so long at most, and says whose descriptors are ready. They wait no longer.
-    pub(super) fn look(&mut self, post: &Post, most: Option<Duration>) -> Vec<ThreadId> {
+    pub(super) fn look(&mut self, remote: &Remote, most: Option<Duration>) -> Vec<ThreadId> {
         let mut ready = Vec::new();
-        let Some(poller) = post.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
+        let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
         let events = self.events.get_or_insert_with(Events::new);
         events.clear();
         // An error is an interrupted wait, or one without events: the worker looks again.
@@ -102,7 +105,8 @@ impl Descriptors {
             // SAFETY: 1. Whoever waits for it borrows it until this is done.
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
-            // An event switches the poller's interest off. Those who cannot be looked for go on, and look themselves.
+            // An event switches the poller's interest off. Those who cannot be looked for go on,
+            // and look themselves.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }
@@ -114,14 +118,15 @@ impl Descriptors {
         ready
     }
 
-    pub(super) fn keep_told(&mut self, told: Vec<ThreadId>) {
-        self.told = told;
+    pub(super) fn keep_ready(&mut self, ready: Vec<ThreadId>) {
+        self.ready = ready;
     }
 
-    /// Tells those whose descriptors became ready during the last sleep. Answers whether there were any.
-    pub(super) fn take_told(&mut self, tell: impl FnMut(ThreadId)) -> bool {
-        let any = !self.told.is_empty();
-        self.told.drain(..).for_each(tell);
+    /// Wakes those whose descriptors became ready during the last sleep. Returns whether there were
+    /// any.
+    pub(super) fn take_ready(&mut self, wake: impl FnMut(ThreadId)) -> bool {
+        let any = !self.ready.is_empty();
+        self.ready.drain(..).for_each(wake);
         any
     }
 }

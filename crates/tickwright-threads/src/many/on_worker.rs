@@ -1,13 +1,13 @@
 //! Which worker the caller runs on.
 
-use super::pool::Shared;
+use super::pool::WorkerPool;
 use super::worker::Worker;
 use crate::here;
 
 /// Works as the worker of this kernel thread.
 ///
-/// A panic on the worker's own stack, such as one of the user's clock, aborts the process: the worker's
-/// threads cannot go on, and what is on their stacks refers to the worker.
+/// A panic on the worker's own stack, such as one of the user's clock, aborts the process: the
+/// worker's threads cannot go on, and what is on their stacks refers to the worker.
 pub(super) fn work_as(worker: &Worker) {
     struct Broken;
     impl Drop for Broken {
@@ -27,7 +27,8 @@ pub(super) fn work_as(worker: &Worker) {
 /// The worker of the calling kernel thread, for this module, which does not keep it.
 #[inline(always)]
 fn own<'w>() -> Option<&'w Worker> {
-    // SAFETY: 1. Workers are the only shared hosts. 2. It stays as long as it is entered, on this kernel thread.
+    // SAFETY: 1. Workers are the only shared hosts. 2. It stays as long as it is entered, on this
+    // kernel thread.
     unsafe { here::shared_host().cast::<Worker>().as_ref() }
 }
 
@@ -37,7 +38,8 @@ fn thread<'w>() -> Option<&'w Worker> {
     own().filter(|worker| worker.current().is_some())
 }
 
-/// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with the runtime.
+/// The worker that the caller is a thread of. Nothing that it is given may be kept: it ends with
+/// the runtime.
 #[inline]
 pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     thread().map(use_it)
@@ -45,8 +47,9 @@ pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
 
 /// Yields. False: the caller is not a thread of a worker.
 ///
-/// Here and below everything is inlined into the caller's loop: after a switch the processor would guess wrong where a call between the loop and the
-/// switch returns to, which costs more than the switch.
+/// Here and below everything is inlined into the caller's loop: after a switch the processor would
+/// guess wrong where a call between the loop and the switch returns to, which costs more than the
+/// switch.
 #[inline(always)]
 pub(crate) fn yield_now() -> bool {
     let Some(worker) = thread() else { return false };
@@ -64,13 +67,13 @@ pub(crate) fn park() -> bool {
 
 /// The worker of this runtime that the caller is a thread of.
 #[inline]
-pub(super) fn with_of<R>(shared: &Shared, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
-    on(shared, |worker| worker.current().is_some().then(|| use_it(worker)))?
+pub(super) fn with_of<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+    on(pool, |worker| worker.current().is_some().then(|| use_it(worker)))?
 }
 
 /// The worker of this runtime that the caller is, be it a thread of it or the worker itself.
 #[inline]
-pub(super) fn on<R>(shared: &Shared, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
+pub(super) fn on<R>(pool: &WorkerPool, use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     let worker = own()?;
-    core::ptr::eq(&raw const *worker.shared, shared).then(|| use_it(worker))
+    core::ptr::eq(&raw const *worker.pool, pool).then(|| use_it(worker))
 }

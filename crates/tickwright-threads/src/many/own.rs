@@ -54,8 +54,8 @@ type GetGlobals = unsafe extern "C" fn() -> *mut Exceptions;
 mod weak {
     use super::GetGlobals;
 
-    // A word that the linker fills: with the function's address where the program has a C++ runtime,
-    // also a static one, else with 0.
+    // A word that the linker fills: with the function's address where the program has a C++
+    // runtime, also a static one, else with 0.
     #[cfg(target_pointer_width = "64")]
     core::arch::global_asm!(
         ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
@@ -85,8 +85,8 @@ mod weak {
     }
 
     pub(super) fn linked() -> Option<GetGlobals> {
-        // SAFETY: 1. A word of ours that the linker has filled with 0 or a function of this type, and
-        // that nobody writes.
+        // SAFETY: 1. A word of ours that the linker has filled with 0 or a function of this type,
+        // and that nobody writes.
         unsafe { LINKED }
     }
 }
@@ -182,9 +182,9 @@ impl Places {
 
 /// A panic that has begun and not ended: a stack in the middle of unwinding itself.
 ///
-/// The standard library counts panics for each kernel thread: one more where a panic begins, one less
-/// where it is caught. A debt begins on one kernel thread and may end on another. So whoever makes one
-/// counts one more, and whoever settles it counts one less.
+/// The standard library counts panics for each kernel thread: one more where a panic begins, one
+/// less where it is caught. A debt begins on one kernel thread and may end on another. So whoever
+/// makes one counts one more, and whoever settles it counts one less.
 ///
 /// Worker: counts 1, since thread A unwinds. A waits: the worker settles a debt that another kernel
 /// thread has made, and counts 0 while B runs. A goes on: the worker makes a debt, and counts 1.
@@ -256,8 +256,8 @@ unsafe impl Send for AssertSend {}
 pub(super) struct Panics(Vec<On>);
 
 impl Panics {
-    /// The calling kernel thread counts no panics from now on. `None`, and no change: the platform has
-    /// no other thread or no stack.
+    /// The calling kernel thread counts no panics from now on. `None`, and no change: the platform
+    /// has no other thread or no stack.
     pub(super) fn save() -> Option<Self> {
         let mut saved = Self(Vec::new());
         while thread::panicking() {

@@ -11,7 +11,8 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Both ends are closed on `exec`. Where the platform has no `pipe2`, a fork and `exec` of another thread may inherit them.
+    /// Both ends are closed on `exec`. Where the platform has no `pipe2`, a fork and `exec` of
+    /// another thread may inherit them.
     pub(super) fn new() -> io::Result<Self> {
         let (read, write) = io::pipe()?;
         for end in [read.as_raw_fd(), write.as_raw_fd()] {

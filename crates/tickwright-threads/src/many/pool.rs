@@ -8,16 +8,15 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle as KernelThread;
 
-use super::asleep::Drowsy;
-use super::inbox::Links;
-use super::post::{self, Fresh, Home, Post};
+use super::remote::{self, Remote, SpawnQueue, Spawned};
+use super::remote_queue::Links;
 use super::settings::Knobs;
+use super::sleep::IdleWorkers;
 use super::sleepers::Structure;
 use crate::attributes::Attributes;
 use crate::clock::Timed;
 use crate::error::CreateError;
 use crate::id::ThreadId;
-use crate::mail::News;
 use crate::memory::try_text;
 use crate::primitive::{AtomicU32, Ordering};
 use crate::record::{NONE, Record, Table};
@@ -26,6 +25,7 @@ use crate::roster::{Locked, Roster};
 use crate::stack::{Mapping, in_pages, why_none};
 use crate::threads::Body;
 use crate::wait::Waiters;
+use crate::wake_flags::Wakeup;
 
 impl Links for Table<()> {
     #[inline]
@@ -34,7 +34,8 @@ impl Links for Table<()> {
     }
 }
 
-/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs, and need room of their own.
+/// The least that is mapped for a stack. The program's signal handlers run on whatever stack runs,
+/// and need room of their own.
 const LEAST_MAPPED: usize = 64 << 10;
 
 /// A stack of so many bytes for its thread, with room for handlers, in whole pages.
@@ -42,10 +43,10 @@ pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }
 
-/// A runtime of stacks.
-pub(crate) struct Shared {
+/// What the workers of one runtime share.
+pub(crate) struct WorkerPool {
     /// All threads. One place for each worker, and the last one for creators from outside.
-    pub(super) roster: Roster<Post, ()>,
+    pub(super) roster: Roster<Remote, ()>,
     pub(super) knobs: Knobs,
     pub(super) stack: usize,
     pub(super) guard: usize,
@@ -55,7 +56,7 @@ pub(crate) struct Shared {
     pub(super) stacks: Arc<AtomicUsize>,
     pub(super) structure: Structure,
     pub(super) timed: Timed,
-    pub(super) drowsy: Drowsy,
+    pub(super) idle_workers: IdleWorkers,
     pub(super) turn: AtomicU32,
     pub(super) closing: AtomicBool,
     pub(super) stopped: AtomicBool,
@@ -63,9 +64,11 @@ pub(crate) struct Shared {
     pub(super) workers: Mutex<Vec<KernelThread<()>>>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("workers", &(self.roster.places().len() - 1)).finish_non_exhaustive()
+        f.debug_struct("WorkerPool")
+            .field("workers", &(self.roster.places().len() - 1))
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,14 +90,14 @@ pub(super) fn ask_for_the_signal_mask() {
     }
 }
 
-impl Shared {
+impl WorkerPool {
     pub(super) fn now(&self) -> u64 {
         self.timed.keeper.now()
     }
 
     /// What others reach of the workers. The last one is for creators from outside.
     #[inline]
-    pub(super) fn posts(&self) -> &[Post] {
+    pub(super) fn remotes(&self) -> &[Remote] {
         self.roster.places()
     }
 
@@ -104,14 +107,14 @@ impl Shared {
 
     /// Where that worker's new threads, records and registry are.
     #[inline]
-    pub(super) fn queue(&self, worker: usize) -> &Post {
-        &self.posts()[if self.knobs.global_queue { 0 } else { worker }]
+    pub(super) fn queue(&self, worker: usize) -> &Remote {
+        &self.remotes()[if self.knobs.global_queue { 0 } else { worker }]
     }
 
-    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker keeps to itself no other creator could use, and
-    /// none would be free though nobody runs.
-    pub(super) fn pool(&self) -> &Post {
-        self.queue(self.posts().len() - 1)
+    /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker
+    /// keeps to itself no other creator could use, and none would be free though nobody runs.
+    pub(super) fn cache(&self) -> &Remote {
+        self.queue(self.remotes().len() - 1)
     }
 
     // ---- threads come
@@ -123,7 +126,8 @@ impl Shared {
     }
 
     pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        // Not counted beyond the bound, not even for a moment: another creator could be refused for it.
+        // Not counted beyond the bound, not even for a moment: another creator could be refused for
+        // it.
         let more = |have| if have < self.most_stacks { Some(have + 1) } else { None };
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
@@ -157,7 +161,7 @@ impl Shared {
     #[inline]
     pub(super) fn register(
         &self,
-        locked: &mut Locked<Home>,
+        locked: &mut Locked<SpawnQueue>,
         attributes: &Attributes,
     ) -> Result<(ThreadId, Registered), CreateError> {
         self.roster.register(locked, attributes.detached, |record, id| self.give_name(record, id, attributes))
@@ -185,7 +189,8 @@ impl Shared {
         true
     }
 
-    /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker, otherwise the next in turn.
+    /// Creates a thread with a stack of its own. `from`: whose registry; `to`: which worker,
+    /// otherwise the next in turn.
     pub(super) fn create_at(
         &self,
         from: usize,
@@ -193,38 +198,39 @@ impl Shared {
         attributes: &Attributes,
         body: Body,
     ) -> Result<ThreadId, CreateError> {
-        let workers = self.posts().len() - 1;
+        let workers = self.remotes().len() - 1;
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
         let stack = attributes.stack.map_or(self.stack, with_room);
         let guard = attributes.guard.map_or(self.guard, in_pages);
-        let kept = self.pool().locked(|locked| locked.own.stacks.take(stack, guard));
+        let kept = self.cache().locked(|locked| locked.own.stacks.take(stack, guard));
         let mapping = match kept {
             Some(mapping) => mapping,
             None => self.map(stack, guard)?,
         };
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
-        // After the registration: who closes sees it, or is seen. Threads of a runtime that closes may create more.
+        // After the registration: who closes sees it, or is seen. Threads of a runtime that closes
+        // may create more.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);
         }
-        let fresh = Fresh { id, registered, body, mapping: Some(mapping) };
+        let spawned = Spawned { id, registered, body, mapping: Some(mapping) };
         let refused = queue.locked(|locked| {
-            if locked.own.make_room(self.posts().len()) {
-                queue.push(&mut locked.own, fresh);
+            if locked.own.make_room(self.remotes().len()) {
+                queue.push(&mut locked.own, spawned);
                 None
             } else {
-                Some(fresh)
+                Some(spawned)
             }
         });
-        if let Some(fresh) = refused {
+        if let Some(spawned) = refused {
             self.withdraw(id, registered);
-            drop(fresh);
+            drop(spawned);
             return Err(CreateError::OutOfMemory);
         }
-        self.posts()[to].wake();
-        self.call_for_help(to);
+        self.remotes()[to].wake();
+        self.notify_idle(to);
         Ok(id)
     }
 
@@ -236,30 +242,31 @@ impl Shared {
 
     /// Gives a stack back to the platform that is kept for all. False: there is none.
     pub(super) fn give_one_back(&self) -> bool {
-        self.pool().locked(|locked| locked.own.stacks.take_any()).is_some()
+        self.cache().locked(|locked| locked.own.stacks.take_any()).is_some()
     }
 
     /// Keeps a stack for all: as many as a worker keeps, and no more memory than those have.
     pub(super) fn keep_for_all(&self, mapping: Mapping) {
         let most_bytes = self.keep.saturating_mul(self.stack + self.guard);
-        drop(self.pool().locked(|locked| locked.own.stacks.keep(mapping, self.keep, most_bytes)));
+        drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.keep, most_bytes)));
     }
 
-    /// After a creation: a worker without work shall watch whether `from` begins the thread. A watcher that gets work itself calls for help, too.
+    /// After a creation: an idle worker shall look whether `from` begins the thread. A worker that
+    /// gets work while it searches calls this too.
     #[inline]
-    pub(super) fn call_for_help(&self, from: usize) {
-        if self.drowsy.any() {
-            self.wake_a_drowsy_one(from);
+    pub(super) fn notify_idle(&self, from: usize) {
+        if self.idle_workers.any() {
+            self.wake_idle(from);
         }
     }
 
     #[cold]
-    pub(super) fn wake_a_drowsy_one(&self, from: usize) {
-        let workers = self.posts().len() - 1;
-        post::wake_one((1..workers).map(|step| &self.posts()[(from + step) % workers]));
+    pub(super) fn wake_idle(&self, from: usize) {
+        let workers = self.remotes().len() - 1;
+        remote::wake_one((1..workers).map(|step| &self.remotes()[(from + step) % workers]));
     }
 
-    /// A thread that was enrolled is not created.
+    /// A thread that was registered is not created.
     #[cold]
     pub(super) fn withdraw(&self, id: ThreadId, registered: Registered) {
         self.roster.unregister(id, registered);
@@ -289,23 +296,23 @@ impl Shared {
 
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        for post in self.posts() {
-            post.wake();
+        for remote in self.remotes() {
+            remote.wake();
         }
     }
 
-    pub(super) fn tell_elsewhere(&self, number: u32, record: &Record<()>, news: News) {
-        if !record.mail.tell(news) {
+    pub(super) fn notify_remote(&self, number: u32, record: &Record<()>, wakeup: Wakeup) {
+        if !record.wake_flags.notify(wakeup) {
             return;
         }
         // Its thread has begun, and ends only after it was taken out again.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
-        let Some(post) = self.posts().get(owner) else { return };
+        let Some(remote) = self.remotes().get(owner) else { return };
         if self.knobs.global_queue {
             self.queue(owner).locked(|locked| locked.own.push_ready(owner, number));
         } else {
-            post.inbox.put(self.roster.table(), number);
+            remote.remote_queue.push(self.roster.table(), number);
         }
-        post.wake();
+        remote.wake();
     }
 }

@@ -4,11 +4,11 @@ use core::sync::atomic::AtomicBool;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::asleep::Drowsy;
 use super::pipe::Pipe;
-use super::pool::{Shared, with_room};
-use super::post::Post;
+use super::pool::{WorkerPool, with_room};
+use super::remote::Remote;
 use super::settings::ManyToMany;
+use super::sleep::IdleWorkers;
 use super::sleepers::{self, Structure};
 use super::worker::Worker;
 use super::{coroutines, on_worker};
@@ -19,7 +19,6 @@ use crate::here;
 use crate::id::ThreadId;
 use crate::join_word::Claim;
 use crate::kernel_thread::KernelThread;
-use crate::mail::News;
 use crate::overflow::{self, Names, SignalStack};
 use crate::primitive::{AtomicU32, Latch, Ordering, fence, lock};
 use crate::record::{MOST_SHARDS, Record};
@@ -28,6 +27,7 @@ use crate::stack::in_pages;
 use crate::threads::{Body, Threads, Wait};
 use crate::wait::{Waiters, wait_for_end};
 use crate::wake::Wake;
+use crate::wake_flags::Wakeup;
 
 impl ManyToMany {
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
@@ -39,11 +39,11 @@ impl ManyToMany {
         Attributes::new().stack(self.stack).guard(self.guard).check().map_err(RuntimeError::Attributes)?;
         let structure = sleepers::structure(&self.sleepers)
             .ok_or_else(|| RuntimeError::Structure(self.sleepers.clone()))?;
-        Shared::start(&self, workers, structure).map(|shared| shared as _)
+        WorkerPool::start(&self, workers, structure).map(|pool| pool as _)
     }
 }
 
-impl Shared {
+impl WorkerPool {
     pub(super) fn start(
         settings: &ManyToMany,
         workers: usize,
@@ -52,17 +52,17 @@ impl Shared {
         let knobs = settings.knobs;
         overflow::notice();
         coroutines::notice();
-        let post = |at| {
+        let remote = |at| {
             let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
-            Ok(Post::new(at, settings.dictionary, pipe))
+            Ok(Remote::new(at, settings.dictionary, pipe))
         };
-        let posts: io::Result<Box<[Post]>> = (0..=workers).map(post).collect();
-        let posts = posts.map_err(|error| RuntimeError::Start { what: "pipe", error })?;
-        if let (true, Some(post)) = (knobs.global_queue, posts.first()) {
-            post.locked(|locked| locked.own.ready.resize_with(workers, Default::default));
+        let remotes: io::Result<Box<[Remote]>> = (0..=workers).map(remote).collect();
+        let remotes = remotes.map_err(|error| RuntimeError::Start { what: "pipe", error })?;
+        if let (true, Some(remote)) = (knobs.global_queue, remotes.first()) {
+            remote.locked(|locked| locked.own.ready.resize_with(workers, Default::default));
         }
-        let shared = Arc::new(Self {
-            roster: Roster::new(posts),
+        let pool = Arc::new(Self {
+            roster: Roster::new(remotes),
             knobs,
             stack: with_room(settings.stack),
             guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
@@ -72,71 +72,66 @@ impl Shared {
             stacks: Arc::default(),
             structure,
             timed: Timed::by(Arc::clone(&settings.clock)),
-            drowsy: Drowsy::new(),
+            idle_workers: IdleWorkers::new(),
             turn: AtomicU32::new(0),
             closing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             closers: Waiters::new(),
             workers: Mutex::new(Vec::new()),
         });
-        let up = Arc::new(Latch::default());
+        let started = Arc::new(Latch::default());
         for index in 0..workers {
-            let (own, told) = (Arc::clone(&shared), Arc::clone(&up));
+            let (own, latch) = (Arc::clone(&pool), Arc::clone(&started));
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
-                let _ = own.posts()[index].thread.set(KernelThread::current());
+                let _ = own.remotes()[index].thread.set(KernelThread::current());
                 let worker = Worker::new(own, index);
                 let stack = SignalStack::of_worker();
                 if let Some(stack) = &stack {
                     stack.is_of(&worker.running);
                 }
-                told.arrive();
-                drop(told);
+                latch.arrive();
+                drop(latch);
                 on_worker::work_as(&worker);
             });
             match started {
-                Ok(worker) => lock(&shared.workers).push(worker),
+                Ok(worker) => lock(&pool.workers).push(worker),
                 Err(error) => {
-                    shared.stop();
+                    pool.stop();
                     return Err(RuntimeError::Start { what: "worker", error });
                 }
             }
         }
-        up.wait_for(workers);
-        Ok(shared)
-    }
-
-    /// Wakes the thread, if it exists.
-    fn tell(&self, id: ThreadId) {
-        if let Ok(record) = self.roster.table().find(id)
-            && record.join.exists(id.generation())
-        {
-            self.tell_record(id.record(), record, News::Wake);
-        }
+        started.wait_for(workers);
+        Ok(pool)
     }
 
     #[inline]
-    fn tell_record(&self, number: u32, record: &Record<()>, news: News) {
-        if on_worker::on(self, |worker| worker.tell_own(record, news)) != Some(true) {
-            self.tell_elsewhere(number, record, news);
+    fn notify(&self, number: u32, record: &Record<()>, wakeup: Wakeup) {
+        if on_worker::on(self, |worker| worker.notify_local(record, wakeup)) != Some(true) {
+            self.notify_remote(number, record, wakeup);
         }
     }
 
     /// Waits from outside for a thread that the caller has claimed.
     fn wait_outside(&self, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
         record.slow(|slow| slow.joiner = Some(here::waiter()));
-        // One that gave up may have left its name.
+        // One that gave started may have left its name.
         record.joiner.store(0, Ordering::Relaxed);
         wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.timed.keeper.wait_until(at))
     }
 }
 
-impl Wake for Shared {
+impl Wake for WorkerPool {
     fn wake(&self, id: ThreadId) {
-        self.tell(id);
+        if let Ok(record) = self.roster.table().find(id)
+            && record.join.exists(id.generation())
+        {
+            self.notify(id.record(), record, Wakeup::Wake);
+        }
     }
 }
 
-impl Names for Shared {
+impl Names for WorkerPool {
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str)) {
         if let Some(record) = self.roster.table().get(id.record()) {
             record.try_name(use_it);
@@ -144,7 +139,7 @@ impl Names for Shared {
     }
 }
 
-impl Threads for Shared {
+impl Threads for WorkerPool {
     fn model(&self) -> &'static str {
         "m:n"
     }
@@ -157,7 +152,7 @@ impl Threads for Shared {
         match (inside, body) {
             (Some(Some(created)), _) => created,
             (_, Some(_)) if !self.roster.is_here() => Err(CreateError::Forked),
-            (_, Some(body)) => self.create_at(self.posts().len() - 1, None, attributes, body),
+            (_, Some(body)) => self.create_at(self.remotes().len() - 1, None, attributes, body),
             (_, None) => Err(CreateError::Closed),
         }
     }
@@ -185,7 +180,7 @@ impl Threads for Shared {
 
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.roster.existing(id)?;
-        self.tell_record(id.record(), record, News::Unpark);
+        self.notify(id.record(), record, Wakeup::Unpark);
         Ok(())
     }
 

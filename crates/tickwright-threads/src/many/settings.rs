@@ -9,13 +9,16 @@ use tickwright::clock::{Clock, SystemClock};
 use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
 
-/// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into the neighbor's stack.
+/// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into
+/// the neighbor's stack.
 const GUARD: usize = 64 << 10;
 
-/// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has none of it, [`Knobs::ngpt`] all.
+/// What NGPT did at each step of a thread's life, one by one, and what we do. [`Knobs::ours`] has
+/// none of it, [`Knobs::ngpt`] all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// One lock around the queues of all workers, instead of a queue for each. A thread that has begun stays with its worker all the same.
+    /// One lock around the queues of all workers, instead of a queue for each. A thread that has
+    /// begun stays with its worker all the same.
     pub global_queue: bool,
     /// A system call for the signal mask at every switch, as `swapcontext` makes it.
     pub sigmask_per_switch: bool,
@@ -25,7 +28,8 @@ pub struct Knobs {
     pub format_names: bool,
     /// Stacks have a guard. NGPT's had none.
     pub guard: bool,
-    /// Stacks of ended threads are used again. Otherwise each thread has a mapping made and given back.
+    /// Stacks of ended threads are used again. Otherwise each thread has a mapping made and given
+    /// back.
     pub recycle_stacks: bool,
 }
 
@@ -122,8 +126,8 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker keeps 1024; a red-black tree, a 4-ary heap, the monotonic
-    /// clock.
+    /// A worker for each core, stacks of 64 KiB with a guard of 64 KiB, of which a worker keeps
+    /// 1024; a red-black tree, a 4-ary heap, the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -154,15 +158,17 @@ impl ManyToMany {
         self
     }
 
-    /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with [`Knobs::guard`] turned off.
+    /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with
+    /// [`Knobs::guard`] turned off.
     #[must_use]
     pub fn guard(mut self, bytes: usize) -> Self {
         self.guard = bytes;
         self
     }
 
-    /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of threads that were created elsewhere, are kept for all
-    /// workers: at most so many again, of up to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
+    /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of
+    /// threads that were created elsewhere, are kept for all workers: at most so many again, of up
+    /// to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
     #[must_use]
     pub fn keep(mut self, stacks: usize) -> Self {
         self.keep = stacks;
@@ -183,8 +189,8 @@ impl ManyToMany {
         self
     }
 
-    /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for tools that cannot follow the switch. Everything above it is
-    /// the same code.
+    /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for tools
+    /// that cannot follow the switch. Everything above it is the same code.
     #[must_use]
     pub fn portable(mut self, portable: bool) -> Self {
         self.portable = portable;
@@ -198,7 +204,8 @@ impl ManyToMany {
         self
     }
 
-    /// Which structure sleeping threads wait in: the id of a [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
+    /// Which structure sleeping threads wait in: the id of a
+    /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
     #[must_use]
     pub fn sleepers(mut self, family: &str) -> Self {
         self.sleepers = family.into();

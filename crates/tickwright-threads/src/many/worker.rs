@@ -1,10 +1,12 @@
 //! A worker: a kernel thread that runs the stacks that have begun on it, one at a time.
 //!
 //! # Invariants
-//! 1. A stack is resumed by the worker that it began on, and by no other: what the compiler or a library keeps in thread-local variables across a pause is
-//!    still that of the same kernel thread.
-//! 2. A thread that waits is in no list; whoever tells it to go on puts it in one, once (`park_word`).
-//! 3. There are at least as many stacks to spare as threads that wait to begin without one of their own: a creation that succeeds never fails later.
+//! 1. A stack is resumed by the worker that it began on, and by no other: what the compiler or a
+//!    library keeps in thread-local variables across a pause is still that of the same kernel
+//!    thread.
+//! 2. A thread that waits is in no list. A notification puts it in one, once (`wake_flags`).
+//! 3. There are at least as many stacks to spare as threads that wait to begin without one of
+//!    their own: a creation that succeeds never fails later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
 mod asks;
@@ -22,15 +24,14 @@ use std::sync::Arc;
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
 use super::own::{Panics, Places};
-use super::pool::{Shared, ask_for_the_signal_mask};
-use super::post::{Fresh, Post};
+use super::pool::{WorkerPool, ask_for_the_signal_mask};
+use super::remote::{Remote, Spawned};
 use super::sleepers::Sleepers;
 use crate::error::CreateError;
 use crate::here;
 use crate::id::ThreadId;
 use crate::join_word::Leaves;
 use crate::local;
-use crate::mail::News;
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
@@ -40,6 +41,7 @@ use crate::record::{NONE, Record};
 use crate::registry::Registered;
 use crate::stack::{Mapping, Span};
 use crate::threads::Body;
+use crate::wake_flags::Wakeup;
 
 /// New threads are served before those that go on, so many in a row at most.
 const ROW: u32 = 16;
@@ -69,9 +71,9 @@ enum Spare {
 }
 
 pub(crate) struct Worker {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) pool: Arc<WorkerPool>,
     pub(super) index: usize,
-    /// Threads that wait to be told to go on, by the place in their record.
+    /// Threads that wait for a notification, by the place in their record.
     parked: RefCell<Vec<Option<Box<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
     /// The warm ones behind, and used first.
@@ -84,10 +86,11 @@ pub(crate) struct Worker {
     by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// What the next stack that begins runs.
-    handed: Cell<Option<Body>>,
-    /// The thread that runs, and its stack. The handler of overflows reads them, on this kernel thread.
+    next_body: Cell<Option<Body>>,
+    /// The thread that runs, and its stack. The handler of overflows reads them, on this kernel
+    /// thread.
     pub(super) running: Running,
-    /// Threads that have ended while their record was in the inbox.
+    /// Threads that have ended while their record was in the remote queue.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
     /// No knob but those of stacks is turned: nothing to ask at a switch.
     plain: bool,
@@ -96,7 +99,7 @@ pub(crate) struct Worker {
     way: Cell<Way>,
     switches: Cell<u32>,
     row: Cell<u32>,
-    /// What others had begun when they were last looked at, after a watch.
+    /// What others had begun when they were last looked at, after a search.
     seen: RefCell<Vec<u64>>,
     /// How many others had begun in all when it last had nothing to do.
     began: Cell<u64>,
@@ -111,15 +114,16 @@ fn end_if_forked() {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let running = Running::new(Arc::clone(&shared) as _);
-        let seen = vec![0; shared.posts().len()];
-        let (sleepers, by_the_machine) = ((shared.structure.build)(), (shared.structure.build)());
-        let plain = !shared.portable && !shared.knobs.sigmask_per_switch && !shared.knobs.global_queue;
-        // Called on the worker's own kernel thread. Contexts that are kernel threads have their own.
-        let places = if shared.portable { Places::NONE } else { Places::current() };
+    pub(super) fn new(pool: Arc<WorkerPool>, index: usize) -> Self {
+        let running = Running::new(Arc::clone(&pool) as _);
+        let seen = vec![0; pool.remotes().len()];
+        let (sleepers, by_the_machine) = ((pool.structure.build)(), (pool.structure.build)());
+        let plain = !pool.portable && !pool.knobs.sigmask_per_switch && !pool.knobs.global_queue;
+        // Called on the worker's own kernel thread. Contexts that are kernel threads have their
+        // own.
+        let places = if pool.portable { Places::NONE } else { Places::current() };
         Self {
-            shared,
+            pool,
             index,
             parked: RefCell::default(),
             vacant: RefCell::default(),
@@ -128,7 +132,7 @@ impl Worker {
             sleepers: RefCell::new(sleepers),
             by_the_machine: RefCell::new(by_the_machine),
             descriptors: RefCell::default(),
-            handed: Cell::new(None),
+            next_body: Cell::new(None),
             running,
             lingering: RefCell::default(),
             plain,
@@ -141,8 +145,8 @@ impl Worker {
         }
     }
 
-    fn post(&self) -> &Post {
-        &self.shared.posts()[self.index]
+    fn remote(&self) -> &Remote {
+        &self.pool.remotes()[self.index]
     }
 
     /// The thread that runs.
@@ -153,7 +157,7 @@ impl Worker {
 
     /// The addresses of the stack that runs, if it is one of ours.
     pub(crate) fn stack(&self) -> Option<Range<usize>> {
-        (!self.shared.portable).then(|| self.running.span.get().stack())
+        (!self.pool.portable).then(|| self.running.span.get().stack())
     }
 
     /// Runs threads until the runtime ends.
@@ -161,7 +165,7 @@ impl Worker {
         loop {
             if !self.run_next() {
                 // While a thread is ready the runtime does not stop.
-                if self.shared.is_stopped() {
+                if self.pool.is_stopped() {
                     break;
                 }
                 self.idle();
@@ -183,17 +187,17 @@ impl Worker {
         if switches & (LOOK - 1) == 0 {
             self.look();
         }
-        if !self.plain && self.shared.knobs.global_queue {
+        if !self.plain && self.pool.knobs.global_queue {
             return self.run_next_of_all();
         }
-        let post = self.post();
-        if !post.inbox.is_empty() {
-            self.unpack(post);
+        let remote = self.remote();
+        if !remote.remote_queue.is_empty() {
+            self.drain_remote_queue(remote);
         }
-        if post.fresh() > 0 {
+        if remote.spawned() > 0 {
             if self.row.get() < ROW {
                 self.row.set(self.row.get() + 1);
-                return self.begin_next(post);
+                return self.begin_next(remote);
             }
             self.row.set(0);
         }
@@ -203,63 +207,64 @@ impl Worker {
                 self.resume(fiber);
                 true
             }
-            None => post.fresh() > 0 && self.begin_next(post),
+            None => remote.spawned() > 0 && self.begin_next(remote),
         }
     }
 
     /// What others have handed over goes behind those that are ready.
     #[cold]
-    fn unpack(&self, post: &Post) {
-        post.inbox.take(self.shared.roster.table(), |number| {
-            if let Some(fiber) = self.take_out(number) {
+    fn drain_remote_queue(&self, remote: &Remote) {
+        remote.remote_queue.take_all(self.pool.roster.table(), |number| {
+            if let Some(fiber) = self.receive(number) {
                 self.ready.borrow_mut().push_back(fiber);
             }
         });
     }
 
     /// Begins the new thread that has waited longest, unless somebody has taken it.
-    fn begin_next(&self, post: &Post) -> bool {
-        let Some(fresh) = post.locked(|locked| post.pop(&mut locked.own)) else { return false };
-        post.begun.store(post.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.begin(fresh);
+    fn begin_next(&self, remote: &Remote) -> bool {
+        let Some(spawned) = remote.locked(|locked| remote.pop(&mut locked.own)) else { return false };
+        remote.begun.store(remote.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.begin(spawned);
         true
     }
 
     /// The same from the one queue, under its lock.
     fn run_next_of_all(&self) -> bool {
-        let post = self.shared.queue(self.index);
-        let (fresh, ready) = post.locked(|locked| {
-            let home = &mut locked.own;
+        let remote = self.pool.queue(self.index);
+        let (spawned, ready) = remote.locked(|locked| {
+            let queue = &mut locked.own;
             let row = self.row.replace(0);
             if row < ROW
-                && let Some(fresh) = post.pop(home)
+                && let Some(spawned) = remote.pop(queue)
             {
                 self.row.set(row + 1);
-                return (Some(fresh), None);
+                return (Some(spawned), None);
             }
-            match home.ready.get_mut(self.index).and_then(VecDeque::pop_front) {
+            match queue.ready.get_mut(self.index).and_then(VecDeque::pop_front) {
                 Some(number) => (None, Some(number)),
-                None => (post.pop(home), None),
+                None => (remote.pop(queue), None),
             }
         });
         if let Some(number) = ready {
-            if let Some(fiber) = self.take_out(number) {
+            if let Some(fiber) = self.receive(number) {
                 self.resume(fiber);
             }
             return true;
         }
-        fresh.map(|fresh| self.begin(fresh)).is_some()
+        spawned.map(|spawned| self.begin(spawned)).is_some()
     }
 
-    /// Tells a thread of this worker, on this worker. False: it is not this worker's, or must be queued with all.
+    /// Notifies a thread of this worker, on this worker. False: it is not this worker's, or must be
+    /// queued with all.
     #[inline]
-    pub(super) fn tell_own(&self, record: &Record<()>, news: News) -> bool {
-        if (!self.plain && self.shared.knobs.global_queue)
+    pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
+        if (!self.plain && self.pool.knobs.global_queue)
             || record.owner.load(Ordering::Relaxed) != self.index as u32
         {
             return false;
         }
-        record.mail.tell_here(news);
+        record.wake_flags.notify_local(wakeup);
         if let Some(fiber) = self.unpark_fiber(record) {
             self.ready.borrow_mut().push_back(fiber);
         }
@@ -267,19 +272,20 @@ impl Worker {
     }
 
     /// Wakes a thread of the runtime, if it exists.
-    pub(super) fn tell(&self, id: ThreadId) {
-        if let Ok(record) = self.shared.roster.table().find(id)
+    pub(super) fn wake_thread(&self, id: ThreadId) {
+        if let Ok(record) = self.pool.roster.table().find(id)
             && record.join.exists(id.generation())
-            && !self.tell_own(record, News::Wake)
+            && !self.notify_local(record, Wakeup::Wake)
         {
-            self.shared.tell_elsewhere(id.record(), record, News::Wake);
+            self.pool.notify_remote(id.record(), record, Wakeup::Wake);
         }
     }
 
     fn wake_joiner(&self, record: &Record<()>) {
         match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
-            Some(joiner) => self.tell(joiner),
-            // A copy: if the joiner has seen the end by itself, the record may be another thread's by now, and so what is in it.
+            Some(joiner) => self.wake_thread(joiner),
+            // A copy: if the joiner has seen the end by itself, the record may be another thread's
+            // by now, and so what is in it.
             None => {
                 if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                     joiner.wake();
@@ -288,10 +294,10 @@ impl Worker {
         }
     }
 
-    /// A record was taken out of the inbox: its thread, if it is parked.
-    fn take_out(&self, number: u32) -> Option<Box<Fiber>> {
-        let record = self.shared.roster.table().get(number)?;
-        if record.mail.take() {
+    /// A record was taken out of the remote queue: its thread, if it is parked.
+    fn receive(&self, number: u32) -> Option<Box<Fiber>> {
+        let record = self.pool.roster.table().get(number)?;
+        if record.wake_flags.receive() {
             return self.unpark_fiber(record);
         }
         let mut lingering = self.lingering.borrow_mut();
@@ -319,9 +325,9 @@ impl Worker {
     // ---- switching
 
     #[inline(never)]
-    fn begin(&self, fresh: Fresh) {
-        let Some(place) = self.place() else { return self.put_back(fresh) };
-        let Fresh { id, registered, body, mapping } = fresh;
+    fn begin(&self, spawned: Spawned) {
+        let Some(place) = self.place() else { return self.requeue(spawned) };
+        let Spawned { id, registered, body, mapping } = spawned;
         let brought = mapping.is_some();
         let spare = match mapping {
             Some(mapping) => Some(Spare::Cold(mapping)),
@@ -339,24 +345,25 @@ impl Worker {
                 self.vacant.borrow_mut().push(place);
                 let mapping =
                     if brought { mapping } else { mapping.and_then(|mapping| self.keep_spare(mapping)) };
-                return self.put_back(Fresh { id, registered, body, mapping });
+                return self.requeue(Spawned { id, registered, body, mapping });
             }
         };
         fiber.brought = brought;
         fiber.id = Some(id);
         fiber.registered = Some(registered);
         fiber.place = place;
-        if let Some(record) = self.shared.roster.table().get(id.record()) {
-            // Invariant 5 of the mail: who told the thread until now did so by everybody's word.
+        if let Some(record) = self.pool.roster.table().get(id.record()) {
+            // Invariant 5 of the wake flags: until now all notifications came by the word of all.
             debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
         }
-        self.handed.set(Some(body));
+        self.next_body.set(Some(body));
         self.resume(fiber);
     }
 
-    /// A place for one more thread that has begun. With it there is room for all of them in each list that they can be in. `None`: there is no memory.
+    /// A place for one more thread that has begun. With it there is room for all of them in each
+    /// list that they can be in. `None`: there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();
@@ -378,8 +385,8 @@ impl Worker {
         let mut lingering = self.lingering.borrow_mut();
         let more = all.saturating_sub(lingering.len());
         lingering.try_reserve(more).ok()?;
-        if self.shared.knobs.global_queue
-            && !self.shared.queue(self.index).locked(|locked| locked.own.make_room_for_ready(self.index, all))
+        if self.pool.knobs.global_queue
+            && !self.pool.queue(self.index).locked(|locked| locked.own.make_room_for_ready(self.index, all))
         {
             return None;
         }
@@ -389,9 +396,9 @@ impl Worker {
 
     /// A new thread cannot begin just now, for lack of memory: it waits again, and others run.
     #[cold]
-    fn put_back(&self, fresh: Fresh) {
-        let post = self.shared.queue(self.index);
-        post.locked(|locked| post.push(&mut locked.own, fresh));
+    fn requeue(&self, spawned: Spawned) {
+        let remote = self.pool.queue(self.index);
+        remote.locked(|locked| remote.push(&mut locked.own, spawned));
         std::thread::yield_now();
     }
 
@@ -417,7 +424,7 @@ impl Worker {
         self.running.id.set(None);
         end_if_forked();
         match paused {
-            Some(Pause::Yielded) if self.plain || !self.shared.knobs.global_queue => {
+            Some(Pause::Yielded) if self.plain || !self.pool.knobs.global_queue => {
                 self.ready.borrow_mut().push_back(fiber);
             }
             Some(Pause::Parked) => self.park_fiber(fiber),
@@ -425,14 +432,15 @@ impl Worker {
                 let number = fiber.id.map(ThreadId::record);
                 self.park_fiber(fiber);
                 if let Some(number) = number
-                    && let Some(record) = self.shared.roster.table().get(number)
+                    && let Some(record) = self.pool.roster.table().get(number)
                 {
-                    record.mail.yielded();
-                    self.shared.tell_elsewhere(number, record, News::Nothing);
+                    record.wake_flags.yielded();
+                    self.pool.notify_remote(number, record, Wakeup::Yielded);
                 }
             }
             Some(Pause::Ended) => self.end(fiber, true),
-            // A portable stack for which there was no kernel thread: it runs nothing, now and later.
+            // A portable stack for which there was no kernel thread: it runs nothing, now and
+            // later.
             None => self.end(fiber, false),
         }
     }
@@ -440,7 +448,7 @@ impl Worker {
     /// The calling thread leaves its stack until it is resumed.
     #[inline(always)]
     fn pause(&self, why: Pause) {
-        if std::thread::panicking() && !self.shared.portable {
+        if std::thread::panicking() && !self.pool.portable {
             return self.pause_in_a_panic(why);
         }
         self.switch(why);
@@ -455,7 +463,8 @@ impl Worker {
                 self.switch(why);
                 return panics.restore();
             }
-            // The platform has no thread to spare. Others must not run, so the worker waits until it has.
+            // The platform has no thread to spare. Others must not run, so the worker waits until
+            // it has.
             if why == Pause::Yielded {
                 return std::thread::yield_now();
             }
@@ -469,11 +478,12 @@ impl Worker {
         let mut portable = false;
         if !self.plain {
             self.before_a_switch();
-            portable = self.shared.portable;
+            portable = self.pool.portable;
         }
         let own = self.places.save();
-        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its last pause; the caller is that thread. 2. All
-        // stacks of a runtime are portable, or none is; of a plain worker none.
+        // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its
+        // last pause; the caller is that thread. 2. All stacks of a runtime are portable, or none
+        // is; of a plain worker none.
         unsafe { context::pause(way, portable, why) };
         self.places.restore(&own);
         self.way.set(way);
@@ -481,7 +491,7 @@ impl Worker {
 
     #[cold]
     fn before_a_switch(&self) {
-        if self.shared.knobs.sigmask_per_switch {
+        if self.pool.knobs.sigmask_per_switch {
             ask_for_the_signal_mask();
         }
     }
@@ -491,20 +501,21 @@ impl Worker {
         /// What the portable back end allocates for a kernel thread, and more, in bytes.
         const KERNEL_THREAD: usize = 16 << 10;
         let Some(room) = try_room() else { return Err(mapping) };
-        if self.shared.portable && !memory::is_there(KERNEL_THREAD) {
+        if self.pool.portable && !memory::is_there(KERNEL_THREAD) {
             return Err(mapping);
         }
         let span = Span::of(&mapping);
         let worker: *const Self = self;
-        let context = Context::new(mapping, self.shared.portable, move |way| {
-            // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it is while it works. 2. It is used by shared
-            // references alone, on its own kernel thread.
+        let context = Context::new(mapping, self.pool.portable, move |way| {
+            // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it
+            // is while it works. 2. It is used by shared references alone, on its own kernel
+            // thread.
             let worker = unsafe { &*worker };
             // SAFETY: 1. As above; the kernel thread ends or leaves before the worker does.
             unsafe { here::enter(worker) };
             // A kernel thread of its own, whose stack is the platform's.
-            let watched = worker.shared.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
-            if let Some(stack) = watched.flatten().as_ref() {
+            let signal_stack = worker.pool.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
+            if let Some(stack) = signal_stack.flatten().as_ref() {
                 stack.is_of(&worker.running);
                 return worker.run(way);
             }
@@ -516,28 +527,31 @@ impl Worker {
     /// What runs on each stack: one body after the other.
     fn run(&self, way: Way) {
         self.way.set(way);
-        while let Some(body) = self.handed.take() {
+        while let Some(body) = self.next_body.take() {
             self.places.reset();
             let outcome = catch_unwind(AssertUnwindSafe(body));
             if process::is_child() {
-                // The body has forked, and this is the child. Locks of the runtime may be held for ever.
+                // The body has forked, and this is the child. Locks of the runtime may be held for
+                // ever.
                 process::child_has_ended(outcome.is_err());
                 drop_quietly(outcome);
-                if self.shared.portable {
+                if self.pool.portable {
                     // Its worker is the parent's.
                     process::end_the_child();
                 }
-                // The worker's stack has room for what runs at the end of a process. It does not come back.
+                // The worker's stack has room for what runs at the end of a process. It does not
+                // come back.
                 loop {
                     self.pause(Pause::Ended);
                 }
             }
             let id = self.running.id.get();
             local::end(id);
-            if let Some(record) = id.and_then(|id| self.shared.roster.table().get(id.record())) {
+            if let Some(record) = id.and_then(|id| self.pool.roster.table().get(id.record())) {
                 let panicked = outcome.is_err();
                 record.leave(outcome);
-                // Nobody's: dropped here, on a stack that may wait. On the worker's own stack the drop might stop the worker.
+                // Nobody's: dropped here, on a stack that may wait. On the worker's own stack the
+                // drop might stop the worker.
                 if panicked && !id.is_some_and(|id| record.join.settle(id.generation())) {
                     drop_quietly(record.slow(|slow| slow.panic.take()));
                 }
@@ -552,64 +566,64 @@ impl Worker {
         self.vacant.borrow_mut().push(fiber.place);
         let (id, registered) = (fiber.id.take(), fiber.registered.take());
         if began {
-            self.put_by(fiber);
+            self.recycle(fiber);
         } else {
             drop(fiber.context.into_mapping());
         }
         let Some((id, registered)) = id.zip(registered) else { return };
-        let Some(record) = self.shared.roster.table().get(id.record()) else { return };
+        let Some(record) = self.pool.roster.table().get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
-        if let Some(body) = self.handed.take() {
+        if let Some(body) = self.next_body.take() {
             // It was not begun: a defined end, and no outcome of an earlier thread.
             record.leave(
                 catch_unwind(AssertUnwindSafe(|| drop(body)))
                     .and(Err(Box::new("no kernel thread to begin on"))),
             );
         }
-        if record.mail.shut() {
+        if record.wake_flags.close() {
             self.leave(id, registered, record);
         } else {
             self.lingering.borrow_mut().push((id, registered));
         }
     }
 
-    /// The last of a thread, whose record is in no inbox.
+    /// The last of a thread, whose record is in no remote queue.
     #[inline]
     fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);
-        self.shared.roster.unregister(id, registered);
+        self.pool.roster.unregister(id, registered);
         match record.join.finish() {
-            Leaves::Detached => self.shared.roster.release(id, record),
+            Leaves::Detached => self.pool.roster.release(id, record),
             Leaves::Waited => self.wake_joiner(record),
             Leaves::ToJoiner => {}
         }
-        self.shared.has_ended();
+        self.pool.has_ended();
     }
 
     // ---- stacks
 
     /// Keeps the stack of a thread that has ended for the next one, or gives it back.
     #[inline]
-    fn put_by(&self, fiber: Box<Fiber>) {
-        let shared = &*self.shared;
-        let keep = shared.knobs.recycle_stacks;
+    fn recycle(&self, fiber: Box<Fiber>) {
+        let pool = &*self.pool;
+        let keep = pool.knobs.recycle_stacks;
         // A stack of another size came with its thread.
-        let for_all = fiber.brought || shared.keeps_for_all();
+        let for_all = fiber.brought || pool.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
-        if keep && !for_all && spare.len() < shared.keep && spare.try_reserve(1).is_ok() {
+        if keep && !for_all && spare.len() < pool.keep && spare.try_reserve(1).is_ok() {
             spare.push_back(Spare::Warm(fiber));
             return;
         }
         drop(spare);
         let mapping = self.finish(fiber);
         if keep && for_all {
-            shared.keep_for_all(mapping);
+            pool.keep_for_all(mapping);
         }
     }
 
     fn take_spare(&self) -> Option<Spare> {
         let spare = self.spare.borrow_mut().pop_back();
-        spare.or_else(|| self.shared.map_usual().ok().map(Spare::Cold))
+        spare.or_else(|| self.pool.map_usual().ok().map(Spare::Cold))
     }
 
     fn discard(&self, spare: Spare) {
@@ -632,7 +646,7 @@ impl Worker {
         if self.spare.borrow().len() > owed {
             return Ok(());
         }
-        let mapping = self.shared.map_usual()?;
+        let mapping = self.pool.map_usual()?;
         match self.keep_spare(mapping) {
             None => Ok(()),
             Some(_) => Err(CreateError::OutOfMemory),

@@ -1,4 +1,5 @@
-//! Owners of a counted value in all schedules: the last one drops it after all that others did with it.
+//! Owners of a counted value in all schedules: the last one drops it after all that others did with
+//! it.
 
 use loom::cell::UnsafeCell;
 use loom::thread;

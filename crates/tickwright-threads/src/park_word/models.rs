@@ -20,12 +20,12 @@ fn park(small: &Small) {
             thread::yield_now();
         }
         small.handed.fetch_sub(1, Ordering::Relaxed);
-        small.word.heard();
+        small.word.end_park();
     }
 }
 
-fn tell(small: &Small) {
-    if small.word.tell() {
+fn notify(small: &Small) {
+    if small.word.unpark() {
         assert_eq!(small.handed.fetch_add(1, Ordering::Release), 0, "queued twice");
     }
 }
@@ -35,40 +35,41 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
     loom::model(|| {
         let small =
             Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
-        let teller = thread::spawn({
+        let notifier = thread::spawn({
             let small = Arc::clone(&small);
             move || {
                 // SAFETY: none but loom's, which reports a second access.
                 small.news.with_mut(|news| unsafe { *news = 1 });
-                tell(&small);
+                notify(&small);
             }
         });
         park(&small);
         // SAFETY: as above.
         assert_eq!(small.news.with(|news| unsafe { *news }), 1);
-        teller.join().unwrap();
+        notifier.join().unwrap();
     });
 }
 
-/// A wait that a time-out ends takes the wake-up that came meanwhile, and what was written before it.
+/// A wait that a time-out ends takes the wake-up that came meanwhile, and what was written before
+/// it.
 #[test]
 fn a_time_out_that_takes_a_wake_up_brings_the_news() {
     loom::model(|| {
         let small =
             Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
-        let teller = thread::spawn({
+        let notifier = thread::spawn({
             let small = Arc::clone(&small);
             move || {
                 // SAFETY: none but loom's, which reports a second access.
                 small.news.with_mut(|news| unsafe { *news = 1 });
-                small.word.tell();
+                small.word.unpark();
             }
         });
-        if !small.word.park() || small.word.heard() {
+        if !small.word.park() || small.word.end_park() {
             // SAFETY: as above.
             assert_eq!(small.news.with(|news| unsafe { *news }), 1);
         }
-        teller.join().unwrap();
+        notifier.join().unwrap();
     });
 }
 
@@ -77,16 +78,16 @@ fn of_two_who_tell_one_hands_over() {
     loom::model(|| {
         let small =
             Arc::new(Small { word: ParkWord::new(), news: UnsafeCell::new(0), handed: AtomicUsize::new(0) });
-        let tellers = [(); 2].map(|()| {
+        let notifiers = [(); 2].map(|()| {
             let small = Arc::clone(&small);
-            thread::spawn(move || tell(&small))
+            thread::spawn(move || notify(&small))
         });
         park(&small);
-        for teller in tellers {
-            teller.join().unwrap();
+        for notifier in notifiers {
+            notifier.join().unwrap();
         }
         // The other one's is kept, or was the same.
         assert!(small.handed.load(Ordering::Relaxed) == 0);
-        assert!(small.word.park() || !small.word.heard());
+        assert!(small.word.park() || !small.word.end_park());
     });
 }

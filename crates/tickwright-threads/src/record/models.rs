@@ -1,4 +1,5 @@
-//! Circles of threads that join one another, in all schedules. A circle that nobody sees is a wait for ever.
+//! Circles of threads that join one another, in all schedules. A circle that nobody sees is a wait
+//! for ever.
 
 use loom::thread;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ fn one_of_three_in_a_circle_sees_it() {
     });
 }
 
-/// The record of a thread that has ended is used by another thread, which joins the one that looks: no circle.
+/// The record of a thread that has ended is used by another thread, which joins the one that looks:
+/// no circle.
 #[test]
 fn what_a_later_thread_of_a_record_joins_is_no_circle() {
     loom::model(|| {

@@ -1,5 +1,6 @@
-//! A mailbox: many send, many receive. Letters leave in the order in which they were sent. The receiver that has waited longest is
-//! woken first. One that comes by meanwhile may be faster, once: then the next letter is kept for the one that waits.
+//! A mailbox: many send, many receive. Letters leave in the order in which they were sent. The
+//! receiver that has waited longest is woken first. One that comes by meanwhile may be faster,
+//! once: then the next letter is kept for the one that waits.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -21,11 +22,13 @@ struct Mailbox<T> {
     full: Waiters,
 }
 
-/// Sends. Clones send to the same mailbox; when the last one is dropped, receivers find it closed after its last letter.
+/// Sends. Clones send to the same mailbox; when the last one is dropped, receivers find it closed
+/// after its last letter.
 #[derive(Debug)]
 pub struct Sender<T>(Arc<Mailbox<T>>);
 
-/// Receives. Clones share the letters; when the last one is dropped, senders find the mailbox closed.
+/// Receives. Clones share the letters; when the last one is dropped, senders find the mailbox
+/// closed.
 #[derive(Debug)]
 pub struct Receiver<T>(Arc<Mailbox<T>>);
 
@@ -267,7 +270,8 @@ impl<T> Receiver<T> {
                     continue;
                 };
                 if !here::wait_until(at) {
-                    // Woken at the last moment: for a letter that is there, or that somebody has taken, so that no other waiter misses the wake-up.
+                    // Woken at the last moment: for a letter that is there, or that somebody has
+                    // taken, so that no other waiter misses the wake-up.
                     return if self.0.empty.leave(ticket) {
                         Err(TryRecvError::Empty)
                     } else {

@@ -43,7 +43,8 @@ impl Condvar {
         mutex.lock()
     }
 
-    /// The same until the clock of the caller's runtime shows `at` nanoseconds at the latest. Answers also whether it was told.
+    /// The same until the clock of the caller's runtime shows `at` nanoseconds at the latest.
+    /// Answers also whether it was told.
     pub fn wait_until<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>, at: u64) -> (MutexGuard<'m, T>, bool) {
         let mutex = guard.mutex;
         let ticket = self.waiters.enter();

@@ -1,4 +1,5 @@
-//! Who waits for locks and letters, in all schedules with at most so many preemptions as are said. A wake-up that is lost is a thread that never ends, which loom reports.
+//! Who waits for locks and letters, in all schedules with at most so many preemptions as are said.
+//! A wake-up that is lost is a thread that never ends, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -80,7 +81,8 @@ fn who_gives_up_takes_no_wake_up_along() {
     });
 }
 
-/// A thread takes the lock again and again. One that has lost once is promised the lock, and no wake-up is lost.
+/// A thread takes the lock again and again. One that has lost once is promised the lock, and no
+/// wake-up is lost.
 #[test]
 fn a_hot_lock_is_had_by_the_others() {
     model(3, || {
@@ -102,7 +104,8 @@ fn a_hot_lock_is_had_by_the_others() {
     });
 }
 
-/// A passer-by takes letters before the one that waits; the senders end meanwhile, and nobody waits for ever.
+/// A passer-by takes letters before the one that waits; the senders end meanwhile, and nobody waits
+/// for ever.
 #[test]
 fn a_passer_by_takes_letters() {
     model(3, || {

@@ -5,7 +5,8 @@ use crate::join_word::{Claim, JoinWord};
 use crate::threads::Wait;
 
 /// Waits until a thread has ended which the caller has claimed, and whose record says whom to wake.
-/// `forever` waits until woken; `until` waits until woken, and returns false when the time has come.
+/// `forever` waits until woken; `until` waits until woken, and returns false when the time has
+/// come.
 #[inline]
 pub(crate) fn wait_for_end(
     word: &JoinWord,

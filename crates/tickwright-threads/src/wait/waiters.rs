@@ -1,8 +1,8 @@
 //! The list of threads that wait for something to change.
 //!
-//! A thread enters the list, where others find it, and then waits. Whoever changes what it waits for
-//! wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so it stands
-//! in a loop.
+//! A thread enters the list, where others find it, and then waits. Whoever changes what it waits
+//! for wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so
+//! it stands in a loop.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -17,20 +17,23 @@ mod models;
 
 /// Threads that wait for something to change. The thread that has waited longest is woken first.
 ///
-/// A passer-by may be faster than the thread that was woken. That thread then enters again at its old
-/// place. The next wake-up finds that it has lost, and promises it what it is woken for. A passer-by
-/// leaves alone what is promised. So a passer-by is faster at most once more, and nobody waits for ever.
+/// A passer-by may be faster than the thread that was woken. That thread then enters again at its
+/// old place. The next wake-up finds that it has lost, and promises it what it is woken for. A
+/// passer-by leaves alone what is promised. So a passer-by is faster at most once more, and nobody
+/// waits for ever.
 ///
-/// A waiter enters, looks again at what it waits for, and waits. A thread that changes that wakes after
-/// the change. So the waiter sees the change, or it is found here. Both fences are needed where the look
-/// takes no lock that the change takes, as a failing `Mutex::try_lock`. Without them the waiter may see
-/// the state before the change while `wake_one` sees an empty list. `wake_all` locks the list instead.
+/// A waiter enters, looks again at what it waits for, and waits. A thread that changes that wakes
+/// after the change. So the waiter sees the change, or it is found here. Both fences are needed
+/// where the look takes no lock that the change takes, as a failing `Mutex::try_lock`. Without them
+/// the waiter may see the state before the change while `wake_one` sees an empty list. `wake_all`
+/// locks the list instead.
 #[derive(Debug)]
 pub(crate) struct Waiters {
     /// How many are in the list.
     count: AtomicU32,
     list: Mutex<List>,
-    /// The ticket of the waiter that something is promised to; 0: nobody's. Set under the list's lock, cleared by that waiter.
+    /// The ticket of the waiter that something is promised to; 0: nobody's. Set under the list's
+    /// lock, cleared by that waiter.
     promised: AtomicU64,
 }
 
@@ -111,7 +114,8 @@ impl Waiters {
         to != 0 && Some(Ticket(to)) != caller
     }
 
-    /// The caller, which has left, has what it waited for, or waits no more. True: that was promised to it.
+    /// The caller, which has left, has what it waited for, or waits no more. True: that was
+    /// promised to it.
     pub(crate) fn done(&self, Ticket(ticket): Ticket) -> bool {
         let promised = self.promised.load(Ordering::Relaxed) == ticket;
         if promised {
@@ -120,7 +124,8 @@ impl Waiters {
         promised
     }
 
-    /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`: lists are short, and a waiter looks once for each time that it is woken.
+    /// The caller waits no more. False: it was woken, which counts. O(waiters), as `was_woken`:
+    /// lists are short, and a waiter looks once for each time that it is woken.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
         let place = list.queue.iter().position(|each| each.ticket == ticket.0);
@@ -134,7 +139,8 @@ impl Waiters {
         !self.list().queue.iter().any(|each| each.ticket == ticket.0)
     }
 
-    /// Wakes the one that something is promised to, else the one that has waited longest. After the change that it waits for.
+    /// Wakes the one that something is promised to, else the one that has waited longest. After the
+    /// change that it waits for.
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
         if self.count.load(Ordering::Relaxed) == 0 {

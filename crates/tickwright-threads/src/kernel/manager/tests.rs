@@ -12,12 +12,12 @@ use tickwright::clock::SystemClock;
 
 const PLAIN: Attributes = Attributes::new();
 
-fn start() -> (Arc<Kernel>, Arc<Desk>) {
+fn start() -> (Arc<Kernel>, Arc<RequestPipe>) {
     let (pthread, dictionary, timed): (_, _, Timed) =
         OneToOne::new().clock(SystemClock::Monotonic).parts().unwrap();
     let funnel = Funnel::new(pthread).unwrap();
-    let desk = Arc::clone(&funnel.desk);
-    (Kernel::new(Box::new(funnel), dictionary, timed), desk)
+    let requests = Arc::clone(&funnel.requests);
+    (Kernel::new(Box::new(funnel), dictionary, timed), requests)
 }
 
 fn create(kernel: &Kernel, body: impl FnOnce() -> usize + Send + 'static) -> crate::ThreadId {
@@ -26,7 +26,7 @@ fn create(kernel: &Kernel, body: impl FnOnce() -> usize + Send + 'static) -> cra
 
 #[test]
 fn places_are_used_again_and_the_manager_ends_when_all_are_free() {
-    let (kernel, desk) = start();
+    let (kernel, requests) = start();
     for i in 0..50 {
         let id = create(&kernel, move || i);
         assert_eq!(kernel.join(id, Wait::Forever).unwrap(), i);
@@ -37,19 +37,19 @@ fn places_are_used_again_and_the_manager_ends_when_all_are_free() {
         create(&kernel, || 0);
     }
     kernel.close();
-    assert_eq!(desk.used(), 0);
+    assert_eq!(requests.used(), 0);
     assert!(matches!(kernel.create(&PLAIN, Box::new(|| 0)), Err(CreateError::Closed)));
     drop(kernel);
-    assert_eq!(Arc::strong_count(&desk), 1, "the manager and all threads have let go of it");
+    assert_eq!(Arc::strong_count(&requests), 1, "the manager and all threads have let go of it");
 }
 
 #[test]
 fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
-    let (kernel, desk) = start();
+    let (kernel, requests) = start();
     let (go, wait) = mpsc::channel::<()>();
     let id = create(&kernel, move || usize::from(wait.recv().is_ok()));
     let left = create(&kernel, || 2);
-    desk.disturb();
+    requests.disturb();
     // What was asked for before it read that is answered all the same.
     let refused = loop {
         match kernel.create(&PLAIN, Box::new(|| 0)) {
@@ -68,7 +68,7 @@ fn without_its_manager_a_runtime_creates_nothing_and_loses_nothing() {
 /// The manager's death answers those who wait, whenever it comes.
 #[test]
 fn a_manager_that_ends_answers_all_who_wait() {
-    let (kernel, desk) = start();
+    let (kernel, requests) = start();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let kernel = &kernel;
@@ -81,7 +81,7 @@ fn a_manager_that_ends_answers_all_who_wait() {
                 }
             });
         }
-        desk.disturb();
+        requests.disturb();
     });
     kernel.close();
 }
@@ -139,7 +139,7 @@ fn signals_that_the_creator_does_not_take_its_threads_do_not_take() {
 
 #[test]
 fn whoever_ends_last_cleans_up() {
-    let (kernel, desk) = start();
+    let (kernel, requests) = start();
     let inner = Arc::clone(&kernel);
     let (tell, told) = mpsc::channel();
     create(&kernel, move || {
@@ -149,8 +149,8 @@ fn whoever_ends_last_cleans_up() {
     });
     drop(kernel);
     told.recv().unwrap();
-    while Arc::strong_count(&desk) > 1 {
+    while Arc::strong_count(&requests) > 1 {
         std::thread::yield_now();
     }
-    assert_eq!(desk.used(), 0);
+    assert_eq!(requests.used(), 0);
 }

@@ -1,4 +1,5 @@
-//! The word that a thread sleeps at in all schedules. A wake-up that is lost is a thread that never ends, which loom reports.
+//! The word that a thread sleeps at in all schedules. A wake-up that is lost is a thread that never
+//! ends, which loom reports.
 
 use core::time::Duration;
 
@@ -29,7 +30,7 @@ impl Word {
         }
     }
 
-    pub(super) fn rouse(&self) {
+    pub(super) fn wake(&self) {
         let _lock = self.bed.lock.lock().unwrap();
         self.bed.roused.notify_one();
     }
@@ -54,7 +55,7 @@ fn who_is_told_goes_on_and_sees_what_was_before() {
             move || {
                 // SAFETY: as above.
                 letter.text.with_mut(|text| unsafe { *text = 7 });
-                letter.word.tell();
+                letter.word.notify();
             }
         });
         letter.word.wait(None);
@@ -64,21 +65,21 @@ fn who_is_told_goes_on_and_sees_what_was_before() {
     });
 }
 
-/// A telling is kept for the next wait, and two of them are one.
+/// A notification is kept for the next wait, and two of them are one.
 #[test]
-fn each_telling_is_for_a_wait() {
+fn each_notification_is_for_a_wait() {
     loom::model(|| {
         let word = Arc::new(Word::new());
         let tellers = [(); 2].map(|()| {
             let word = Arc::clone(&word);
-            thread::spawn(move || word.tell())
+            thread::spawn(move || word.notify())
         });
         word.wait(None);
         for teller in tellers {
             teller.join().unwrap();
         }
-        // Told before, or told now: it ends.
-        word.tell();
+        // Told before, or notified now: it ends.
+        word.notify();
         word.wait(None);
     });
 }

@@ -57,8 +57,9 @@ type Main = Box<dyn FnOnce(Way)>;
 /// What the context's thread runs.
 struct Begin(Main);
 
-// SAFETY: 1. Only one of the worker's thread and its contexts' threads goes on at a time, and each hands over under the baton's lock, so what
-// they use is used by one thread after the other. 2. What `main` refers to is the worker, which waits.
+// SAFETY: 1. Only one of the worker's thread and its contexts' threads goes on at a time, and each
+// hands over under the baton's lock, so what they use is used by one thread after the other. 2.
+// What `main` refers to is the worker, which waits.
 unsafe impl Send for Begin {}
 
 pub(in crate::many) struct Threaded {

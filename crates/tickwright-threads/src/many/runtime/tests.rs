@@ -6,13 +6,13 @@ use crate::registry::Dictionary;
 #[test]
 fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
     let settings = ManyToMany::new().workers(1);
-    let shared = Shared::start(&settings, 1, sleepers::structure("rb").unwrap()).unwrap();
+    let pool = WorkerPool::start(&settings, 1, sleepers::structure("rb").unwrap()).unwrap();
     // `close` has said so, and looked for the end while this creation was registered.
-    shared.closing.store(true, Ordering::SeqCst);
-    let created = shared.create(&Attributes::new(), Box::new(|| 0));
+    pool.closing.store(true, Ordering::SeqCst);
+    let created = pool.create(&Attributes::new(), Box::new(|| 0));
     assert!(matches!(created, Err(CreateError::Closed)));
-    assert!(shared.is_stopped(), "nobody else looks again");
-    shared.close();
+    assert!(pool.is_stopped(), "nobody else looks again");
+    pool.close();
 }
 
 #[test]

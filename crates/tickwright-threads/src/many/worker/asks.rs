@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-use super::super::post::Fresh;
+use super::super::remote::Spawned;
 use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
@@ -24,31 +24,31 @@ impl Worker {
         attributes: &Attributes,
         body: Body,
     ) -> Result<ThreadId, CreateError> {
-        let shared = &*self.shared;
-        // Under a bound a new thread brings its stack. One that waited among the worker's spare ones would be lost to creators elsewhere, after
-        // another worker has taken the thread.
+        let pool = &*self.pool;
+        // Under a bound a new thread brings its stack. One that waited among the worker's spare
+        // ones would be lost to creators elsewhere, after another worker has taken the thread.
         let near = attributes.place == Place::Near
-            && !shared.knobs.global_queue
-            && !shared.keeps_for_all()
-            && shared.is_usual(attributes);
+            && !pool.knobs.global_queue
+            && !pool.keeps_for_all()
+            && pool.is_usual(attributes);
         if !near {
             let at = if attributes.place == Place::Near { Some(self.index) } else { None };
-            return shared.create_at(self.index, at, attributes, body);
+            return pool.create_at(self.index, at, attributes, body);
         }
-        let post = self.post();
+        let remote = self.remote();
         let mut body = Some(body);
-        let created = post.locked(|locked| {
+        let created = remote.locked(|locked| {
             self.reserve(locked.own.owed)?;
-            if !locked.own.make_room(shared.posts().len()) {
+            if !locked.own.make_room(pool.remotes().len()) {
                 return Err(CreateError::OutOfMemory);
             }
-            let (id, registered) = shared.register(locked, attributes)?;
+            let (id, registered) = pool.register(locked, attributes)?;
             if let Some(body) = body.take() {
-                post.push(&mut locked.own, Fresh { id, registered, body, mapping: None });
+                remote.push(&mut locked.own, Spawned { id, registered, body, mapping: None });
             }
             Ok(id)
         });
-        shared.call_for_help(self.index);
+        pool.notify_idle(self.index);
         created
     }
 
@@ -59,10 +59,10 @@ impl Worker {
 
     #[inline]
     fn own(&self) -> Option<&Record<()>> {
-        self.shared.roster.table().get(self.running.id.get()?.record())
+        self.pool.roster.table().get(self.running.id.get()?.record())
     }
 
-    /// Waits until told to go on, or without cause.
+    /// Waits until notified, or without cause.
     #[inline]
     pub(crate) fn wait(&self) {
         if let Some(own) = self.own() {
@@ -72,15 +72,15 @@ impl Worker {
 
     #[inline(always)]
     fn wait_as(&self, own: &Record<()>) {
-        if own.mail.listen() {
+        if own.wake_flags.begin_wait() {
             self.pause(Pause::Parked);
-            own.mail.heard();
+            own.wake_flags.end_wait();
         }
     }
 
     /// The same, at most until the runtime's clock shows that. False: it does.
     pub(crate) fn wait_until(&self, at: u64) -> bool {
-        let now = self.shared.now();
+        let now = self.pool.now();
         if now >= at {
             return false;
         }
@@ -114,19 +114,19 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn park(&self) {
         let Some(own) = self.own() else { return };
-        if !own.mail.is_unparked() {
+        if !own.wake_flags.is_unparked() {
             self.wait_as(own);
         }
-        own.mail.unparked();
+        own.wake_flags.end_park();
     }
 
     /// The same, at most until the runtime's clock shows that.
     pub(crate) fn park_until(&self, at: u64) {
         let Some(own) = self.own() else { return };
-        if !own.mail.is_unparked() {
+        if !own.wake_flags.is_unparked() {
             self.wait_until(at);
         }
-        own.mail.unparked();
+        own.wake_flags.end_park();
     }
 
     /// Waits for the thread of a record that the caller has claimed.
@@ -146,8 +146,7 @@ impl Worker {
     }
 
     fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
-        if self.shared.roster.table().circle(me, id)
-            && record.join.withdraw(id.generation()) == Claim::Running
+        if self.pool.roster.table().circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running
         {
             return Err(JoinError::Deadlock);
         }
@@ -158,7 +157,7 @@ impl Worker {
     /// Waits until a descriptor is ready.
     pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> io::Result<()> {
         let Some(me) = self.running.id.get() else { return Ok(()) };
-        self.descriptors.borrow_mut().add(self.post(), fd, writable, me)?;
+        self.descriptors.borrow_mut().add(self.remote(), fd, writable, me)?;
         while self.descriptors.borrow().waits(fd, writable, me) {
             self.wait();
         }

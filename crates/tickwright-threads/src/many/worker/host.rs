@@ -21,15 +21,15 @@ impl Host for Worker {
     }
 
     fn threads(&self) -> Arc<dyn Threads> {
-        Arc::clone(&self.shared) as _
+        Arc::clone(&self.pool) as _
     }
 
     fn runtime(&self) -> *const () {
-        Arc::as_ptr(&self.shared).cast()
+        Arc::as_ptr(&self.pool).cast()
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        self.shared.timed.keeper.clock()
+        self.pool.timed.keeper.clock()
     }
 
     fn is_shared(&self) -> bool {
@@ -38,7 +38,7 @@ impl Host for Worker {
 
     fn waiter(&self) -> Waiter {
         match self.current() {
-            Some(id) => Waiter::Of(Arc::clone(&self.shared) as _, id),
+            Some(id) => Waiter::Of(Arc::clone(&self.pool) as _, id),
             None => Waiter::Kernel(KernelThread::current()),
         }
     }

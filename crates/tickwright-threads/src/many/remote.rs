@@ -1,12 +1,13 @@
-//! What others reach of a worker: its new threads, its registry, its inbox, and how it is woken.
+//! What other threads reach of a worker: its spawn queue, its shard of the roster, its remote run
+//! queue, and how it is woken.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use super::asleep::{Asleep, Sleep};
-use super::inbox::Inbox;
 use super::pipe::Pipe;
-use super::shelves::Shelves;
+use super::remote_queue::RemoteQueue;
+use super::sleep::{Sleep, SleepState};
+use super::stack_cache::StackCache;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
@@ -18,34 +19,36 @@ use crate::threads::Body;
 #[cfg(all(test, loom))]
 mod models;
 
-/// A thread that has not begun: it belongs to no worker yet.
-pub(super) struct Fresh {
+/// A thread that was spawned and has not begun. It belongs to no worker yet.
+pub(super) struct Spawned {
     pub(super) id: ThreadId,
     pub(super) registered: Registered,
     pub(super) body: Body,
-    /// A stack of its own; `None`: one of its worker's, which has as many to spare as such threads.
+    /// A stack of its own. `None`: it gets a spare one of its worker, which has one for each such
+    /// thread.
     pub(super) mapping: Option<Mapping>,
 }
 
-/// What is under the worker's own lock, beside its shard of the roster. Others take the lock rarely.
+/// What is under the worker's own lock, beside its shard of the roster. Others take the lock
+/// rarely.
 #[derive(Default)]
-pub(super) struct Home {
-    pub(super) fresh: VecDeque<Fresh>,
+pub(super) struct SpawnQueue {
+    pub(super) spawned: VecDeque<Spawned>,
     /// How many of these have no stack of their own.
     pub(super) owed: usize,
     /// With one queue for all: who is ready, by worker, and stacks that nobody uses.
     pub(super) ready: Vec<VecDeque<u32>>,
-    pub(super) stacks: Shelves,
+    pub(super) stacks: StackCache,
 }
 
-impl Home {
+impl SpawnQueue {
     pub(super) fn push_ready(&mut self, worker: usize, number: u32) {
         if let Some(ready) = self.ready.get_mut(worker) {
             ready.push_back(number);
         }
     }
 
-    /// Sees to room for so many in the list of a worker. False: there is no memory.
+    /// Makes room for `all` threads in the ready list of a worker. False: there is no memory.
     pub(super) fn make_room_for_ready(&mut self, worker: usize, all: usize) -> bool {
         self.ready.get_mut(worker).is_some_and(|ready| {
             let more = all.saturating_sub(ready.len());
@@ -57,43 +60,45 @@ impl Home {
         self.ready.get(worker).is_some_and(|ready| !ready.is_empty())
     }
 
-    /// Sees to room for one new thread more, and for those that `takers` have just taken and may put back. False: there is no memory.
+    /// Makes room for one more thread, and for one that each of `takers` has taken and may requeue.
+    /// False: there is no memory.
     #[inline]
     pub(super) fn make_room(&mut self, takers: usize) -> bool {
-        self.fresh.try_reserve(1 + takers).is_ok()
+        self.spawned.try_reserve(1 + takers).is_ok()
     }
 }
 
-pub(super) struct Post {
-    shard: Shard<Home>,
-    /// How many threads are in `fresh`. Written under the lock.
-    fresh: AtomicU32,
+/// The part of a worker that other threads use. The worker itself stays on its kernel thread.
+pub(super) struct Remote {
+    shard: Shard<SpawnQueue>,
+    /// How many threads are in `spawned`. Written under the lock.
+    spawned: AtomicU32,
     /// How many of its new threads the worker has begun.
     pub(super) begun: AtomicU64,
-    pub(super) inbox: Inbox,
-    pub(super) asleep: Asleep,
+    pub(super) remote_queue: RemoteQueue,
+    pub(super) sleep: SleepState,
     pub(super) thread: OnceLock<KernelThread>,
     pub(super) poller: OnceLock<polling::Poller>,
     pub(super) pipe: Option<Pipe>,
 }
 
-impl HasShard for Post {
-    type Own = Home;
+impl HasShard for Remote {
+    type Own = SpawnQueue;
 
     #[inline]
-    fn shard(&self) -> &Shard<Home> {
+    fn shard(&self) -> &Shard<SpawnQueue> {
         &self.shard
     }
 }
 
-impl Post {
+impl Remote {
     pub(super) fn new(at: usize, dictionary: Dictionary, pipe: Option<Pipe>) -> Self {
         Self {
-            shard: Shard::new(at, dictionary, Home::default()),
-            fresh: AtomicU32::new(0),
+            shard: Shard::new(at, dictionary, SpawnQueue::default()),
+            spawned: AtomicU32::new(0),
             begun: AtomicU64::new(0),
-            inbox: Inbox::new(),
-            asleep: Asleep::new(),
+            remote_queue: RemoteQueue::new(),
+            sleep: SleepState::new(),
             thread: OnceLock::new(),
             poller: OnceLock::new(),
             pipe,
@@ -102,45 +107,46 @@ impl Post {
 
     /// Uses what is under the lock.
     #[inline]
-    pub(super) fn locked<R>(&self, use_it: impl FnOnce(&mut Locked<Home>) -> R) -> R {
+    pub(super) fn locked<R>(&self, use_it: impl FnOnce(&mut Locked<SpawnQueue>) -> R) -> R {
         self.shard.locked(use_it)
     }
 
     /// How many threads wait here to begin. A hint, unless the caller is the only one to take.
     #[inline]
-    pub(super) fn fresh(&self) -> u32 {
-        self.fresh.load(Ordering::Relaxed)
+    pub(super) fn spawned(&self) -> u32 {
+        self.spawned.load(Ordering::Relaxed)
     }
 
-    /// Queues a new thread, under the lock. There is room: [`Home::make_room`].
+    /// Queues a new thread, under the lock. There is room: [`SpawnQueue::make_room`].
     #[inline]
-    pub(super) fn push(&self, home: &mut Home, fresh: Fresh) {
-        home.owed += usize::from(fresh.mapping.is_none());
-        home.fresh.push_back(fresh);
-        self.fresh.store(home.fresh.len() as u32, Ordering::Relaxed);
+    pub(super) fn push(&self, queue: &mut SpawnQueue, spawned: Spawned) {
+        queue.owed += usize::from(spawned.mapping.is_none());
+        queue.spawned.push_back(spawned);
+        self.spawned.store(queue.spawned.len() as u32, Ordering::Relaxed);
     }
 
     /// The new thread that has waited longest.
     #[inline]
-    pub(super) fn pop(&self, home: &mut Home) -> Option<Fresh> {
-        let fresh = home.fresh.pop_front()?;
-        home.owed -= usize::from(fresh.mapping.is_none());
-        self.fresh.store(home.fresh.len() as u32, Ordering::Relaxed);
-        Some(fresh)
+    pub(super) fn pop(&self, queue: &mut SpawnQueue) -> Option<Spawned> {
+        let spawned = queue.spawned.pop_front()?;
+        queue.owed -= usize::from(spawned.mapping.is_none());
+        self.spawned.store(queue.spawned.len() as u32, Ordering::Relaxed);
+        Some(spawned)
     }
 
-    /// Wakes the worker if it sleeps. After what it shall find. False: it was awake, or somebody else wakes it.
+    /// Wakes the worker if it sleeps. Called after the change that the worker shall find. False: it
+    /// was awake, or another thread wakes it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
-        let how = self.asleep.call();
+        let how = self.sleep.notify();
         if let Some(how) = how {
-            self.rouse(how);
+            self.wake_up(how);
         }
         how.is_some()
     }
 
     #[cold]
-    fn rouse(&self, how: Sleep) {
+    fn wake_up(&self, how: Sleep) {
         match how {
             Sleep::Parked => {
                 if let Some(thread) = self.thread.get() {
@@ -161,7 +167,8 @@ impl Post {
     }
 }
 
-/// Wakes the first worker that sleeps. One that gets up meanwhile is passed over: it may have work of its own.
-pub(super) fn wake_one<'p>(mut posts: impl Iterator<Item = &'p Post>) -> bool {
-    posts.any(Post::wake)
+/// Wakes the first worker that sleeps. A worker that wakes meanwhile is passed over: it may have
+/// work.
+pub(super) fn wake_one<'p>(mut remotes: impl Iterator<Item = &'p Remote>) -> bool {
+    remotes.any(Remote::wake)
 }

@@ -1,17 +1,17 @@
-//! The inbox, and the sleep of who takes from it, in all schedules.
+//! The remote queue, and the sleep of who takes from it, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Inbox, Links};
-use crate::many::asleep::{Asleep, Drowsy, Sleep};
+use super::{Links, RemoteQueue};
+use crate::many::sleep::{IdleWorkers, Sleep, SleepState};
 use crate::primitive::AtomicU32;
 
 struct Small {
-    inbox: Inbox,
-    asleep: Asleep,
-    drowsy: Drowsy,
+    remote_queue: RemoteQueue,
+    sleep: SleepState,
+    idle_workers: IdleWorkers,
     links: Vec<AtomicU32>,
     letters: Vec<UnsafeCell<u32>>,
 }
@@ -24,9 +24,9 @@ impl Links for Vec<AtomicU32> {
 
 fn small(records: u32) -> Arc<Small> {
     Arc::new(Small {
-        inbox: Inbox::new(),
-        asleep: Asleep::new(),
-        drowsy: Drowsy::new(),
+        remote_queue: RemoteQueue::new(),
+        sleep: SleepState::new(),
+        idle_workers: IdleWorkers::new(),
         links: (0..records).map(|_| AtomicU32::new(u32::MAX)).collect(),
         letters: (0..records).map(|_| UnsafeCell::new(0)).collect(),
     })
@@ -35,11 +35,11 @@ fn small(records: u32) -> Arc<Small> {
 fn put(small: &Small, number: u32) {
     // SAFETY: none but loom's, which reports a second access.
     small.letters[number as usize].with_mut(|letter| unsafe { *letter = number + 1 });
-    small.inbox.put(&small.links, number);
+    small.remote_queue.push(&small.links, number);
 }
 
 fn take(small: &Small, taken: &mut Vec<u32>) {
-    small.inbox.take(&small.links, |number| {
+    small.remote_queue.take_all(&small.links, |number| {
         // SAFETY: as above.
         assert_eq!(small.letters[number as usize].with(|letter| unsafe { *letter }), number + 1);
         taken.push(number);
@@ -87,7 +87,7 @@ fn nobody_sleeps_on_what_was_handed_over() {
             let (small, worker) = (Arc::clone(&small), worker.clone());
             thread::spawn(move || {
                 put(&small, number);
-                if let Some(how) = small.asleep.call() {
+                if let Some(how) = small.sleep.notify() {
                     assert_eq!(how, Sleep::Parked);
                     worker.unpark();
                 }
@@ -97,8 +97,15 @@ fn nobody_sleeps_on_what_was_handed_over() {
         while taken.len() < 2 {
             take(&small, &mut taken);
             if taken.len() < 2 {
-                let has_work = || !small.inbox.is_empty();
-                small.asleep.nap(&small.drowsy, Sleep::Parked, false, has_work, || false, thread::park);
+                let has_work = || !small.remote_queue.is_empty();
+                small.sleep.sleep_once(
+                    &small.idle_workers,
+                    Sleep::Parked,
+                    false,
+                    has_work,
+                    || false,
+                    thread::park,
+                );
             }
         }
         for other in others {

@@ -1,8 +1,9 @@
 //! Stacks that nobody uses and that came with their threads, by size.
 //!
 //! # Invariants
-//! 1. There are at most [`MOST_SIZES`] shelves, one a size; the one used last is in front.
-//! 2. `count` and `bytes` are those of all shelves, within the bounds of each [`keep`](Shelves::keep).
+//! 1. There are at most [`MOST_SIZES`] classes, one a size; the one used last is in front.
+//! 2. `count` and `bytes` are those of all classes, within the bounds of each
+//!    [`keep`](StackCache::keep).
 
 use crate::stack::Mapping;
 
@@ -10,14 +11,14 @@ use crate::stack::Mapping;
 const MOST_SIZES: usize = 8;
 
 #[derive(Debug, Default)]
-pub(super) struct Shelves {
-    shelves: Vec<Shelf>,
+pub(super) struct StackCache {
+    classes: Vec<SizeClass>,
     count: usize,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct SizeClass {
     size: (usize, usize),
     mappings: Vec<Mapping>,
 }
@@ -30,12 +31,12 @@ fn bytes_of((stack, guard): (usize, usize)) -> usize {
     stack + guard
 }
 
-impl Shelves {
-    /// Puts the shelf of that size in front.
-    fn find(&mut self, size: (usize, usize)) -> Option<&mut Shelf> {
-        let place = self.shelves.iter().position(|shelf| shelf.size == size)?;
-        self.shelves.get_mut(..=place)?.rotate_right(1);
-        self.shelves.first_mut()
+impl StackCache {
+    /// Puts the class of that size in front.
+    fn find(&mut self, size: (usize, usize)) -> Option<&mut SizeClass> {
+        let place = self.classes.iter().position(|class| class.size == size)?;
+        self.classes.get_mut(..=place)?.rotate_right(1);
+        self.classes.first_mut()
     }
 
     /// A stack of that size, and that guard.
@@ -48,32 +49,33 @@ impl Shelves {
 
     /// A stack of the size that was not used for longest.
     pub(super) fn take_any(&mut self) -> Option<Mapping> {
-        let taken = self.shelves.iter_mut().rev().find_map(|shelf| shelf.mappings.pop())?;
+        let taken = self.classes.iter_mut().rev().find_map(|class| class.mappings.pop())?;
         self.count -= 1;
         self.bytes -= bytes_of(size(&taken));
         Some(taken)
     }
 
-    /// Keeps a stack, if so many stacks of so many bytes are not exceeded. Beyond that stacks of sizes that were not used for longest go first. What is not
-    /// kept is for the caller to drop, without the lock.
+    /// Keeps a stack, if so many stacks of so many bytes are not exceeded. Beyond that stacks of
+    /// sizes that were not used for longest go first. What is not kept is for the caller to drop,
+    /// without the lock.
     pub(super) fn keep(&mut self, mapping: Mapping, most: usize, most_bytes: usize) -> [Option<Mapping>; 2] {
         let own = size(&mapping);
-        let fits = |shelves: &Self| shelves.count < most && shelves.bytes + bytes_of(own) <= most_bytes;
+        let fits = |classes: &Self| classes.count < most && classes.bytes + bytes_of(own) <= most_bytes;
         let found = self.find(own).is_some();
         let mut gone = None;
         // With its own size in front, what goes is of that size only where there is no other.
         if !fits(self) {
             gone = self.take_any();
         }
-        if !fits(self) || (!found && !self.add_shelf(own)) {
+        if !fits(self) || (!found && !self.add_class(own)) {
             return [gone, Some(mapping)];
         }
-        match self.shelves.first_mut() {
-            Some(shelf) if shelf.size == own => {
-                if shelf.mappings.try_reserve(1).is_err() {
+        match self.classes.first_mut() {
+            Some(class) if class.size == own => {
+                if class.mappings.try_reserve(1).is_err() {
                     return [gone, Some(mapping)];
                 }
-                shelf.mappings.push(mapping);
+                class.mappings.push(mapping);
                 self.count += 1;
                 self.bytes += bytes_of(own);
                 [gone, None]
@@ -82,18 +84,19 @@ impl Shelves {
         }
     }
 
-    /// A shelf for that size, in front. False: there is no memory, or all shelves hold stacks: one less then.
-    fn add_shelf(&mut self, size: (usize, usize)) -> bool {
-        if self.shelves.len() == MOST_SIZES {
-            let Some(empty) = self.shelves.iter().rposition(|shelf| shelf.mappings.is_empty()) else {
+    /// A class for that size, in front. False: there is no memory, or all classes hold stacks: one
+    /// less then.
+    fn add_class(&mut self, size: (usize, usize)) -> bool {
+        if self.classes.len() == MOST_SIZES {
+            let Some(empty) = self.classes.iter().rposition(|class| class.mappings.is_empty()) else {
                 return false;
             };
-            self.shelves.remove(empty);
+            self.classes.remove(empty);
         }
-        if self.shelves.try_reserve(1).is_err() {
+        if self.classes.try_reserve(1).is_err() {
             return false;
         }
-        self.shelves.insert(0, Shelf { size, mappings: Vec::new() });
+        self.classes.insert(0, SizeClass { size, mappings: Vec::new() });
         true
     }
 }

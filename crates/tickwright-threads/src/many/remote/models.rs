@@ -1,11 +1,11 @@
-//! Workers without work, and threads that wait to begin, in all schedules with at most three preemptions. A thread that nobody begins leaves a worker asleep for
-//! ever, which loom reports.
+//! Workers without work, and threads that wait to begin, in all schedules with at most three
+//! preemptions. A thread that nobody begins leaves a worker asleep for ever, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
 
-use super::super::asleep::{Drowsy, Sleep};
-use super::{Fresh, Post, wake_one};
+use super::super::sleep::{IdleWorkers, Sleep};
+use super::{Remote, Spawned, wake_one};
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, Ordering};
 use crate::registry::Dictionary;
@@ -17,23 +17,23 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     builder.check(body);
 }
 
-/// The posts of workers. The first one is busy for ever with a thread that creates others.
+/// Workers, as others reach them. The first one is busy for ever with a thread that creates others.
 struct Workers<const N: usize> {
-    roster: Roster<Post, ()>,
-    drowsy: Drowsy,
-    /// Whether others have told a thread of that worker to go on.
+    roster: Roster<Remote, ()>,
+    idle_workers: IdleWorkers,
+    /// Whether others have notified a thread of that worker.
     work: [AtomicU32; N],
 }
 
 impl<const N: usize> Workers<N> {
     fn new() -> Arc<Self> {
-        let roster = Roster::new((0..N).map(|at| Post::new(at, Dictionary::None, None)).collect());
+        let roster = Roster::new((0..N).map(|at| Remote::new(at, Dictionary::None, None)).collect());
         let work = core::array::from_fn(|_| AtomicU32::new(0));
-        Arc::new(Self { roster, drowsy: Drowsy::new(), work })
+        Arc::new(Self { roster, idle_workers: IdleWorkers::new(), work })
     }
 
-    /// As `Shared::tell_elsewhere`.
-    fn tell(&self, to: usize) {
+    /// As `WorkerPool::notify_remote`.
+    fn notify(&self, to: usize) {
         self.work[to].store(1, Ordering::Relaxed);
         self.roster.places()[to].wake();
     }
@@ -49,58 +49,59 @@ impl<const N: usize> Workers<N> {
         self.roster.places()[at].locked(|locked| {
             let (id, registered) = self.roster.register(locked, false, |_, _| true).unwrap();
             self.roster.places()[at]
-                .push(&mut locked.own, Fresh { id, registered, body: Box::new(|| 0), mapping: None });
+                .push(&mut locked.own, Spawned { id, registered, body: Box::new(|| 0), mapping: None });
         });
-        self.call_for_help(at);
+        self.notify_idle(at);
     }
 
-    /// As `Shared::call_for_help`.
-    fn call_for_help(&self, from: usize) {
-        if self.drowsy.any() {
+    /// As `WorkerPool::notify_idle`.
+    fn notify_idle(&self, from: usize) {
+        if self.idle_workers.any() {
             wake_one((1..N).map(|step| &self.roster.places()[(from + step) % N]));
         }
     }
 
     fn others_wait(&self, own: usize) -> bool {
-        (1..N).any(|step| self.roster.places()[(own + step) % N].fresh() > 0)
+        (1..N).any(|step| self.roster.places()[(own + step) % N].spawned() > 0)
     }
 
-    /// As `Worker::idle` where the others begin no thread. Returns whether the worker took one; otherwise it has other work.
+    /// As `Worker::idle` where the others begin no thread. Returns whether the worker took one;
+    /// otherwise it has other work.
     fn idle(&self, own: usize, how: Sleep) -> bool {
         let _ = self.roster.places()[own].thread.set(KernelThread::current());
         let has_work = || self.work[own].load(Ordering::Relaxed) != 0;
-        let mut watched = false;
+        let mut searched = false;
         loop {
-            let taken = watched
+            let taken = searched
                 && (1..N).any(|step| {
-                    let post = &self.roster.places()[(own + step) % N];
-                    post.fresh() > 0 && post.locked(|locked| post.pop(&mut locked.own)).is_some()
+                    let remote = &self.roster.places()[(own + step) % N];
+                    remote.spawned() > 0 && remote.locked(|locked| remote.pop(&mut locked.own)).is_some()
                 });
             if taken {
-                self.pass_on(own);
+                self.notify_next(own);
                 return true;
             }
-            let watch = self.others_wait(own);
-            self.roster.places()[own].asleep.nap(
-                &self.drowsy,
+            let search = self.others_wait(own);
+            self.roster.places()[own].sleep.sleep_once(
+                &self.idle_workers,
                 how,
-                watch,
+                search,
                 has_work,
                 || self.others_wait(own),
-                || if watch { thread::yield_now() } else { KernelThread::park() },
+                || if search { thread::yield_now() } else { KernelThread::park() },
             );
             if has_work() {
-                self.pass_on(own);
+                self.notify_next(own);
                 return false;
             }
-            watched = watch;
+            searched = search;
         }
     }
 
-    /// As `Worker::pass_on`.
-    fn pass_on(&self, own: usize) {
-        if self.roster.places()[own].fresh() > 1 || self.others_wait(own) {
-            self.call_for_help(own);
+    /// As `Worker::notify_next`.
+    fn notify_next(&self, own: usize) {
+        if self.roster.places()[own].spawned() > 1 || self.others_wait(own) {
+            self.notify_idle(own);
         }
     }
 }
@@ -129,16 +130,17 @@ fn two_threads_find_two_workers_without_work() {
     });
 }
 
-/// A worker may be called for the new thread when it goes to other work: it leaves the thread to the second one.
+/// A worker may be called for the new thread when it goes to other work: it leaves the thread to
+/// the second one.
 #[test]
 fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     model(3, || {
         let workers = Workers::<3>::new();
         let [first, second] = [1, 2].map(|own| workers.start(own, Sleep::Parked));
-        workers.tell(1);
+        workers.notify(1);
         workers.create(0);
         if first.join().unwrap() {
-            workers.tell(2);
+            workers.notify(2);
             second.join().unwrap();
         } else {
             assert!(second.join().unwrap());
@@ -146,8 +148,9 @@ fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     });
 }
 
-/// A worker is called that finds other work in its last look: it does not sleep, so that the call alone shows it the thread. Loom makes more of waking a thread than
-/// the platform does, so this worker sleeps in a pipe that is not there.
+/// A worker is called that finds other work in its last look: it does not sleep, so that the call
+/// alone shows it the thread. Loom makes more of waking a thread than the platform does, so this
+/// worker sleeps in a pipe that is not there.
 #[test]
 fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
     model(3, || {

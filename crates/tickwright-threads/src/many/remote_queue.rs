@@ -1,9 +1,10 @@
-//! Records that other workers hand to one: many put, one takes all.
+//! The run queue through which other workers hand records to a worker: many push, one takes all.
 //!
 //! # Invariants
-//! 1. A record is in at most one list, so its `next` has one user: whoever puts it in has just made it neither parked nor queued.
-//! 2. What was written before a put is seen after the take that finds it.
-//! 3. Taken are they in the order of the puts.
+//! 1. A record is in at most one list, so its `next` has one user: the thread that pushes it has
+//!    just made it neither parked nor queued.
+//! 2. What was written before a push is seen after the take that finds the record.
+//! 3. Records leave in the order in which they were pushed.
 
 use crate::primitive::{AtomicU32, Ordering};
 use crate::record::NONE;
@@ -12,20 +13,20 @@ use crate::record::NONE;
 mod models;
 
 #[derive(Debug)]
-pub(crate) struct Inbox(AtomicU32);
+pub(crate) struct RemoteQueue(AtomicU32);
 
 /// Where a record keeps the number of the next one.
 pub(crate) trait Links {
     fn link(&self, number: u32) -> Option<&AtomicU32>;
 }
 
-impl Inbox {
+impl RemoteQueue {
     pub(crate) fn new() -> Self {
         Self(AtomicU32::new(NONE))
     }
 
-    /// Puts a record in.
-    pub(crate) fn put(&self, links: &impl Links, number: u32) {
+    /// Pushes a record.
+    pub(crate) fn push(&self, links: &impl Links, number: u32) {
         let Some(link) = links.link(number) else { return };
         let mut head = self.0.load(Ordering::Relaxed);
         loop {
@@ -41,8 +42,8 @@ impl Inbox {
         self.0.load(Ordering::Relaxed) == NONE
     }
 
-    /// Takes all out, the earliest first.
-    pub(crate) fn take(&self, links: &impl Links, mut each: impl FnMut(u32)) {
+    /// Takes all records, in the order in which they were pushed.
+    pub(crate) fn take_all(&self, links: &impl Links, mut each: impl FnMut(u32)) {
         let mut at = self.0.swap(NONE, Ordering::Acquire);
         let mut earliest = NONE;
         while let Some(link) = links.link(at) {

@@ -1,11 +1,14 @@
-//! The manager's desk: a pipe that requests come through, and a table of the threads that it has started.
+//! The manager's requests: a pipe that requests come through, and a table of the threads that it
+//! has started.
 //!
 //! # Invariants
-//! 1. A request is 8 bytes, which a pipe takes and gives as a whole: what is asked, and the place in the table that it is about.
+//! 1. A request is 8 bytes, which a pipe takes and gives as a whole: what is asked, and the
+//!    place in the table that it is about.
 //! 2. A place is taken by a creator and freed by the manager. Between, only the manager changes it.
-//! 3. Every errand is answered once: by the manager, or by whoever finds that there is none.
-//! 4. The manager never waits for a thread: one that has said that it ends may still run destructors, and create threads in them. It looks
-//!    after such threads again with each request, and 100 times a second.
+//! 3. Every request is answered once: by the manager, or by whoever finds that there is none.
+//! 4. The manager never waits for a thread: one that has said that it ends may still run
+//!    destructors, and create threads in them. It looks after such threads again with each request,
+//!    and 100 times a second.
 //! 5. The user's code is run and dropped by the thread and the creator, never by the manager.
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +43,7 @@ const NONE: u32 = u32::MAX;
 const LINGERING_MS: i32 = 10;
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct RequestPipe {
     process: Process,
     reader: PipeReader,
     writer: PipeWriter,
@@ -68,18 +71,19 @@ enum State {
     /// Nobody's, and the next such place.
     Free(u32),
     /// A thread to be.
-    Asked(Counted<Errand>),
+    Asked(Counted<CreateRequest>),
     /// The manager has it in hand.
     Busy,
     /// A thread.
     Lives(Kept),
-    /// The stack of one that is gone, for the joiner to let go: the original kept in it what the thread left.
+    /// The stack of one that is gone, for the joiner to let go: the original kept in it what the
+    /// thread left.
     #[expect(dead_code, reason = "its drop is its use")]
     Gone(Mapping),
 }
 
 /// What a creator asks for, and where it is answered.
-struct Errand {
+struct CreateRequest {
     stack: usize,
     guard: usize,
     detached: bool,
@@ -89,13 +93,13 @@ struct Errand {
     answer: Mutex<Option<Result<(), CreateError>>>,
 }
 
-impl core::fmt::Debug for Errand {
+impl core::fmt::Debug for CreateRequest {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Errand").field("stack", &self.stack).finish_non_exhaustive()
+        f.debug_struct("CreateRequest").field("stack", &self.stack).finish_non_exhaustive()
     }
 }
 
-impl Errand {
+impl CreateRequest {
     fn answer(&self, answer: Result<(), CreateError>) {
         *lock(&self.answer) = Some(answer);
         self.creator.unpark();
@@ -111,13 +115,13 @@ impl Errand {
 /// The right to a thread's stack. Dropped, the manager frees that, as soon as the thread is gone.
 #[derive(Debug)]
 pub(crate) struct StackLease {
-    desk: Arc<Desk>,
+    requests: Arc<RequestPipe>,
     place: u32,
 }
 
 impl Drop for StackLease {
     fn drop(&mut self) {
-        self.desk.tell(ask::FREE, self.place);
+        self.requests.post(ask::FREE, self.place);
     }
 }
 
@@ -172,7 +176,7 @@ impl Table {
     }
 }
 
-impl Desk {
+impl RequestPipe {
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let table = Mutex::new(Table { places: Vec::new(), free: NONE, used: 0 });
@@ -190,21 +194,22 @@ impl Desk {
     }
 
     /// Says something to the manager, if there is one. Nobody waits for an answer.
-    fn tell(&self, what: u32, place: u32) {
+    fn post(&self, what: u32, place: u32) {
         if self.is_ours() && !self.dead.load(Ordering::SeqCst) {
-            // It can fail only where the descriptor is not ours any more. Then the manager has ended, or will.
+            // It can fail only where the descriptor is not ours any more. Then the manager has
+            // ended, or will.
             let _ = self.send(what, place);
         }
     }
 
     /// Has the manager start a thread, and waits until it has. No lease: the thread is detached.
     pub(super) fn create(
-        desk: &Arc<Self>,
+        requests: &Arc<Self>,
         (stack, guard): (usize, usize),
         detached: bool,
         run: Run,
     ) -> Result<Option<StackLease>, Refused> {
-        let errand = Counted::try_new(Errand {
+        let request = Counted::try_new(CreateRequest {
             stack,
             guard,
             detached,
@@ -213,52 +218,52 @@ impl Desk {
             run: Mutex::new(Some(run)),
             answer: Mutex::new(None),
         });
-        let errand = match errand {
-            Ok(errand) => errand,
-            Err(errand) => return Err(errand.refused(CreateError::OutOfMemory)),
+        let request = match request {
+            Ok(request) => request,
+            Err(request) => return Err(request.refused(CreateError::OutOfMemory)),
         };
         let place = {
-            let mut table = lock(&desk.table);
-            if desk.dead.load(Ordering::SeqCst) {
+            let mut table = lock(&requests.table);
+            if requests.dead.load(Ordering::SeqCst) {
                 drop(table);
-                return Err(errand.refused(CreateError::NoManager));
+                return Err(request.refused(CreateError::NoManager));
             }
-            let place = table.take(State::Asked(errand.clone()));
+            let place = table.take(State::Asked(request.clone()));
             drop(table);
-            place.map_err(|error| errand.refused(error))?
+            place.map_err(|error| request.refused(error))?
         };
-        if desk.send(ask::CREATE, place).is_err() {
+        if requests.send(ask::CREATE, place).is_err() {
             // Nobody has read of it, unless the manager has given up, and has answered.
-            desk.refuse(place, &errand);
+            requests.refuse(place, &request);
         }
         let answer = loop {
             // Under no lock but for the look.
-            let answer = lock(&errand.answer).take();
+            let answer = lock(&request.answer).take();
             match answer {
                 Some(answer) => break answer,
                 None => KernelThread::park(),
             }
         };
         match answer {
-            Ok(()) => Ok((!detached).then(|| StackLease { desk: Arc::clone(desk), place })),
-            Err(error) => Err(errand.refused(error)),
+            Ok(()) => Ok((!detached).then(|| StackLease { requests: Arc::clone(requests), place })),
+            Err(error) => Err(request.refused(error)),
         }
     }
 
-    fn refuse(&self, place: u32, errand: &Counted<Errand>) {
+    fn refuse(&self, place: u32, request: &Counted<CreateRequest>) {
         let mut table = lock(&self.table);
         let asked = table.places.get(place as usize);
-        if asked.is_some_and(|place| matches!(&place.state, State::Asked(asked) if asked.is(errand))) {
+        if asked.is_some_and(|place| matches!(&place.state, State::Asked(asked) if asked.is(request))) {
             let left = table.give(place);
             drop(table);
             drop(left);
-            errand.answer(Err(CreateError::NoManager));
+            request.answer(Err(CreateError::NoManager));
         }
     }
 
     /// No more threads will be asked for.
     pub(super) fn close(&self) {
-        self.tell(ask::CLOSE, NONE);
+        self.post(ask::CLOSE, NONE);
     }
 
     /// Frees what a manager that ended early has left. All bodies have ended.
@@ -286,7 +291,8 @@ impl Desk {
             };
             match asked {
                 Ok((ask::CREATE, place)) => {
-                    // A thread that ends finds room, so that the manager never stands without memory.
+                    // A thread that ends finds room, so that the manager never stands without
+                    // memory.
                     let used = lock(&self.table).used;
                     let room = lingering.try_reserve(used.saturating_sub(lingering.len()));
                     self.start(place, room.is_ok());
@@ -330,27 +336,27 @@ impl Desk {
 
     fn start(self: &Arc<Self>, place: u32, has_room: bool) {
         let state = lock(&self.table).hand(place);
-        let Some(State::Asked(errand)) = state else { return };
-        let (own, told) = (Arc::clone(self), errand.clone());
+        let Some(State::Asked(request)) = state else { return };
+        let (own, asked) = (Arc::clone(self), request.clone());
         let run = try_box(move || {
-            told.mask.set();
-            let run = lock(&told.run).take();
-            drop(told);
+            asked.mask.set();
+            let run = lock(&asked.run).take();
+            drop(asked);
             if let Some(run) = run {
                 run();
             }
-            own.tell(ask::ENDS, place);
+            own.post(ask::ENDS, place);
         });
         let started = match run {
             _ if !has_room => Err(CreateError::OutOfMemory),
-            Ok(run) => Kept::start(errand.stack, errand.guard, run).map_err(|(error, _wrapper)| error),
+            Ok(run) => Kept::start(request.stack, request.guard, run).map_err(|(error, _wrapper)| error),
             Err(_wrapper) => Err(CreateError::OutOfMemory),
         };
         let answer = match started {
             Ok(kept) => {
                 let mut table = lock(&self.table);
                 if let Some(place) = table.places.get_mut(place as usize) {
-                    *place = Place { state: State::Lives(kept), let_go: errand.detached };
+                    *place = Place { state: State::Lives(kept), let_go: request.detached };
                 }
                 Ok(())
             }
@@ -360,7 +366,7 @@ impl Desk {
                 Err(error)
             }
         };
-        errand.answer(answer);
+        request.answer(answer);
     }
 
     /// A thread has said that it ends. True: it is gone.
@@ -408,9 +414,9 @@ impl Desk {
         self.dead.store(true, Ordering::SeqCst);
         for place in 0..table.places.len() as u32 {
             if table.places.get(place as usize).is_some_and(|place| matches!(place.state, State::Asked(_)))
-                && let Some(State::Asked(errand)) = table.give(place)
+                && let Some(State::Asked(request)) = table.give(place)
             {
-                errand.answer(Err(CreateError::NoManager));
+                request.answer(Err(CreateError::NoManager));
             }
         }
     }

@@ -1,0 +1,123 @@
+//! Whether a worker sleeps, and how: one atomic word for each worker, and one for all.
+//!
+//! A worker without work first *searches*: it sleeps with a limit, and then looks for spawned
+//! threads that wait at other workers. If it finds none it is *idle*: it sleeps without a limit,
+//! until it is notified.
+//!
+//! # Invariants
+//! 1. A thread that hands something over then notifies the worker. A worker announces its sleep
+//!    and then looks once more. One of the two sees the other, so nothing is handed to a worker
+//!    that sleeps on.
+//! 2. Of several notifications, one wakes the worker.
+//! 3. A creator queues a thread and then looks for an idle worker. A worker becomes idle and
+//!    then looks for queued threads. So no thread waits to begin while every worker without work is
+//!    idle, unless one of them has been notified.
+//! 4. A notification that finds its worker awake does not count: the creator tries the next
+//!    worker. A worker that was notified and has work when it wakes sees the threads that wait, and
+//!    notifies another.
+
+use crate::primitive::{AtomicU32, Ordering, fence};
+
+const AWAKE: u32 = 0;
+const PARKED: u32 = 1;
+const POLLING: u32 = 2;
+const IN_PIPE: u32 = 3;
+
+/// How a worker sleeps, and so how it is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sleep {
+    /// Parked, as kernel threads are.
+    Parked,
+    /// Waiting for descriptors.
+    Polling,
+    /// Waiting for its pipe.
+    InPipe,
+}
+
+#[derive(Debug)]
+pub(super) struct SleepState(AtomicU32);
+
+impl SleepState {
+    pub(super) fn new() -> Self {
+        Self(AtomicU32::new(AWAKE))
+    }
+
+    /// Sleeps once, unless a look finds work. `searches`: the sleep has a limit, and threads that
+    /// wait elsewhere do not prevent it.
+    pub(super) fn sleep_once(
+        &self,
+        idle_workers: &IdleWorkers,
+        how: Sleep,
+        searches: bool,
+        has_work: impl FnOnce() -> bool,
+        others_wait: impl FnOnce() -> bool,
+        sleep: impl FnOnce(),
+    ) {
+        if !searches {
+            idle_workers.0.fetch_add(1, Ordering::Relaxed);
+        }
+        self.announce(how);
+        // Both words are written. A thread that hands us work from now on wakes us; a creator
+        // notifies us if we are idle. What came before is seen here.
+        if !has_work() && (searches || !others_wait()) {
+            sleep();
+        }
+        self.awake();
+        if !searches {
+            idle_workers.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The worker will sleep, unless it finds work in the look that follows.
+    fn announce(&self, how: Sleep) {
+        let word = match how {
+            Sleep::Parked => PARKED,
+            Sleep::Polling => POLLING,
+            Sleep::InPipe => IN_PIPE,
+        };
+        self.0.swap(word, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// The worker does not sleep any more. It sees what was before a notification that found it
+    /// asleep.
+    fn awake(&self) {
+        self.0.swap(AWAKE, Ordering::Acquire);
+    }
+
+    /// Something was handed over. Returns how to wake the worker, if it sleeps and nobody else
+    /// wakes it.
+    #[inline]
+    pub(super) fn notify(&self) -> Option<Sleep> {
+        fence(Ordering::SeqCst);
+        if self.0.load(Ordering::Relaxed) == AWAKE { None } else { self.wake_up() }
+    }
+
+    #[cold]
+    fn wake_up(&self) -> Option<Sleep> {
+        match self.0.swap(AWAKE, Ordering::Release) {
+            PARKED => Some(Sleep::Parked),
+            POLLING => Some(Sleep::Polling),
+            IN_PIPE => Some(Sleep::InPipe),
+            _ => None,
+        }
+    }
+}
+
+/// How many workers are idle.
+#[derive(Debug)]
+pub(super) struct IdleWorkers(AtomicU32);
+
+impl IdleWorkers {
+    pub(super) fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Whether a worker is idle. For a creator that has queued a thread: the fence pairs with the
+    /// one in `announce`.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
