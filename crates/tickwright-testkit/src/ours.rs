@@ -4,6 +4,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
+use tickwright_core::family::dary_heap::{Arity, DaryHeap, Degree};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Ordered};
@@ -13,8 +14,17 @@ use tickwright_core::{
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// How the pending timers of a family are walked in order, where they can be.
+/// How the pending timers of a family are walked in order, where they can be, and how its queues
+/// are set up.
 pub trait Walk<F: Family>: 'static {
+    /// Sets up a new slab queue.
+    fn prepare_slab(queue: &mut SlabQueue<F, u32>) {
+        let _ = queue;
+    }
+    /// Sets up a new hook queue.
+    fn prepare_hook(queue: &mut HookQueue<'_, F, Cell<u32>>) {
+        let _ = queue;
+    }
     /// The values in a slab.
     fn slab(queue: &SlabQueue<F, u32>) -> Option<Vec<u32>>;
     /// The values under hooks.
@@ -50,6 +60,33 @@ where
 
     fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
         Some(queue.iter().map(|pending| pending.key.get().value.get()).collect())
+    }
+}
+
+/// As [`NoWalk`], for growing heaps whose sequence numbers begin at `FIRST`: near the last one they
+/// are numbered again soon.
+#[derive(Debug)]
+pub struct Worn<const FIRST: u32>;
+
+impl<const D: usize, const FIRST: u32> Walk<DaryHeap<D>> for Worn<FIRST>
+where
+    DaryHeap<D>: Family,
+    Degree<D>: Arity,
+{
+    fn prepare_slab(queue: &mut SlabQueue<DaryHeap<D>, u32>) {
+        queue.start_sequence_at(FIRST);
+    }
+
+    fn prepare_hook(queue: &mut HookQueue<'_, DaryHeap<D>, Cell<u32>>) {
+        queue.start_sequence_at(FIRST);
+    }
+
+    fn slab(_: &SlabQueue<DaryHeap<D>, u32>) -> Option<Vec<u32>> {
+        None
+    }
+
+    fn hook(_: &HookQueue<'_, DaryHeap<D>, Cell<u32>>) -> Option<Vec<u32>> {
+        None
     }
 }
 
@@ -141,12 +178,14 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
 
     fn make((): &(), capacity: usize) -> SlabSubject<F, W> {
         // A family with a bound of its own below `capacity` starts empty; the suite keeps within the bound.
-        let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
+        let mut queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
+        W::prepare_slab(&mut queue);
         SlabSubject { queue, _walk: PhantomData }
     }
 
     fn make_bounded((): &(), capacity: usize) -> SlabSubject<F, W> {
-        let queue = SlabQueue::bounded(capacity).unwrap_or_default();
+        let mut queue = SlabQueue::bounded(capacity).unwrap_or_default();
+        W::prepare_slab(&mut queue);
         SlabSubject { queue, _walk: PhantomData }
     }
 }
@@ -235,6 +274,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
         let mut queue = HookQueue::new();
         // As for slabs: a family with a smaller bound of its own refuses, and keeps its bound.
         let _ = queue.reserve(capacity);
+        W::prepare_hook(&mut queue);
         HookSubject { queue, fresh: arena.iter(), _walk: PhantomData }
     }
 }

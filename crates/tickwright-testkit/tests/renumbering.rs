@@ -1,8 +1,8 @@
 //! Heaps whose sequence is nearly used up from the start: they renumber within a few inserts, and nothing else shows it.
 
-use tickwright_core::family::dary_heap::WornHeap;
+use tickwright_core::DaryHeap;
 use tickwright_testkit::clauses::{Tools, Verdict};
-use tickwright_testkit::ours::{Hook, Slab};
+use tickwright_testkit::ours::{Hook, Slab, Worn};
 use tickwright_testkit::registry::{Kind, ours};
 use tickwright_testkit::script::{decode, noise};
 use tickwright_testkit::subject::{Make, Subject};
@@ -14,10 +14,10 @@ const LATER: u32 = u32::MAX - 40;
 
 fn worn() -> Vec<Kind> {
     vec![
-        Kind::of::<Slab<WornHeap<2, AT_ONCE>>>(),
-        Kind::of::<Slab<WornHeap<4, LATER>>>(),
-        Kind::of::<Hook<WornHeap<2, LATER>>>(),
-        Kind::of::<Hook<WornHeap<4, SOON>>>(),
+        Kind::of::<Slab<DaryHeap<2>, Worn<AT_ONCE>>>(),
+        Kind::of::<Slab<DaryHeap<4>, Worn<LATER>>>(),
+        Kind::of::<Hook<DaryHeap<2>, Worn<LATER>>>(),
+        Kind::of::<Hook<DaryHeap<4>, Worn<SOON>>>(),
     ]
 }
 
@@ -65,9 +65,9 @@ fn equals_keep_their_order<M: Make>() {
 
 #[test]
 fn equal_deadlines_stay_first_in_first_out() {
-    equals_keep_their_order::<Slab<WornHeap<2, LATER>>>();
-    equals_keep_their_order::<Slab<WornHeap<4, LATER>>>();
-    equals_keep_their_order::<Slab<WornHeap<4, SOON>>>();
-    equals_keep_their_order::<Hook<WornHeap<2, SOON>>>();
-    equals_keep_their_order::<Hook<WornHeap<4, LATER>>>();
+    equals_keep_their_order::<Slab<DaryHeap<2>, Worn<LATER>>>();
+    equals_keep_their_order::<Slab<DaryHeap<4>, Worn<LATER>>>();
+    equals_keep_their_order::<Slab<DaryHeap<4>, Worn<SOON>>>();
+    equals_keep_their_order::<Hook<DaryHeap<2>, Worn<SOON>>>();
+    equals_keep_their_order::<Hook<DaryHeap<4>, Worn<LATER>>>();
 }

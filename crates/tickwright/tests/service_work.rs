@@ -77,9 +77,9 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.reserve(len, additional)
     }
 
-    fn insert<N: Nodes<P, D::Record>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, D::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -87,13 +87,13 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.insert(&mut CountedNodesMut(nodes), p, deadline, now)
     }
 
-    fn remove<N: Nodes<P, D::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, D::Record>, p: P) -> HeadChange {
         self.0.remove(&mut CountedNodesMut(nodes), p)
     }
 
-    fn reschedule<N: Nodes<P, D::Record>>(
+    fn reschedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, D::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -101,37 +101,37 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.reschedule(&mut CountedNodesMut(nodes), p, deadline, now)
     }
 
-    fn head<N: Nodes<P, D::Record>>(&self, nodes: &N) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, D::Record>) -> Option<P> {
         self.0.head(&CountedNodes(nodes))
     }
 
-    fn second<N: Nodes<P, D::Record>>(&self, nodes: &N) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, D::Record>) -> Option<P> {
         self.0.second(&CountedNodes(nodes))
     }
 
-    fn expiry<N: Nodes<P, D::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, D::Record>, p: P) -> Tick {
         self.0.expiry(&CountedNodes(nodes), p)
     }
 
-    fn deadline<N: Nodes<P, D::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn deadline(&self, nodes: &impl Nodes<P, D::Record>, p: P) -> Tick {
         self.0.deadline(&CountedNodes(nodes), p)
     }
 
-    fn next_expiry<N: Nodes<P, D::Record>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl Nodes<P, D::Record>) -> Option<Tick> {
         self.0.next_expiry(&CountedNodes(nodes))
     }
 
-    fn next_wake<N: Nodes<P, D::Record>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_wake(&self, nodes: &impl Nodes<P, D::Record>) -> Option<Tick> {
         self.0.next_wake(&CountedNodes(nodes))
     }
 
-    fn due<N: Nodes<P, D::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(&mut self, nodes: &mut impl Nodes<P, D::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         self.0.due(&mut CountedNodesMut(nodes), now, budget)
     }
 
-    fn pop<N: Nodes<P, D::Record>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, D::Record>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -140,7 +140,7 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         popped
     }
 
-    fn for_each<N: Nodes<P, D::Record>>(&self, nodes: &N, visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, D::Record>, visit: impl FnMut(P)) {
         self.0.for_each(nodes, visit);
     }
 
@@ -148,7 +148,7 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
         self.0.clear();
     }
 
-    fn check<N: Nodes<P, D::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, D::Record>, len: usize) -> Result<(), Violation> {
         self.0.check(nodes, len)
     }
 }

@@ -249,7 +249,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     ///
     /// For storages that re-arm a timer within its granule on their own.
     #[inline]
-    pub fn level<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, p: P) -> Option<u8> {
+    pub fn level(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
             Location::Level(level, _) => u8::try_from(level).ok(),
             Location::Due | Location::Far(_) => None,
@@ -259,9 +259,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// As [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`, hence
     /// never in the pass that is under way. At `now = u64::MAX` no tick follows: it is due at once.
     #[inline]
-    pub fn insert_behind<N: Nodes<P, CoarseRecord<P>>>(
+    pub fn insert_behind(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -341,9 +341,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// Links `p` at the tail of the list at `location`. Returns whether the next wake-up may have
     /// changed.
     #[inline]
-    fn push<N: Nodes<P, CoarseRecord<P>>>(
+    fn push(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
         p: P,
         deadline: Tick,
         location: Location,
@@ -377,7 +377,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Takes `p` out of the list that it is in, which is at `location`.
     #[inline]
-    fn unlink<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, p: P, location: Location) {
+    fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) {
         let links = nodes.record(p).links;
         match location {
             Location::Due => self.due.unlink(nodes, links),
@@ -407,7 +407,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
     #[inline]
-    fn collect_ended<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, until: Tick) {
+    fn collect_ended(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
             && end <= until
         {
@@ -422,9 +422,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// from `budget`, and the clock stops where that is used up. With `until_due` it also stops
     /// where something is due. Returns whether far timers were inserted again.
     #[inline]
-    fn catch_up<N: Nodes<P, CoarseRecord<P>>>(
+    fn catch_up(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
         now: Tick,
         budget: &mut usize,
         until_due: bool,
@@ -455,7 +455,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Moves the clock to `now`, without a budget. Returns whether far timers were inserted again.
     #[inline]
-    fn advance_clock<N: Nodes<P, CoarseRecord<P>>>(&mut self, nodes: &mut N, now: Tick) -> bool {
+    fn advance_clock(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, now: Tick) -> bool {
         if now < self.quiet_until {
             self.clock = self.clock.max(now);
             return false;
@@ -466,7 +466,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// The node other than `without` that leaves first.
-    fn first<N: Nodes<P, CoarseRecord<P>>>(&self, nodes: &N, without: Option<P>) -> Option<P> {
+    fn first(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
             return Some(p);
@@ -497,9 +497,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// The far node other than `without` with the earliest expiry, and that expiry. Of equals it is
     /// the one that is inserted again first. `None` also when all expire after `before`.
-    fn first_of_far<N: Nodes<P, CoarseRecord<P>>>(
+    fn first_of_far(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
         without: Option<P>,
         before: Option<Tick>,
     ) -> Option<(Tick, P)> {
@@ -554,9 +554,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     const MOVES: bool = true;
 
     #[inline]
-    fn insert<N: Nodes<P, Self::Record>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -573,7 +573,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange {
         let record = nodes.record(p);
         let location = self.location(record);
         let (end, emptied) = match location {
@@ -597,9 +597,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn reschedule<N: Nodes<P, Self::Record>>(
+    fn reschedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -623,34 +623,34 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn head<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.first(nodes, None)
     }
 
     #[inline]
-    fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.first(nodes, Some(self.head(nodes)?))
     }
 
     #[inline]
-    fn any<N: Nodes<P, Self::Record>>(&self, _: &N) -> Option<P> {
+    fn any(&self, _: &impl Nodes<P, Self::Record>) -> Option<P> {
         let ending = || self.first_ending().and_then(|first| self.levels[first.level][first.index].head);
         let far = || self.first_far().and_then(|power| self.far[power].head);
         self.due.head.or_else(ending).or_else(far)
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
         Self::expiry_of(nodes.record(p))
     }
 
     #[inline]
-    fn deadline<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn deadline(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
         nodes.record(p).deadline
     }
 
     #[inline]
-    fn next_wake<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_wake(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
         match self.due.head {
             Some(p) => Some(Self::expiry_of(nodes.record(p))),
             None => self.first_end(),
@@ -658,7 +658,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn due<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget > 0 && self.due.is_empty() {
             if now < self.quiet_until {
                 self.clock = self.clock.max(now);
@@ -671,9 +671,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn pop<N: Nodes<P, Self::Record>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -684,7 +684,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         Some(Popped { handle: p, deadline, expiry })
     }
 
-    fn explain<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
         let record = nodes.record(p);
         let (deadline, expiry) = (record.deadline, Self::expiry_of(record));
         let whereabouts = match self.location(record) {
@@ -699,7 +699,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         Explanation::new(deadline, expiry, whereabouts)
     }
 
-    fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {
         for bucket in self.levels.iter().flatten().chain(&self.far).chain([&self.due]) {
             bucket.iter(nodes).for_each(&mut visit);
         }
@@ -709,7 +709,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         *self = Self { clock: self.clock, ..Self::NEW };
     }
 
-    fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation> {
         let mut left = len;
         self.check_due(nodes, &mut left)?;
         self.check_levels(nodes, &mut left)?;

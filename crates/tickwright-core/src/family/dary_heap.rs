@@ -87,6 +87,8 @@ use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
 #[cfg(feature = "alloc")]
+use crate::storage::slab::SlabQueue;
+#[cfg(feature = "alloc")]
 use buffer::Growing;
 pub use buffer::{Arity, Degree, Group, groups_for};
 use buffer::{Buffer, Entry, Inline, Lent};
@@ -104,7 +106,7 @@ impl<const D: usize> Family for DaryHeap<D>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Growing<P, D>, D, 0>;
+    type Of<P: Handle> = Heap<P, Growing<P, D>, D>;
     const ID: &'static str = Degree::<D>::ID;
     const SHAPE: Shape = Shape::Heap;
 }
@@ -130,7 +132,7 @@ impl<const D: usize, const CAP: usize> Family for BoundedHeap<D, CAP>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D, 0>;
+    type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D>;
     const ID: &'static str = Degree::<D>::BOUNDED_ID;
     const SHAPE: Shape = Shape::Heap;
 }
@@ -159,7 +161,7 @@ impl<const D: usize> Family for LentHeap<D>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Lent<P, D>, D, 0>;
+    type Of<P: Handle> = Heap<P, Lent<P, D>, D>;
     const ID: &'static str = Degree::<D>::LENT_ID;
     const SHAPE: Shape = Shape::Heap;
 }
@@ -176,26 +178,50 @@ where
         capacity: usize,
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
     ) -> Result<Self, Reject> {
-        let mut heap: Heap<_, Lent<_, D>, D, 0> = Discipline::NEW;
+        let mut heap: Heap<_, Lent<_, D>, D> = Discipline::NEW;
         heap.buffer = Lent::new(capacity, groups)?;
         Ok(Self::over(heap))
     }
 }
 
-/// [`DaryHeap`] with a sequence counter that starts at `FIRST`: for tests of renumbering.
 #[cfg(feature = "alloc")]
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct WornHeap<const D: usize, const FIRST: u32>;
-
-#[cfg(feature = "alloc")]
-impl<const D: usize, const FIRST: u32> Family for WornHeap<D, FIRST>
+impl<const D: usize, T> SlabQueue<DaryHeap<D>, T>
 where
     Degree<D>: Arity,
 {
-    type Of<P: Handle> = Heap<P, Growing<P, D>, D, FIRST>;
-    const ID: &'static str = Degree::<D>::ID;
-    const SHAPE: Shape = Shape::Heap;
+    /// Sets the sequence number of the next arrival while the queue is empty, and does nothing
+    /// otherwise: for tests of renumbering.
+    #[doc(hidden)]
+    pub fn start_sequence_at(&mut self, next: u32) {
+        self.order_mut().start_sequence_at(next);
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<const D: usize, T> HookQueue<'_, DaryHeap<D>, T>
+where
+    Degree<D>: Arity,
+{
+    /// Sets the sequence number of the next arrival while the queue is empty, and does nothing
+    /// otherwise: for tests of renumbering.
+    #[doc(hidden)]
+    pub fn start_sequence_at(&mut self, next: u32) {
+        self.order_mut().start_sequence_at(next);
+    }
+}
+
+/// For tests of renumbering, which otherwise begins after 2^32 inserts.
+#[cfg(feature = "alloc")]
+impl<P: Handle, const D: usize> Heap<P, Growing<P, D>, D>
+where
+    Degree<D>: Arity,
+{
+    /// Sets the number of the next arrival, in an empty heap. In others it does nothing.
+    pub(crate) fn start_sequence_at(&mut self, next: u32) {
+        if self.len == 0 {
+            self.next_sequence = next;
+        }
+    }
 }
 
 /// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0 is none.
@@ -220,9 +246,9 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// The `D`-ary heap over handles `P` in the buffer `B`, whose sequence counter starts at `FIRST`.
+/// The `D`-ary heap over handles `P` in the buffer `B`.
 #[derive(Debug)]
-pub struct Heap<P, B, const D: usize, const FIRST: u32> {
+pub struct Heap<P, B, const D: usize> {
     buffer: B,
     len: usize,
     next_sequence: u32,
@@ -231,7 +257,7 @@ pub struct Heap<P, B, const D: usize, const FIRST: u32> {
     _handles: core::marker::PhantomData<P>,
 }
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// How many cells are in use, from the root's on.
     #[inline]
     fn cells(&self) -> usize {
@@ -263,7 +289,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// A number for the next arrival, greater than any in the heap.
     #[inline]
-    fn take_sequence<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N) -> u32 {
+    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) -> u32 {
         if self.next_sequence == u32::MAX {
             self.renumber(nodes);
         }
@@ -274,7 +300,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the next insert to fill.
     #[inline]
-    fn vacate<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize) {
+    fn vacate(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
             self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
             self.hole = true;
@@ -313,17 +339,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 // linked; 2. `vacate` overwrites the only cell that names the node, records hold no handles while linked, `clear` puts
 // every cell out of use; 3. no user code is called at all; 4. it holds handles, ticks
 // and numbers only, in a `Buffer`, which is sealed.
-unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discipline<P>
-    for Heap<P, B, D, FIRST>
-{
+unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
-    const NEW: Self = Self {
-        buffer: B::NEW,
-        len: 0,
-        next_sequence: FIRST,
-        hole: false,
-        _handles: core::marker::PhantomData,
-    };
+    const NEW: Self =
+        Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
     const ORDER: Order = Order::Exact;
 
     #[inline]
@@ -332,9 +351,9 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     #[inline]
-    fn insert<N: Nodes<P, HeapRecord>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -356,7 +375,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     #[inline]
-    fn remove<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, p: P) -> HeadChange {
         let cell = nodes.record(p).cell as usize;
         let leads = self.is_head(cell);
         self.vacate(nodes, cell);
@@ -364,9 +383,9 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     #[inline]
-    fn reschedule<N: Nodes<P, HeapRecord>>(
+    fn reschedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -381,12 +400,12 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     #[inline]
-    fn head<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
+    fn head(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
         self.first()?.1.node
     }
 
     #[inline]
-    fn second<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<P> {
+    fn second(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
         let (head, _) = self.first()?;
         let below = self.buffer.group(Self::children(head)).map(sift::pick);
         let beside = self.hole.then(|| {
@@ -399,19 +418,19 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, HeapRecord>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Tick {
         self.entry(nodes.record(p).cell as usize).expiry()
     }
 
     #[inline]
-    fn next_expiry<N: Nodes<P, HeapRecord>>(&self, _: &N) -> Option<Tick> {
+    fn next_expiry(&self, _: &impl Nodes<P, HeapRecord>) -> Option<Tick> {
         self.first().map(|(_, entry)| entry.expiry())
     }
 
     #[inline]
-    fn pop<N: Nodes<P, HeapRecord>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -425,14 +444,14 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         Some(Popped { handle, deadline: expiry, expiry })
     }
 
-    fn explain<N: Nodes<P, HeapRecord>>(&self, nodes: &N, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Explanation {
         let expiry = self.expiry(nodes, p);
         let position = (nodes.record(p).cell as usize).saturating_sub(Self::ROOT) + 1;
         let whereabouts = Whereabouts::Heap { arity: D, position, positions: self.cells() };
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each<N: Nodes<P, HeapRecord>>(&self, _: &N, visit: impl FnMut(P)) {
+    fn for_each(&self, _: &impl Nodes<P, HeapRecord>, visit: impl FnMut(P)) {
         (Self::ROOT..Self::ROOT + self.cells()).filter_map(|cell| self.entry(cell).node).for_each(visit);
     }
 
@@ -446,7 +465,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Discip
         self.buffer.heap_bytes()
     }
 
-    fn check<N: Nodes<P, HeapRecord>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, HeapRecord>, len: usize) -> Result<(), Violation> {
         if self.hole && (len == 0 || !B::LEAVES_HOLE) {
             return Err(Violation::Head);
         }

@@ -84,7 +84,7 @@ pub struct List<P> {
 impl<P: Handle> List<P> {
     /// Makes `right` follow `left`; none stands for the end of the list on either side.
     #[inline]
-    fn join<N: Nodes<P, ListRecord<P>>>(&mut self, nodes: &mut N, left: Option<P>, right: Option<P>) {
+    fn join(&mut self, nodes: &mut impl Nodes<P, ListRecord<P>>, left: Option<P>, right: Option<P>) {
         match left {
             Some(left) => nodes.record_mut(left).next = right,
             None => self.head = right,
@@ -105,9 +105,9 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     const ORDER: Order = Order::Exact;
 
     #[inline]
-    fn insert<N: Nodes<P, ListRecord<P>>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, ListRecord<P>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -131,28 +131,28 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     }
 
     #[inline]
-    fn remove<N: Nodes<P, ListRecord<P>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, ListRecord<P>>, p: P) -> HeadChange {
         let &ListRecord { next, prev, .. } = nodes.record(p);
         self.join(nodes, prev, next);
         HeadChange::when(prev.is_none())
     }
 
     #[inline]
-    fn head<N: Nodes<P, ListRecord<P>>>(&self, _: &N) -> Option<P> {
+    fn head(&self, _: &impl Nodes<P, ListRecord<P>>) -> Option<P> {
         self.head
     }
 
     #[inline]
-    fn second<N: Nodes<P, ListRecord<P>>>(&self, nodes: &N) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, ListRecord<P>>) -> Option<P> {
         nodes.record(self.head?).next
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, ListRecord<P>>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, ListRecord<P>>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
-    fn for_each<N: Nodes<P, ListRecord<P>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, ListRecord<P>>, mut visit: impl FnMut(P)) {
         let mut next = self.head;
         while let Some(p) = next {
             visit(p);
@@ -164,7 +164,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         *self = Self::NEW;
     }
 
-    fn check<N: Nodes<P, ListRecord<P>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, ListRecord<P>>, len: usize) -> Result<(), Violation> {
         let mut left = None;
         let mut earliest = 0;
         let mut next = self.head;
@@ -190,7 +190,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
 }
 
 impl<P: Handle> Ordered<P> for List<P> {
-    fn next<N: Nodes<P, ListRecord<P>>>(&self, nodes: &N, p: P) -> Option<P> {
+    fn next(&self, nodes: &impl Nodes<P, ListRecord<P>>, p: P) -> Option<P> {
         nodes.record(p).next
     }
 }

@@ -65,8 +65,8 @@ impl<P: Handle, B, const CACHED: bool> fmt::Debug for TimerTree<P, B, CACHED> {
 
 /// Where a node with this expiry belongs: the parent and the side. Also whether it is before all that are there.
 #[inline]
-fn place<P: Handle, B: Balance, N: Nodes<P, TreeRecord<P, B>>>(
-    nodes: &N,
+fn place<P: Handle, B: Balance>(
+    nodes: &impl Nodes<P, TreeRecord<P, B>>,
     root: P,
     expiry: Tick,
 ) -> (P, Side, bool) {
@@ -95,9 +95,9 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
     const ORDER: Order = Order::Exact;
 
     #[inline]
-    fn insert<N: Nodes<P, Self::Record>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -116,39 +116,39 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         if CACHED && first {
             self.head = Some(p);
         }
-        bst::attach::<P, Self::Record, N, B>(&mut self.root, nodes, parent, side, p);
+        bst::attach::<P, Self::Record, _, B>(&mut self.root, nodes, parent, side, p);
         HeadChange::when(first)
     }
 
     #[inline]
-    fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange {
         let first = if CACHED { self.head == Some(p) } else { bst::is_first(nodes, p) };
         if CACHED && first {
             self.head = bst::next(nodes, p);
         }
-        bst::detach::<P, Self::Record, N, B>(&mut self.root, nodes, p);
+        bst::detach::<P, Self::Record, _, B>(&mut self.root, nodes, p);
         HeadChange::when(first)
     }
 
     #[inline]
-    fn head<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         if CACHED { self.head } else { self.root.map(|root| bst::outermost(nodes, root, Left)) }
     }
 
     #[inline]
-    fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         bst::next(nodes, self.head(nodes)?)
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn pop<N: Nodes<P, Self::Record>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -169,7 +169,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         Some(Popped { handle: p, deadline: expiry, expiry })
     }
 
-    fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {
         let mut at = self.head(nodes);
         while let Some(p) = at {
             visit(p);
@@ -181,7 +181,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         *self = Self::NEW;
     }
 
-    fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation> {
         let mut first = None;
         let mut earliest = 0;
         let in_order = |p| {
@@ -193,7 +193,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
             earliest = expiry;
             Ok(())
         };
-        let shape = bst::check::<P, Self::Record, N, B>(self.root, nodes, len, in_order);
+        let shape = bst::check::<P, Self::Record, _, B>(self.root, nodes, len, in_order);
         let expected = if CACHED { first } else { None };
         match shape {
             // The head is only known when all links are right.
@@ -205,7 +205,7 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
 
 impl<P: Handle, B: Balance, const CACHED: bool> Ordered<P> for TimerTree<P, B, CACHED> {
     #[inline]
-    fn next<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<P> {
+    fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P> {
         bst::next(nodes, p)
     }
 }

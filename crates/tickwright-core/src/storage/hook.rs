@@ -533,6 +533,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         InOrder::new(&self.order, &self.nodes).map(|p| self.pending(p))
     }
 
+    /// The structure itself, for a family that sets it up.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn order_mut(&mut self) -> &mut F::Of<HookPtr<F>> {
+        &mut self.order
+    }
+
     #[inline]
     fn validate(&self, timer: &Timer<F, T>) -> Result<(), KeyError> {
         match timer.hook.owner.load(Ordering::Relaxed) & !PINNED {

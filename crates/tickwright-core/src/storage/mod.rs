@@ -147,21 +147,21 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room was reserved.
-    fn insert<N: Nodes<P, Self::Record>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
     ) -> HeadChange;
 
     /// Unlinks `p`, which is linked.
-    fn remove<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, p: P) -> HeadChange;
+    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange;
 
     /// Moves `p`, which is linked, to expiry `max(deadline, now)`, behind its equals.
-    fn reschedule<N: Nodes<P, Self::Record>>(
+    fn reschedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -172,37 +172,37 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// The node that leaves first.
-    fn head<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P>;
+    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
     /// The node that leaves after the head.
-    fn second<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P>;
+    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
     /// A node that is linked, if there is one: for a shell that takes out all of them, so the one that is found at the least cost.
-    fn any<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<P> {
+    fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.head(nodes)
     }
 
     /// The tick at which `p`, which is linked, is due here.
-    fn expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick;
+    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick;
 
     /// `max(deadline, now)` of the last insert or reschedule of `p`, which is linked.
-    fn deadline<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Tick {
+    fn deadline(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
         self.expiry(nodes, p)
     }
 
     /// The exact expiry of the head.
-    fn next_expiry<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
         self.head(nodes).map(|p| self.expiry(nodes, p))
     }
 
     /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete advance.
-    fn next_wake<N: Nodes<P, Self::Record>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_wake(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
         self.next_expiry(nodes)
     }
 
     /// The head if it is due at `now`, still linked. What has to be moved inside the structure before it stands at the front is
     /// moved; each such node takes one from `budget`, and with nothing left of it nothing is moved or returned.
-    fn due<N: Nodes<P, Self::Record>>(&mut self, nodes: &mut N, now: Tick, budget: &mut usize) -> Option<P> {
+    fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget == 0 {
             return None;
         }
@@ -211,9 +211,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. The budget is that of
     /// [`due`](Self::due); the node itself takes nothing from it.
-    fn pop<N: Nodes<P, Self::Record>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -224,12 +224,12 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Where `p`, which is linked, stands and when it moves next: for people. Changes nothing; O(1).
-    fn explain<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
 
     /// Calls `visit` for each linked node, in any order.
-    fn for_each<N: Nodes<P, Self::Record>>(&self, nodes: &N, visit: impl FnMut(P));
+    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, visit: impl FnMut(P));
 
     /// Forgets every node without looking at one; keeps memory.
     fn clear(&mut self);
@@ -244,7 +244,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     ///
     /// # Errors
     /// The first violation found.
-    fn check<N: Nodes<P, Self::Record>>(&self, nodes: &N, len: usize) -> Result<(), Violation>;
+    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation>;
 }
 
 /// A node that [`Discipline::pop`] has unlinked.
@@ -261,7 +261,7 @@ pub struct Popped<P> {
 /// A discipline whose links can be walked in delivery order.
 pub trait Ordered<P: Handle>: Discipline<P> {
     /// The node that leaves after `p`, which is linked.
-    fn next<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<P>;
+    fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P>;
 }
 
 /// A structure, independent of the kind of handle: the type argument of both shells.

@@ -291,6 +291,11 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.pop_within(budget)
     }
 
+    /// The structure itself, for a family that sets it up.
+    pub(crate) fn order_mut(&mut self) -> &mut F::Of<Idx> {
+        &mut self.order
+    }
+
     #[inline]
     fn validate(&self, key: Key) -> Result<(), KeyError> {
         let live = if RecordOf::<F, Idx>::STAMPED {

@@ -61,12 +61,12 @@ pub trait Wheel<P: Handle>: Discipline<P> {
     fn same_bucket(a: Tick, b: Tick, level: u8) -> bool;
 
     /// Where `p` is filed, if in a normal bucket: its end is then a function of its deadline and this level.
-    fn level<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<u8>;
+    fn level(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<u8>;
 
     /// As `insert`, but what is due already leaves at the next tick and not in the pass that is under way.
-    fn insert_behind<N: Nodes<P, Self::Record>>(
+    fn insert_behind(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -135,14 +135,14 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Whee
     }
 
     #[inline]
-    fn level<N: Nodes<P, Self::Record>>(&self, nodes: &N, p: P) -> Option<u8> {
+    fn level(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<u8> {
         self.level(nodes, p)
     }
 
     #[inline]
-    fn insert_behind<N: Nodes<P, Self::Record>>(
+    fn insert_behind(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, Self::Record>,
         p: P,
         deadline: Tick,
         now: Tick,

@@ -5,9 +5,9 @@ use crate::contract::Violation;
 use crate::storage::{Handle, Nodes};
 
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    pub(super) fn check_due<N: Nodes<P, CoarseRecord<P>>>(
+    pub(super) fn check_due(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
         left: &mut usize,
     ) -> Result<(), Violation> {
         let mut earliest = 0;
@@ -24,9 +24,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         })
     }
 
-    pub(super) fn check_levels<N: Nodes<P, CoarseRecord<P>>>(
+    pub(super) fn check_levels(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
         left: &mut usize,
     ) -> Result<(), Violation> {
         for level in 0..DEPTH {
@@ -58,9 +58,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         Ok(())
     }
 
-    pub(super) fn check_far<N: Nodes<P, CoarseRecord<P>>>(
+    pub(super) fn check_far(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, CoarseRecord<P>>,
         left: &mut usize,
     ) -> Result<(), Violation> {
         let being_emptied = self.far_occupied & self.clock;

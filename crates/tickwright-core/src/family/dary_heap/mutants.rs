@@ -13,7 +13,7 @@ fn id(number: u32) -> Id {
 }
 
 /// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4 in cells that follow that order.
-fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D, 0>, Records) {
+fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D>, Records) {
     let mut heap = Heap::NEW;
     let mut records = VecNodes((0..8).map(|_| HeapRecord { cell: 0 }).collect());
     for number in 1..8 {
@@ -25,7 +25,7 @@ fn whole<B: Buffer<Id, D>, const D: usize>() -> (Heap<Id, B, D, 0>, Records) {
 }
 
 fn mutants<B: Buffer<Id, D>, const D: usize>() {
-    let broken = |wound: &dyn Fn(&mut Heap<Id, B, D, 0>, &mut Records)| {
+    let broken = |wound: &dyn Fn(&mut Heap<Id, B, D>, &mut Records)| {
         let (mut heap, mut records) = whole::<B, D>();
         wound(&mut heap, &mut records);
         heap.check(&records, 7).unwrap_err()
@@ -50,7 +50,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         heap.hole = false;
         assert_eq!(heap.check(&records, 6), Err(Violation::Count));
     }
-    let mut empty = Heap::<Id, B, D, 0>::NEW;
+    let mut empty = Heap::<Id, B, D>::NEW;
     empty.hole = true;
     empty.buffer.reserve(0, 1).unwrap();
     empty.buffer.set_groups(1);

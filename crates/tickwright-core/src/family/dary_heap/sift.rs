@@ -34,7 +34,7 @@ pub(super) fn pick<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> Entry
     siblings[earliest(siblings).0]
 }
 
-impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D, FIRST> {
+impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.
     pub(super) const ROOT: usize = D - 1;
 
@@ -58,7 +58,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// Writes an entry into a cell, and the cell into its node.
     #[inline]
-    pub(super) fn place<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N, cell: usize, key: u128, p: P) {
+    pub(super) fn place(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, cell: usize, key: u128, p: P) {
         self.buffer.group_mut(cell / D)[cell % D].set(key, p);
         nodes.record_mut(p).cell = cell as u32;
     }
@@ -68,9 +68,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     /// Here and below an entry travels as its parts, which fit in registers: one that is stored by its parts
     /// and read as a whole waits for the store.
     #[inline(always)]
-    pub(super) fn rise<N: Nodes<P, HeapRecord>>(
+    pub(super) fn rise(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         mut hole: usize,
         key: u128,
         p: P,
@@ -93,9 +93,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// Puts an entry into the hole or below it: earlier children come up. Answers its cell.
     #[inline(always)]
-    pub(super) fn sink<N: Nodes<P, HeapRecord>>(
+    pub(super) fn sink(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         mut hole: usize,
         key: u128,
         p: P,
@@ -113,9 +113,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
 
     /// Puts an entry into the hole, or above or below it. Answers its cell.
     #[inline(always)]
-    pub(super) fn settle<N: Nodes<P, HeapRecord>>(
+    pub(super) fn settle(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, HeapRecord>,
         hole: usize,
         key: u128,
         p: P,
@@ -142,7 +142,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, const FIRST: u32> Heap<P, B, D,
     /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts them in place, by a heapsort
     /// of its own: cold, and needs no memory. A sorted array is a heap.
     #[cold]
-    pub(super) fn renumber<N: Nodes<P, HeapRecord>>(&mut self, nodes: &mut N) {
+    pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) {
         if self.hole {
             let (_, key, last) = self.take_last();
             if let Some(p) = last {

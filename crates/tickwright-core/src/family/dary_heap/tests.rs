@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use super::{BoundedHeap, Buffer, DaryHeap, Degree, Group, Growing, LentHeap, WornHeap, groups_for};
+use super::{BoundedHeap, Buffer, DaryHeap, Degree, Group, Growing, LentHeap, groups_for};
 use crate::contract::{Reject, Tick, TimerQueue};
 use crate::family::testing::{Random, STEPS};
 use crate::storage::hook::{HookQueue, Timer};
@@ -124,14 +124,35 @@ fn random<Q: TimerQueue>(
     }
 }
 
-fn both_shells<F: Family>(limit: usize) {
+/// A random script against a sorted vector in both shells, which `slab` and `hook` set up.
+fn prepared_shells<F: Family>(
+    limit: usize,
+    slab: impl Fn(&mut SlabQueue<F, u32>),
+    hook: impl Fn(&mut HookQueue<'_, F, u32>),
+) {
     for seed in 1..=8 {
-        let mut slab: SlabQueue<F, u32> = SlabQueue::new();
-        random(&mut slab, limit, seed, |id| id, |id| *id);
+        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
+        slab(&mut queue);
+        random(&mut queue, limit, seed, |id| id, |id| *id);
         let timers: Vec<Timer<F, u32>> = (0..IDS).map(Timer::new).collect();
-        let mut hook: HookQueue<'_, F, u32> = HookQueue::new();
-        random(&mut hook, limit, seed, |id| &timers[id as usize], |timer| timer.value);
+        let mut queue: HookQueue<'_, F, u32> = HookQueue::new();
+        hook(&mut queue);
+        random(&mut queue, limit, seed, |id| &timers[id as usize], |timer| timer.value);
     }
+}
+
+fn both_shells<F: Family>(limit: usize) {
+    prepared_shells::<F>(limit, |_| {}, |_| {});
+}
+
+/// Shells whose sequence numbers begin at `first`.
+fn worn_shells<const D: usize>(first: u32)
+where
+    Degree<D>: super::Arity,
+{
+    let slab = |queue: &mut SlabQueue<DaryHeap<D>, u32>| queue.start_sequence_at(first);
+    let hook = |queue: &mut HookQueue<'_, DaryHeap<D>, u32>| queue.start_sequence_at(first);
+    prepared_shells(usize::MAX, slab, hook);
 }
 
 #[test]
@@ -195,16 +216,17 @@ fn a_bound_of_zero_refuses_everything() {
 #[test]
 fn a_used_up_sequence_is_renumbered_in_order() {
     // Once in each script: at its begin, early or late.
-    both_shells::<WornHeap<2, { u32::MAX - 1 }>>(usize::MAX);
-    both_shells::<WornHeap<2, { u32::MAX - 40 }>>(usize::MAX);
-    both_shells::<WornHeap<4, { u32::MAX }>>(usize::MAX);
-    both_shells::<WornHeap<4, { u32::MAX - 100 }>>(usize::MAX);
+    worn_shells::<2>(u32::MAX - 1);
+    worn_shells::<2>(u32::MAX - 40);
+    worn_shells::<4>(u32::MAX);
+    worn_shells::<4>(u32::MAX - 100);
 }
 
 #[test]
 fn equals_stay_in_order_across_a_renumbering() {
     for inserts in 1..80 {
-        let mut queue: SlabQueue<WornHeap<4, { u32::MAX - 40 }>, u32> = SlabQueue::new();
+        let mut queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::new();
+        queue.start_sequence_at(u32::MAX - 40);
         let keys: Vec<_> = (0..inserts).map(|id| queue.insert(9, id).unwrap().0).collect();
         assert_eq!(queue.check(), Ok(()));
         queue.reschedule(keys[0], 9).unwrap();
@@ -214,10 +236,24 @@ fn equals_stay_in_order_across_a_renumbering() {
 }
 
 #[test]
+fn a_sequence_is_set_while_the_heap_is_empty_alone() {
+    let mut queue: SlabQueue<DaryHeap<2>, u32> = SlabQueue::new();
+    for id in 0..3 {
+        queue.insert(9, id).unwrap();
+    }
+    queue.start_sequence_at(0);
+    queue.insert(9, 3).unwrap();
+    assert_eq!(queue.check(), Ok(()));
+    let order: Vec<_> = core::iter::from_fn(|| queue.pop_expired(9)).map(|fired| fired.value).collect();
+    assert_eq!(order, [0, 1, 2, 3]);
+}
+
+#[test]
 fn a_hole_is_filled_before_a_renumbering() {
     for size in 2..=40u32 {
         for moved in [false, true] {
-            let mut queue: SlabQueue<WornHeap<4, { u32::MAX - 40 }>, u32> = SlabQueue::new();
+            let mut queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::new();
+            queue.start_sequence_at(u32::MAX - 40);
             let keys: Vec<_> = (0..size).map(|id| queue.insert(9, id).unwrap().0).collect();
             for _ in size..40 {
                 let _ = queue.reschedule(keys[size as usize - 1], 9).unwrap();

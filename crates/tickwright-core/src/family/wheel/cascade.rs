@@ -38,9 +38,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// Links `p` at the tail of the bucket that `clock` and `expiry` name. Returns that bucket if
     /// its minimum fell or began.
     #[inline]
-    pub(super) fn push<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    pub(super) fn push(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         p: P,
         expiry: Tick,
         clock: Tick,
@@ -68,9 +68,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Continues a cascade while there is budget. Each node that moves takes one from it.
-    pub(super) fn cascade_some<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    pub(super) fn cascade_some(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
@@ -92,9 +92,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Empties a bucket in one go; `clock` is its minimum. Returns how many nodes it held.
-    pub(super) fn cascade_whole<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    pub(super) fn cascade_whole(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         from: BucketNumber<BUCKETS>,
         clock: Tick,
     ) -> usize {
@@ -131,9 +131,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// ```
     /// There is a chain aside for each bucket of the level just below, and one for all nodes that
     /// belong deeper. When the walks have met, each chain goes behind what its bucket holds.
-    fn cascade_from_both_ends<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn cascade_from_both_ends(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         front: P,
         back: P,
     ) -> usize {

@@ -99,9 +99,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Links `p`, which is in no bucket. Returns whether the next wake-up may have changed.
     #[inline]
-    fn schedule<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn schedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -127,7 +127,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// Whether the removal of `p` may change the next wake-up.
     #[inline]
-    fn decides_next_wake<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> bool {
+    fn decides_next_wake(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> bool {
         let &WheelRecord { expiry, bucket, .. } = nodes.record(p);
         // A dirty bucket's bound may be that of a timer that has left. When the bucket is emptied,
         // the next wake-up is another bucket's.
@@ -137,7 +137,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     #[inline]
-    fn unlink<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) {
+    fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
         let &WheelRecord { expiry, links, bucket: at, .. } = nodes.record(p);
         let chain = self.buckets.chain_mut(at);
         chain.unlink(nodes, links);
@@ -158,9 +158,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// Empties buckets until the head is at level 0 or alone in its bucket. Returns it if it is
     /// due.
     #[inline(never)]
-    fn cascade_to_head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn cascade_to_head(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
@@ -197,9 +197,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// The node of a bucket that leaves first.
-    fn earliest<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn earliest(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
         at: BucketNumber<BUCKETS>,
     ) -> Option<P> {
         // `min_by_key` keeps the first of equals, which is the first to have arrived.
@@ -208,7 +208,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// The two nodes that leave first. Not inlined, so that the fast path of `head` stays short.
     #[inline(never)]
-    fn earliest_two<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> (Option<P>, Option<P>) {
+    fn earliest_two(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo::default();
         // While a cascade is half done, all below its bucket shares a granule with the rest in it.
         let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
@@ -269,9 +269,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     const MOVES: bool = true;
 
     #[inline]
-    fn insert<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn insert(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -281,7 +281,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn remove<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&mut self, nodes: &mut N, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> HeadChange {
         let decides = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         self.len -= 1;
@@ -289,9 +289,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn reschedule<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn reschedule(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -303,7 +303,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn head<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
+    fn head(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         let at = self.buckets.first()?;
         match self.cascade {
             None if at.level() == 0 => self.buckets.at(at).chain.head,
@@ -312,21 +312,21 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         }
     }
 
-    fn second<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<P> {
+    fn second(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         self.earliest_two(nodes).1
     }
 
-    fn any<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<P> {
+    fn any(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
         self.buckets.at(self.buckets.first()?).chain.head
     }
 
     #[inline]
-    fn expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
         let at = self.buckets.first()?;
         if self.cascade.is_none() && !self.buckets.is_dirty(at) {
             Some(self.buckets.at(at).min)
@@ -336,7 +336,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn next_wake<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, _: &N) -> Option<Tick> {
+    fn next_wake(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
         match self.cascade {
             Some(cascade) => Some(cascade.clock),
             None => self.buckets.first().map(|at| self.buckets.at(at).min),
@@ -344,9 +344,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn due<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn due(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
@@ -367,9 +367,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn pop<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn pop(
         &mut self,
-        nodes: &mut N,
+        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
@@ -384,7 +384,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         Some(Popped { handle: p, deadline: expiry, expiry })
     }
 
-    fn explain<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Explanation {
         let &WheelRecord { expiry, bucket: at, .. } = nodes.record(p);
         let Bucket { min, chain } = self.buckets.at(at);
         let moves_at = match self.cascade {
@@ -402,7 +402,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, mut visit: impl FnMut(P)) {
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
@@ -417,7 +417,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         *self = Self::NEW;
     }
 
-    fn check<N: Nodes<P, WheelRecord<P, BUCKETS>>>(&self, nodes: &N, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, len: usize) -> Result<(), Violation> {
         let mut left = len;
         for level in 0..LEVELS {
             self.buckets.check_level(level)?;
@@ -442,9 +442,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Verifies one bucket. Its nodes are taken from `left`.
-    fn check_bucket<N: Nodes<P, WheelRecord<P, BUCKETS>>>(
+    fn check_bucket(
         &self,
-        nodes: &N,
+        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
