@@ -4,18 +4,18 @@
     ci/circles.py CRATE...       for example `ci/circles.py tickwright-threads tickwright-core`
     ci/circles.py --self-test    checks itself against small made-up trees
 
-Prints one circle, the shortest, of each set of files that import one another, as a chain with the
-line of each import. Exits with 1 if there is one.
+Prints the shortest circle of each set of files that import one another, with the line of each import.
+Exits with 1 if there is one.
 
 File A imports file B if non-test code of A has a path, in a `use` or elsewhere, to an item of B.
 Comments, strings and what is under `cfg(test)` or `cfg(all(test, ...))` are not read.
-`mod child;` is no import. A `pub use` is none either, unless the same file uses the name: a path
-through it leads to the file that it names. So a parent that only declares and re-exports its
-children imports nothing, and nothing imports it. A module that is named, as by `use super::x;`, is
-no import: the paths that begin with it are. An inline module belongs to its file.
+`mod child;` is no import, nor is a `pub use` of a name that the same file does not use: a path through it
+leads to the file that it names. So a parent that only declares and re-exports its children imports
+nothing, and nothing imports it. To name a module (`use super::x;`) is no import: the paths that begin
+with it are. An inline module belongs to its file.
 
-A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files
-imports a file of the sibling. A crate imports another one if one of its files does.
+A folder is `x.rs` or `x/mod.rs` with all files in `x/`. It imports a sibling if one of its files imports
+a file of the sibling. A crate imports another one if one of its files does.
 """
 import pathlib
 import re
@@ -41,25 +41,21 @@ def end_of(text, at, is_item=True):
 
 def leaves(tree):
     """(path, name) of each leaf of a `use` tree."""
-    head, brace, inner = tree.partition("{")
-    if not brace:
-        path, _, name = tree.partition(" as ")
-        path = [word for word in re.split(r"::|\s+", path) if word]
+    while group := re.search(r"([\w:\s]*)\{([^{}]*)\}", tree):
+        flat = ",".join(group[1] + part for part in group[2].split(",") if part.strip())
+        tree = tree[:group.start()] + flat + tree[group.end():]
+    for leaf in tree.split(","):
+        path, _, name = leaf.partition(" as ")
+        path = re.findall(r"\w+|\*", path)
         path = path[:-1] if len(path) > 1 and path[-1] == "self" else path
-        return [(path, name.strip() or path[-1])] if path else []
-    inner, parts, begin = inner[:inner.rindex("}")], [], 0
-    while begin < len(inner):
-        end = end_of(inner, begin, False)
-        parts.append(inner[begin:end].strip().rstrip(","))
-        begin = end
-    return [leaf for part in parts if part for leaf in leaves(head + part)]
+        yield path, name.strip() or path[-1]
 
 class Module:
     """One module. Its paths have the place where they stand; `text` has the length of the file."""
     def __init__(self, file, parent, folder, names, text):
         self.file, self.parent, self.names, self.children = file, parent, names, {}
         while found := TEST.search(text):
-            is_item = re.match(r"\s*(pub|unsafe|const|fn|mod|impl|struct|use|static)\b", text[found.end():])
+            is_item = re.match(r"\s*(pub|unsafe|const|fn|mod|impl|struct|enum|trait|use|static|macro_rules)\b", text[found.end():])
             text = blank(text, found.start(), end_of(text, found.end(), bool(is_item)))
         while found := re.search(r"\bmod\s+(\w+)\s*([;{])", text):
             end, name = end_of(text, found.end() - 1), found[1]

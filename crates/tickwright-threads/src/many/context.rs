@@ -2,7 +2,7 @@
 //!
 //! Two back ends: the switch proper, and one that every platform and every checker can follow,
 //! where each stack is a kernel thread and a baton says which of them goes on. All that is above
-//! uses [`Context`] and [`pause`] alone.
+//! uses [`Context`] and [`pause()`] alone.
 
 mod baton;
 mod pause;
