@@ -89,10 +89,9 @@ impl<P: crate::storage::Handle, const BUCKETS: usize, const LEVELS: usize> Bucke
     /// or began: then the first wake-up may have changed.
     #[inline]
     pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
-        // The mark decides, not the chain: a cascade from both ends holds part of the chain aside.
-        let occupied = self.is_occupied(at);
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        if !occupied {
+        // The mark decides, not the chain: a cascade from both ends holds part of the chain aside.
+        if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
             self.occupied[at.level()] |= at.bit();
             self.levels |= 1 << at.level();

@@ -477,7 +477,7 @@ fn wrong_places_are_named() {
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
     // The second bucket of level 1 is moved down although the first is occupied. The timer in the
-    // first is before the base of the cascade, and in order where it is.
+    // first is before the clock of the cascade, and in order where it is.
     let mut second = Twin::<64, 11>::new(2);
     second.insert(0, 70);
     second.insert(1, 140);
