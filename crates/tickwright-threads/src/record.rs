@@ -125,8 +125,8 @@ impl<S> Record<S> {
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes it free for another thread; what was in it is dropped, with no lock held. By the one
-    /// who releases.
+    /// Makes it free for another thread, by the party that releases it. What was in it is dropped, with
+    /// no lock held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);
@@ -143,12 +143,12 @@ impl<S> Record<S> {
 /// All records of a runtime, by number.
 #[derive(Debug)]
 pub(crate) struct Table<S> {
-    shards: Box<[Shard<S>]>,
+    shards: Box<[Chunks<S>]>,
     series: Series,
 }
 
 #[derive(Debug)]
-struct Shard<S> {
+struct Chunks<S> {
     chunks: [OnceLock<Box<[Record<S>]>>; CHUNKS],
 }
 
@@ -176,8 +176,8 @@ pub(crate) fn shard_of(number: u32) -> usize {
 
 impl<S> Table<S> {
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = || Shard { chunks: [const { OnceLock::new() }; CHUNKS] };
-        Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| shard()).collect(), series: Series::new() }
+        let chunks = || Chunks { chunks: [const { OnceLock::new() }; CHUNKS] };
+        Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| chunks()).collect(), series: Series::new() }
     }
 
     /// The record with that number, if it was ever used.
@@ -196,8 +196,8 @@ impl<S> Table<S> {
 
     /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
     ///
-    /// Of those who close a circle at the same time, the one whose fence is the last sees whom all
-    /// others join.
+    /// Of the threads that close a circle at the same time, the one with the last fence sees which
+    /// threads all others join.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;

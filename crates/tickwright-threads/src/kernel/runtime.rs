@@ -37,8 +37,8 @@ use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
 
-/// How many registries a runtime of kernel threads has: who creates at the same time should not
-/// meet.
+/// How many shards the roster of a runtime of kernel threads has. Threads that create at the same time
+/// should not meet.
 const SHARDS: usize = 16;
 
 /// The caller's shard: a creator has its own as long as there are no more creators than shards.
@@ -146,7 +146,7 @@ impl Kernel {
         if let Some(started) = record.slow(|slow| slow.started.take()) {
             self.starter.reap(started);
         }
-        // It has finished, unless whoever closes the runtime was faster.
+        // It has finished, unless a thread that closes the runtime was faster.
         if record.join.is_finished(id.generation()) { Ok(()) } else { self.wait(id, record, Wait::Forever) }
     }
 
@@ -182,7 +182,7 @@ impl Threads for Kernel {
             shard.locked(|locked| self.roster.register(locked, attributes.detached, |_, _| true));
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
-        // After the registration: who closes sees it, or is seen.
+        // After the registration: a thread that closes the runtime sees it, or is seen here.
         if self.closing.load(Ordering::SeqCst) && !inside {
             self.withdraw(id, record, registered);
             return Err(CreateError::Closed);
@@ -209,7 +209,7 @@ impl Threads for Kernel {
                 return Err(CreateError::OutOfMemory);
             }
         };
-        // Under the lock, so that whoever joins it before we return finds what it needs.
+        // Under the lock, so that a thread that joins it before we return finds what it needs.
         let started = record.slow(|slow| {
             slow.name = kept_name;
             let started = self.starter.start(attributes, run)?;

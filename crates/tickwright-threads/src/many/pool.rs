@@ -1,4 +1,4 @@
-//! What the workers of one runtime share: its threads, its settings, its stacks, and who sleeps.
+//! What the workers of one runtime share: its threads, settings and stacks, and how many workers idle.
 //!
 //! Nothing here knows what a worker does: a pool hands over and wakes.
 
@@ -57,9 +57,13 @@ pub(crate) struct WorkerPool {
     pub(super) structure: Structure,
     pub(super) timed: Timed,
     pub(super) idle_workers: IdleWorkers,
+    /// The worker that gets the next spread thread.
     pub(super) turn: AtomicU32,
+    /// No thread is created from outside any more.
     pub(super) closing: AtomicBool,
+    /// No thread is left: the workers end.
     pub(super) stopped: AtomicBool,
+    /// Threads that wait until no thread is left.
     pub(super) closers: Waiters,
     pub(super) workers: Mutex<Vec<KernelThread<()>>>,
 }
@@ -209,8 +213,8 @@ impl WorkerPool {
         };
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
-        // After the registration: who closes sees it, or is seen. Threads of a runtime that closes
-        // may create more.
+        // After the registration: a thread that closes the runtime sees it, or is seen here. Threads
+        // of a runtime that closes may create more.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);
@@ -278,7 +282,7 @@ impl WorkerPool {
 
     // ---- threads go
 
-    /// One thread less: whoever closes the runtime looks again.
+    /// One thread less: a thread that waits to close the runtime looks again.
     #[inline]
     pub(super) fn has_ended(&self) {
         if self.closing.load(Ordering::SeqCst) {

@@ -36,8 +36,9 @@ pub(super) struct SpawnQueue {
     pub(super) spawned: VecDeque<Spawned>,
     /// How many of these have no stack of their own.
     pub(super) owed: usize,
-    /// With one queue for all: who is ready, by worker, and stacks that nobody uses.
+    /// With one queue for all workers: the ready threads of each worker.
     pub(super) ready: Vec<VecDeque<u32>>,
+    /// Stacks that are kept for all workers.
     pub(super) stacks: StackCache,
 }
 

@@ -55,9 +55,8 @@ impl StackCache {
         Some(taken)
     }
 
-    /// Keeps a stack, if so many stacks of so many bytes are not exceeded. Beyond that stacks of
-    /// sizes that were not used for longest go first. What is not kept is for the caller to drop,
-    /// without the lock.
+    /// Keeps a stack within `most` stacks of `most_bytes` in all. Beyond that, stacks of the size that was
+    /// not used for longest go first. The caller drops what is returned, without the lock.
     pub(super) fn keep(&mut self, mapping: Mapping, most: usize, most_bytes: usize) -> [Option<Mapping>; 2] {
         let own = size(&mapping);
         let fits = |classes: &Self| classes.count < most && classes.bytes + bytes_of(own) <= most_bytes;

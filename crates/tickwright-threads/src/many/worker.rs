@@ -1,12 +1,11 @@
 //! A worker: a kernel thread that runs the stacks that have begun on it, one at a time.
 //!
 //! # Invariants
-//! 1. A stack is resumed by the worker that it began on, and by no other: what the compiler or a
-//!    library keeps in thread-local variables across a pause is still that of the same kernel
-//!    thread.
+//! 1. A stack is resumed by the worker that it began on, and by no other. So what the compiler or a
+//!    library keeps of thread-local variables across a pause is that of the same kernel thread.
 //! 2. A thread that waits is in no list. A notification puts it in one, once (`wake_flags`).
-//! 3. There are at least as many stacks to spare as threads that wait to begin without one of
-//!    their own: a creation that succeeds never fails later.
+//! 3. There are at least as many spare stacks as spawned threads without a stack of their own: a
+//!    creation that succeeds never fails later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
 mod asks;
@@ -43,9 +42,9 @@ use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// New threads are served before those that go on, so many in a row at most.
+/// How many spawned threads in a row begin before a ready thread goes on.
 const ROW: u32 = 16;
-/// The clock and the descriptors are looked at after so many switches, a power of two.
+/// After how many switches the worker looks at the clock and the descriptors. A power of two.
 const LOOK: u32 = 32;
 /// How long a worker waits before it asks the platform for a thread once more.
 const RETRY: Duration = Duration::from_millis(1);
