@@ -35,6 +35,7 @@ mod reproduce;
 mod scenario;
 mod sched;
 mod scheduler;
+mod specimens;
 mod stats;
 mod threads;
 mod tour;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, WouldDeadlock};
 use tickwright::service::Settings;
-use tickwright::shard::{self, Firing, Shards};
+use tickwright::shard::{self, Firing, Shards, Was};
 use tickwright_threads::{Attributes, ManyToMany, Model, Place, Runtime, this_thread};
 
 fn runtime(workers: usize) -> Runtime {
@@ -112,17 +112,18 @@ fn a_shard_tells_threads_of_one_worker_apart() {
         let stage = Arc::new(Stage::default());
         let runtime = runtime(workers);
         let _opens = Opens(Arc::clone(&stage));
-        let shards: Arc<Shards> = Arc::new(Shards::new(1));
+        let shards = Arc::new(Shards::new(1));
         let acts = Arc::clone(&stage);
         let own = move |firing: &Firing<'_>| {
             assert_eq!(firing.timer().cancel_sync(), Err(shard::WouldDeadlock));
             acts.act();
         };
-        let timer = shards.timer(0, own).unwrap();
+        let timer = shards.shard(0).unwrap().timer(own);
         timer.modify(1).unwrap();
         let runs = Arc::clone(&shards);
-        let first =
-            runtime.spawn(&Attributes::new(), move || runs.advance(0, 10, 100).unwrap().delivered).unwrap();
+        let first = runtime
+            .spawn(&Attributes::new(), move || runs.shard(0).unwrap().advance(10, 100).unwrap().delivered)
+            .unwrap();
         let seen = Arc::clone(&stage);
         let second = runtime
             .spawn(&Attributes::new(), move || {
@@ -130,9 +131,9 @@ fn a_shard_tells_threads_of_one_worker_apart() {
                 let handle = this_thread::handle().unwrap();
                 let near = handle.spawn(&Attributes::new().place(Place::Near), neighbour(&seen)).unwrap();
                 assert_eq!(timer.try_cancel(), shard::Cancelled::Running);
-                assert_eq!(timer.cancel_sync(), Ok(false));
+                assert_eq!(timer.cancel_sync(), Ok(Was::Idle));
                 assert!(seen.ended.load(Ordering::SeqCst), "it was waited for");
-                assert_eq!(timer.shutdown_sync(), Ok(false));
+                assert_eq!(timer.shutdown_sync(), Ok(Was::Idle));
                 near.join().unwrap();
             })
             .unwrap();

@@ -21,7 +21,6 @@
 //! [`Clock`](crate::clock::Clock), an [`Alarm`] or an [`Origin`](crate::service::Origin), nor with a lock held that one of these takes: such
 //! a fork is two seconds late. Children that are made without `fork` (`vfork`, `clone`) call `exec`, or nothing of this crate.
 
-mod in_ticks;
 mod parker;
 mod shard;
 mod thread;
@@ -29,38 +28,10 @@ mod timeout;
 #[cfg(target_os = "linux")]
 mod timer_fd;
 
-pub use in_ticks::InTicks;
+pub use crate::alarm::{Alarm, InTicks};
 pub use parker::{Parker, Woken};
 pub use shard::ShardDriver;
 pub use thread::{DriverPanicked, DriverThread};
 pub use timeout::{timeout, timeout_ms};
 #[cfg(target_os = "linux")]
 pub use timer_fd::{Rung, TimerFd};
-
-use crate::sync::Arc;
-
-/// An alarm that goes off once, at the time it was last set to.
-///
-/// A service sets it under its own lock whenever its next wake-up becomes earlier, and after each run; so an alarm is never later than
-/// the service's next timer, and nobody has to look in between (no lost wake-up). It may be too early: then the run finds nothing due.
-pub trait Alarm: Send + Sync {
-    /// Let it go off when the service's clock shows `at` nanoseconds (at once if that is past); `None`: not at all. Replaces what was set
-    /// before. It must not wait, panic, nor call the service back.
-    fn set(&self, at: Option<u64>);
-
-    /// Whether its thread is the parent's and this is a forked child, so that another alarm may take its place. An alarm without a thread
-    /// says `false`.
-    fn is_orphaned(&self) -> bool {
-        false
-    }
-}
-
-impl<A: Alarm + ?Sized> Alarm for Arc<A> {
-    fn set(&self, at: Option<u64>) {
-        (**self).set(at);
-    }
-
-    fn is_orphaned(&self) -> bool {
-        (**self).is_orphaned()
-    }
-}

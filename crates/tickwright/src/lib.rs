@@ -4,6 +4,7 @@
 //! [`service`]: one-shot and periodic timers on a clock. [`scheduler`]: callbacks with ids, for threads or a poll loop.
 //! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
 
+pub mod alarm;
 pub mod clock;
 pub mod coroutine;
 pub mod driver;

@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, Weak};
 
 use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost, Watcher};
 use tickwright::driver::{Alarm, Parker, ShardDriver};
-use tickwright::shard::{Firing, Shards};
+use tickwright::shard::Shards;
 
 /// "A second one takes the alarm away from the first"; then the first one goes, as in `self.driver = ShardDriver::spawn(..)?`.
 #[test]
 fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     let host = VirtualHost::new();
-    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let shards = Arc::new(Shards::new(1));
     let spawn = || ShardDriver::spawn(&shards, 0, host.monotonic(), Ticks::NANOSECOND).unwrap();
     let first = spawn();
     let second = spawn();
     drop(first);
-    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    let timer = shards.shard(0).unwrap().timer(|_| {});
     timer.add(10).unwrap();
     assert_eq!(second.thread().parker().alarm(), Some(11), "the second driver is told of nothing any more");
     host.advance(100);

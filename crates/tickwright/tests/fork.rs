@@ -13,7 +13,7 @@ use tickwright::clock::{Ticks, VirtualHost};
 use tickwright::driver::{Alarm, DriverThread, Parker, ShardDriver};
 use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Settings, Site, Timing};
-use tickwright::shard::{Cancelled, Firing, Shards};
+use tickwright::shard::{Cancelled, Shards, Was};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -122,15 +122,13 @@ fn the_child_of_a_callback_goes_on_with_the_pass() {
 #[test]
 fn the_driver_of_a_shard_is_the_parents() {
     let host = VirtualHost::new();
-    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let shards = Arc::new(Shards::new(2));
     let driver = ShardDriver::spawn(&shards, 1, host.monotonic(), Ticks::MILLISECOND).unwrap();
     let count = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&count);
-    let timer = shards
-        .timer(1, move |_: &Firing<'_>| {
-            counts.fetch_add(1, Ordering::Relaxed);
-        })
-        .unwrap();
+    let timer = shards.shard(1).unwrap().timer(move |_| {
+        counts.fetch_add(1, Ordering::Relaxed);
+    });
     timer.modify(5).unwrap();
     driver.settle();
     let mut driver = Some(driver);
@@ -149,28 +147,27 @@ fn the_driver_of_a_shard_is_the_parents() {
 
 #[test]
 fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
-    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let shards = Arc::new(Shards::new(1));
     let (begun, has_begun, go, goes) = gate();
     let goes = Mutex::new(Some(goes));
-    let timer = shards
-        .timer(0, move |_: &Firing<'_>| {
-            let first = goes.lock().unwrap().take();
-            if let Some(goes) = first {
-                begun.send(()).unwrap();
-                let _ = goes.recv();
-            }
-        })
-        .unwrap();
+    let timer = shards.shard(0).unwrap().timer(move |_| {
+        let first = goes.lock().unwrap().take();
+        if let Some(goes) = first {
+            begun.send(()).unwrap();
+            let _ = goes.recv();
+        }
+    });
     timer.modify(1).unwrap();
     let own = Arc::clone(&shards);
-    let runner = thread::spawn(move || own.advance(0, 10, usize::MAX).unwrap().delivered);
+    let runner = thread::spawn(move || own.shard(0).unwrap().advance(10, usize::MAX).unwrap().delivered);
     has_begun.recv().unwrap();
     assert_eq!(timer.try_cancel(), Cancelled::Running);
     in_a_child(|| {
         shards.check().unwrap();
-        let idle = timer.try_cancel() == Cancelled::NotPending && timer.cancel_sync() == Ok(false);
+        let idle = timer.try_cancel() == Cancelled::NotPending && timer.cancel_sync() == Ok(Was::Idle);
         timer.add(20).unwrap();
-        idle && shards.advance(0, 100, usize::MAX).unwrap().delivered == 1 && timer.shutdown_sync().is_ok()
+        idle && shards.shard(0).unwrap().advance(100, usize::MAX).unwrap().delivered == 1
+            && timer.shutdown_sync().is_ok()
     });
     go.send(()).unwrap();
     assert_eq!(runner.join().unwrap(), 1);
@@ -181,13 +178,13 @@ fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
 fn locks_that_others_hold_are_free_in_the_child() {
     let host = VirtualHost::new();
     let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time())));
-    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let shards = Arc::new(Shards::new(2));
     let parker = Parker::new(host.monotonic());
     let told = Arc::clone(&parker);
     let driver = DriverThread::spawn("driver", Arc::clone(&parker), move || told.set(None)).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let busy = || {
-        let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+        let timer = shards.shard(0).unwrap().timer(|_| {});
         for round in 0.. {
             if stop.load(Ordering::Relaxed) {
                 break;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
 use tickwright::clock::{Clock, VirtualClock, VirtualHost};
 use tickwright::driver::{Parker, Woken};
-use tickwright::shard::{Firing, Shards};
+use tickwright::shard::Shards;
 
 #[derive(Clone)]
 struct Scene {
@@ -24,9 +24,9 @@ impl Scene {
     /// Two shards; the first one wakes a parker. Ticks are nanoseconds.
     fn new() -> Self {
         let host = VirtualHost::new();
-        let shards = Arc::new(Shards::new(2));
+        let shards = Arc::new(Shards::with_geometry(2, 0));
         let parker = Parker::new(host.monotonic());
-        shards.set_alarm(0, Some(parker.clone())).unwrap();
+        shards.shard(0).unwrap().set_alarm(Some(parker.clone()));
         Self { host, shards, parker }
     }
 
@@ -112,7 +112,7 @@ fn reduce_against_the_driver_and_its_pass() {
 fn a_pass_of_another_thread_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        let first = scene.shards.deferrable_timer(0, |_: &Firing<'_, Ours>| {}).unwrap();
+        let first = scene.shards.shard(0).unwrap().deferrable_timer(|_| {});
         first.add(5).unwrap();
         let timer = scene.armed(0, 10);
         let (driver, other) = (scene.clone(), scene.clone());
@@ -194,7 +194,8 @@ fn drain_against_the_driver() {
         scene.host.advance(100);
         let timer = scene.armed(1, 70);
         let (other, driver) = (scene.clone(), scene.clone());
-        together!(move || assert_eq!(other.shards.drain(1, 0), Ok(1)), move || driver.drive());
+        together!(move || assert_eq!(other.shards.shard(1).unwrap().drain_to(0), Ok(1)), move || driver
+            .drive());
         settle(&scene.shards, &[&timer]);
     });
 }
@@ -205,7 +206,7 @@ fn drain_against_the_driver() {
 fn the_clock_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.shards.set_clock(0, Some(Arc::new(scene.host.monotonic()))).unwrap();
+        scene.shards.shard(0).unwrap().set_clock(Some(Arc::new(scene.host.monotonic())));
         let (seen, parker) = (Arc::downgrade(&scene.shards), scene.parker.clone());
         let host = scene.host.clone();
         let timer = Logged::doing(&scene.shards, 0, move |firing, before| {
@@ -215,7 +216,7 @@ fn the_clock_against_the_driver() {
             } else {
                 parker.stop();
             }
-            let shown = seen.upgrade().and_then(|shards| shards.now(0));
+            let shown = seen.upgrade().map(|shards| shards.shard(0).unwrap().now());
             assert_eq!(shown, Some(firing.now()), "a pass has a time of its own");
         });
         timer.timer.add(5).unwrap();

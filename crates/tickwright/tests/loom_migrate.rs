@@ -13,7 +13,7 @@ const EARLIER: u64 = 66;
 const ELSEWHERE: u64 = 300;
 
 fn scene() -> (Arc<Shards<Ours>>, Logged) {
-    let shards = Arc::new(Shards::new(2));
+    let shards = Arc::new(Shards::with_geometry(2, 0));
     let timer = Logged::armed(&shards, 0, 70);
     (shards, timer)
 }
@@ -44,7 +44,7 @@ fn migrate_against_cancel() {
                 m.timer.modify_on(1, ELSEWHERE).unwrap();
             },
             move || {
-                assert!(c.timer.cancel(), "it was pending throughout");
+                assert!(c.timer.cancel().is_pending(), "it was pending throughout");
             }
         );
         settle(&shards, &[&timer]);
@@ -108,7 +108,7 @@ fn two_timers_cross() {
 #[test]
 fn a_running_timer_stays_where_it_runs() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(2));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
         let timer = Logged::doing(&shards, 0, |firing, before| {
             if before == 0 {
                 firing.timer().modify_on(1, EARLIER).unwrap();
@@ -174,7 +174,7 @@ fn drain_against_fast() {
         let (shards, timer) = scene();
         let (t, s) = (timer.clone(), shards.clone());
         together!(move || assert!(t.publish(1, EARLIER), "it was pending throughout"), move || assert_eq!(
-            s.drain(0, 1),
+            s.shard(0).unwrap().drain_to(1),
             Ok(1)
         ));
         assert_eq!(timer.timer.shard(), 1);
@@ -188,8 +188,8 @@ fn drain_against_cancel() {
     explore(None, || {
         let (shards, timer) = scene();
         let (c, s) = (timer.clone(), shards.clone());
-        together!(move || assert!(c.timer.cancel(), "it was pending throughout"), move || {
-            let _ = s.drain(0, 1);
+        together!(move || assert!(c.timer.cancel().is_pending(), "it was pending throughout"), move || {
+            let _ = s.shard(0).unwrap().drain_to(1);
         });
         settle(&shards, &[&timer]);
     });
@@ -203,7 +203,7 @@ fn drain_against_fast_and_both_owners() {
         together!(
             move || t.publish(1, EARLIER),
             move || {
-                let _ = s.drain(0, 1);
+                let _ = s.shard(0).unwrap().drain_to(1);
             },
             move || {
                 advance(&o, 0, 72);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::Ordering;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
-use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, WouldDeadlock};
+use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDeadlock};
 
 /// Deadlines in the granule of 70.
 const EARLIER: u64 = 66;
@@ -22,7 +22,7 @@ const ELSEWHERE: u64 = 300;
 const NEAR: u64 = 10;
 
 fn scene() -> (Arc<Shards<Ours>>, Logged) {
-    let shards = Arc::new(Shards::new(2));
+    let shards = Arc::new(Shards::with_geometry(2, 0));
     let timer = Logged::armed(&shards, 0, 70);
     (shards, timer)
 }
@@ -73,7 +73,7 @@ fn a_deadline_64_buckets_later_against_expiry() {
 /// The second of a batch is due and not yet taken while the first one's callback runs.
 fn in_the_detached_window(deadline: u64) {
     explore(None, move || {
-        let shards = Arc::new(Shards::<Ours>::new(2));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
         let first = Logged::armed(&shards, 0, 69);
         let second = Logged::armed(&shards, 0, 70);
         let (t, s) = (second.clone(), shards.clone());
@@ -100,7 +100,7 @@ fn a_detached_timer_is_not_fired_a_rotation_early() {
     in_the_detached_window(582);
     explore(None, || {
         // Level 0: the bucket of 5 ends at 6, and so does that of 69, a rotation later.
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let first = Logged::armed(&shards, 0, 5);
         let second = Logged::armed(&shards, 0, 5);
         let (t, s) = (second.clone(), shards.clone());
@@ -116,7 +116,7 @@ fn a_fast_re_arm_against_cancel() {
         let (t, c) = (timer.clone(), timer.clone());
         together!(move || t.publish(1, EARLIER), move || {
             // A cancel that comes second takes over what the re-armer wrote.
-            let was_pending = c.timer.cancel();
+            let was_pending = c.timer.cancel().is_pending();
             assert!(was_pending || c.shadow().is_some());
         });
         settle(&shards, &[&timer]);
@@ -142,7 +142,7 @@ fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
         );
         let (was_pending, payload) = seen.lock().unwrap().unwrap();
         assert!(was_pending);
-        if re_armed == Ok(true) {
+        if re_armed == Ok(Was::Pending) {
             assert_eq!(payload, 1, "the re-arm came first");
         }
         settle(&shards, &[&timer]);
@@ -151,11 +151,11 @@ fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
 
 #[test]
 fn a_cancel_takes_over_what_was_published() {
-    taken_over(SharedTimer::cancel);
+    taken_over(|timer| timer.cancel().is_pending());
     taken_over(|timer| timer.try_cancel() == Cancelled::Removed);
-    taken_over(|timer| timer.cancel_sync().unwrap());
-    taken_over(SharedTimer::shutdown);
-    taken_over(|timer| timer.shutdown_sync().unwrap());
+    taken_over(|timer| timer.cancel_sync().unwrap().is_pending());
+    taken_over(|timer| timer.shutdown().is_pending());
+    taken_over(|timer| timer.shutdown_sync().unwrap().is_pending());
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
         // All in one granule of level 2, whose delays begin at 504. Who reads the new clock goes to the lock, who reads the old
         // one does not.
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());
         together!(
@@ -297,11 +297,12 @@ fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
 #[test]
 fn reduce_against_expiry() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let first = Logged::armed(&shards, 0, 69);
         let second = Logged::armed(&shards, 0, 70);
         let (r, s) = (second.clone(), shards.clone());
-        let was_pending = together!(move || r.timer.reduce(NEAR).unwrap(), move || advance(&s, 0, 72));
+        let was_pending =
+            together!(move || r.timer.reduce(NEAR).unwrap().is_pending(), move || advance(&s, 0, 72));
         settle(&shards, &[&first, &second]);
         if was_pending {
             assert_eq!(second.log().len(), 1);
@@ -334,7 +335,7 @@ fn a_fast_re_arm_against_shutdown_and_expiry() {
 #[test]
 fn a_past_deadline_against_fast_and_expiry() {
     explore(Some(3), || {
-        let shards = Arc::new(Shards::<Ours>::starting_at(1, 200));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 200));
         let timer = Logged::armed(&shards, 0, 70);
         let (t, u, s) = (timer.clone(), timer.clone(), shards.clone());
         together!(
@@ -351,10 +352,10 @@ fn a_past_deadline_against_fast_and_expiry() {
 #[test]
 fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::new(&shards, 0);
-        assert_eq!(timer.timer.modify_pending(0), Ok(false));
-        assert_eq!(timer.timer.modify(0), Ok(false));
+        assert_eq!(timer.timer.modify_pending(0), Ok(Was::Idle));
+        assert_eq!(timer.timer.modify(0), Ok(Was::Idle));
         settle(&shards, &[&timer]);
     });
 }
@@ -362,7 +363,7 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
 /// Beyond the last level nothing is done without the lock, also after the wheel has filed the timer anew.
 fn parked(deadline: u64) {
     explore(None, move || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 6000);
         let (t, s) = (timer.clone(), shards.clone());
         together!(move || t.publish(1, deadline), move || advance(&s, 0, 4100));
@@ -394,7 +395,7 @@ fn self_arming(shards: &Shards<Ours>, shard: usize) -> Logged {
 #[test]
 fn cancel_sync_against_a_callback_that_re_arms_itself() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(2));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
         let timer = self_arming(&shards, 0);
         let (c, s) = (timer.clone(), shards.clone());
         together!(
@@ -417,7 +418,7 @@ fn cancel_sync_against_a_callback_that_re_arms_itself() {
 #[test]
 fn cancel_sync_against_a_callback_and_a_fast_re_arm() {
     explore(Some(3), || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = self_arming(&shards, 0);
         let (c, t, s) = (timer.clone(), timer.clone(), shards.clone());
         together!(
@@ -436,7 +437,7 @@ fn cancel_sync_against_a_callback_and_a_fast_re_arm() {
 #[test]
 fn shutdown_sync_against_a_callback_that_re_arms_itself() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(2));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
         let timer = self_arming(&shards, 0);
         let (d, s) = (timer.clone(), shards.clone());
         together!(
@@ -470,11 +471,11 @@ fn try_cancel_against_a_callback() {
 #[test]
 fn a_callback_cancels_others_of_its_batch_and_not_itself() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let second = Logged::new(&shards, 0);
         let other = second.timer.clone();
         let first = Logged::doing(&shards, 0, move |firing, _| {
-            assert_eq!(other.cancel_sync(), Ok(true));
+            assert_eq!(other.cancel_sync(), Ok(Was::Pending));
             assert_eq!(firing.timer().cancel_sync(), Err(WouldDeadlock));
             assert_eq!(firing.timer().shutdown_sync(), Err(WouldDeadlock));
             assert_eq!(firing.timer().try_cancel(), Cancelled::Running);
@@ -490,7 +491,7 @@ fn a_callback_cancels_others_of_its_batch_and_not_itself() {
 #[test]
 fn two_would_be_owners_of_one_shard() {
     explore(None, || {
-        let shards = Arc::new(Shards::<Ours>::new(1));
+        let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = self_arming(&shards, 0);
         let (one, two) = (shards.clone(), shards.clone());
         together!(move || advance(&one, 0, 144), move || advance(&two, 0, 72));

@@ -6,10 +6,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::shard::specimen::{AsPosted, IndexUnderLock};
+use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{
-    AdvanceError, AlwaysRequeue, ArmError, Callback, Firing, LockFree, Shards, SharedTimer, Statistics,
-    UnderLock, Variant,
+    ArmError, Busy, DrainError, Firing, NoSuchShard, Shards, SharedTimer, Statistics, Was, WheelGeometry,
 };
 
 const ALL: usize = usize::MAX;
@@ -30,10 +29,10 @@ fn end(deadline: u64, granule: u64) -> u64 {
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 
 /// A timer that logs deadline and expiry.
-fn logging<V: Variant>(shards: &Shards<V>, log: &Log) -> SharedTimer<V> {
+fn logging<G: WheelGeometry>(shards: &Shards<G>, log: &Log) -> SharedTimer<G> {
     let log = log.clone();
-    let fire = move |firing: &Firing<'_, V>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
-    shards.timer(0, fire).unwrap()
+    let fire = move |firing: &Firing<'_, G>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
+    shards.shard(0).unwrap().timer(fire)
 }
 
 fn fired(log: &Log) -> Vec<(u64, u64)> {
@@ -58,7 +57,7 @@ fn every_level_boundary_from_every_clock() {
     for clock in clocks() {
         for start in STARTS.into_iter().chain([CUTOFF]) {
             for delay in [start.saturating_sub(1), start, start + 1] {
-                let shards: Shards = Shards::starting_at(1, clock);
+                let shards = Shards::starting_at(1, clock);
                 let log = Log::default();
                 let timer = logging(&shards, &log);
                 let deadline = clock + delay;
@@ -69,13 +68,13 @@ fn every_level_boundary_from_every_clock() {
                     _ if delay >= CUTOFF => end(deadline, granule(CUTOFF - 1)),
                     _ => end(deadline, granule(delay)),
                 };
-                assert_eq!(shards.next_expiry(0), Ok(Some(expected)), "{clock} + {delay}");
+                assert_eq!(shards.shard(0).unwrap().next_expiry(), Some(expected), "{clock} + {delay}");
                 if expected > clock {
-                    let _ = shards.advance(0, expected - 1, ALL).unwrap();
+                    let _ = shards.shard(0).unwrap().advance(expected - 1, ALL).unwrap();
                     assert_eq!(fired(&log), [], "{clock} + {delay}: early");
                 }
                 assert_eq!(shards.check(), Ok(()));
-                let _ = shards.advance(0, expected, ALL).unwrap();
+                let _ = shards.shard(0).unwrap().advance(expected, ALL).unwrap();
                 assert_eq!(fired(&log), [(deadline, expected)], "{clock} + {delay}");
             }
         }
@@ -86,7 +85,7 @@ fn every_level_boundary_from_every_clock() {
 fn every_granule_edge_of_a_re_arm() {
     for clock in clocks() {
         for (level, start) in (0..).zip(STARTS).skip(1) {
-            let shards: Shards = Shards::starting_at(1, clock);
+            let shards = Shards::starting_at(1, clock);
             let log = Log::default();
             let timer = logging(&shards, &log);
             let width = 8u64.pow(level);
@@ -95,22 +94,22 @@ fn every_granule_edge_of_a_re_arm() {
             timer.add(first + width / 2).unwrap();
             for deadline in [first, first + width - 1] {
                 let before = shards.statistics();
-                assert_eq!(timer.modify(deadline), Ok(true));
+                assert_eq!(timer.modify(deadline), Ok(Was::Pending));
                 let after = shards.statistics();
                 assert_eq!((after.matched - before.matched, after.locks), (1, before.locks), "no lock");
                 assert_eq!(timer.deadline(), Some(deadline));
-                assert_eq!(shards.next_expiry(0), Ok(Some(first + width)));
+                assert_eq!(shards.shard(0).unwrap().next_expiry(), Some(first + width));
             }
             for deadline in [first + width, first - 1] {
                 let before = shards.statistics();
-                assert_eq!(timer.modify(deadline), Ok(true));
+                assert_eq!(timer.modify(deadline), Ok(Was::Pending));
                 let after = shards.statistics();
                 assert_eq!((after.requeued - before.requeued, after.locks), (1, before.locks + 1));
                 timer.modify(first).unwrap();
             }
             // The same place in the wheel, one rotation on: another bucket.
             timer.modify(first + 64 * width).unwrap();
-            let _ = shards.advance(0, first + width, ALL).unwrap();
+            let _ = shards.shard(0).unwrap().advance(first + width, ALL).unwrap();
             assert_eq!(fired(&log), [], "a rotation early");
             assert_eq!(shards.check(), Ok(()));
         }
@@ -119,27 +118,27 @@ fn every_granule_edge_of_a_re_arm() {
 
 #[test]
 fn a_timer_that_would_get_a_finer_level_is_requeued() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
     // Level 3, granules of 512: its bucket ends at 4608.
     timer.add(4100).unwrap();
-    let _ = shards.advance(0, 4099, ALL).unwrap();
-    assert_eq!(timer.modify(4101), Ok(true));
+    let _ = shards.shard(0).unwrap().advance(4099, ALL).unwrap();
+    assert_eq!(timer.modify(4101), Ok(Was::Pending));
     assert_eq!(shards.statistics(), statistics([0, 1, 1, 0, 0], 2));
-    let _ = shards.advance(0, 4102, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(4102, ALL).unwrap();
     assert_eq!(fired(&log), [(4101, 4102)], "within a tick, not 507 later");
     // The deadline that it has is no reason: nothing was asked for.
     timer.add(9000).unwrap();
-    let _ = shards.advance(0, 8999, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(8999, ALL).unwrap();
     let before = shards.statistics();
-    assert_eq!(timer.modify(9000), Ok(true));
+    assert_eq!(timer.modify(9000), Ok(Was::Pending));
     assert_eq!(shards.statistics().matched, before.matched + 1);
 }
 
 #[test]
 fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
     let (mut clock, mut random) = (0, 88_172_645_463_325_252_u64);
@@ -151,11 +150,11 @@ fn lateness_is_an_eighth_of_the_delay_also_after_re_arms() {
         // The deadline that it has changes nothing: lateness then counts from the re-arm before.
         let same = timer.deadline() == Some(clock + delay);
         timer.modify(clock + delay).unwrap();
-        let expiry = shards.next_expiry(0).unwrap().unwrap();
+        let expiry = shards.shard(0).unwrap().next_expiry().unwrap();
         let late = expiry - (clock + delay);
         assert!(same || late <= granule(delay), "delay {delay}: {late} late");
         clock += (random >> 50) % 64;
-        let _ = shards.advance(0, clock, ALL).unwrap();
+        let _ = shards.shard(0).unwrap().advance(clock, ALL).unwrap();
     }
     assert!(shards.statistics().matched > 0);
 }
@@ -165,7 +164,7 @@ fn deadlines_that_the_word_does_not_hold() {
     let limit = (1u64 << 58) - 1;
     for clock in [0, limit - 1000, limit - 1, limit, u64::MAX - 1000, u64::MAX] {
         for deadline in [limit - 1, limit, limit + 1, 2 * limit, u64::MAX - 1, u64::MAX] {
-            let shards: Shards = Shards::starting_at(1, clock);
+            let shards = Shards::starting_at(1, clock);
             let log = Log::default();
             let timer = logging(&shards, &log);
             // Of a deadline that neither the word holds nor the wheel, having passed, it is known that it has passed.
@@ -174,15 +173,15 @@ fn deadlines_that_the_word_does_not_hold() {
             assert_eq!(timer.deadline(), Some(known(deadline)));
             // 2^58 later means the same bits.
             for other in [deadline, deadline.wrapping_add(1 << 58), deadline ^ 1, deadline] {
-                assert_eq!(timer.modify(other), Ok(true));
+                assert_eq!(timer.modify(other), Ok(Was::Pending));
                 assert_eq!(timer.deadline(), Some(known(other)));
                 assert_eq!(shards.check(), Ok(()));
             }
             if clock < deadline && deadline < u64::MAX {
-                let _ = shards.advance(0, deadline - 1, ALL).unwrap();
+                let _ = shards.shard(0).unwrap().advance(deadline - 1, ALL).unwrap();
                 assert_eq!(fired(&log), [], "{deadline} from {clock}: early");
             }
-            assert!(shards.advance(0, u64::MAX, ALL).unwrap().complete);
+            assert!(shards.shard(0).unwrap().advance(u64::MAX, ALL).unwrap().complete);
             let fired = fired(&log);
             assert_eq!((fired.len(), fired[0].0), (1, known(deadline)), "from {clock}");
         }
@@ -191,63 +190,66 @@ fn deadlines_that_the_word_does_not_hold() {
 
 #[test]
 fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
-    let shards: Shards<LockFree<64, 3, 3>> = Shards::new(1);
+    let shards: Shards<Geometry<64, 3, 3>> = Shards::with_geometry(1, 0);
     let log = Log::default();
     let timer = logging(&shards, &log);
     timer.add(10_000).unwrap();
     for clock in (0..10_000).step_by(97) {
-        let _ = shards.advance(0, clock, ALL).unwrap();
+        let _ = shards.shard(0).unwrap().advance(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
         // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a level.
-        assert_eq!(timer.modify(10_000), Ok(true));
+        assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
-    let _ = shards.advance(0, 10_100, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(10_100, ALL).unwrap();
     assert_eq!(fired(&log).len(), 1);
 }
 
 #[test]
 fn reduce_only_makes_earlier() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
-    assert_eq!(timer.reduce(500), Ok(false), "an idle timer is started");
-    assert_eq!(timer.reduce(501), Ok(true));
-    assert_eq!(timer.reduce(u64::MAX), Ok(true));
+    assert_eq!(timer.reduce(500), Ok(Was::Idle), "an idle timer is started");
+    assert_eq!(timer.reduce(501), Ok(Was::Pending));
+    assert_eq!(timer.reduce(u64::MAX), Ok(Was::Pending));
     assert_eq!(timer.deadline(), Some(500));
-    assert_eq!(timer.reduce(499), Ok(true));
+    assert_eq!(timer.reduce(499), Ok(Was::Pending));
     assert_eq!(timer.deadline(), Some(499));
     assert_eq!(shards.statistics(), statistics([1, 0, 1, 0, 2], 1));
-    assert_eq!(timer.reduce(5), Ok(true));
+    assert_eq!(timer.reduce(5), Ok(Was::Pending));
     assert_eq!(shards.statistics(), statistics([1, 1, 1, 0, 2], 2));
     // Beyond the last level, where the word does not say the deadline.
     timer.modify(u64::MAX - 1).unwrap();
-    assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(true), Some(u64::MAX - 1)));
+    assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
     // To the same deadline it stays where it is: that is no requeue.
     let before = shards.statistics();
-    assert_eq!((timer.reduce(u64::MAX - 1), timer.deadline()), (Ok(true), Some(u64::MAX - 1)));
+    assert_eq!((timer.reduce(u64::MAX - 1), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
     let after = shards.statistics();
     assert_eq!((after.requeued, after.no_op), (before.requeued, before.no_op + 1));
-    assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(true), Some(1 << 60)));
-    assert_eq!((timer.reduce(7), timer.deadline()), (Ok(true), Some(7)));
+    assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(Was::Pending), Some(1 << 60)));
+    assert_eq!((timer.reduce(7), timer.deadline()), (Ok(Was::Pending), Some(7)));
     // Due and not yet taken: it keeps its turn.
-    let _ = shards.advance(0, 50, 0).unwrap();
-    assert_eq!((timer.reduce(3), timer.deadline()), (Ok(true), Some(3)));
+    let _ = shards.shard(0).unwrap().advance(50, 0).unwrap();
+    assert_eq!((timer.reduce(3), timer.deadline()), (Ok(Was::Pending), Some(3)));
     assert_eq!(shards.check(), Ok(()));
-    let _ = shards.advance(0, 50, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(50, ALL).unwrap();
     assert_eq!(fired(&log), [(3, 8)]);
     // The same at a coarser level, which the wheel has not yet looked at again.
     timer.add(130).unwrap();
-    let _ = shards.advance(0, 150, 0).unwrap();
-    assert_eq!((timer.reduce(100), timer.reduce(99), timer.deadline()), (Ok(true), Ok(true), Some(99)));
+    let _ = shards.shard(0).unwrap().advance(150, 0).unwrap();
+    assert_eq!(
+        (timer.reduce(100), timer.reduce(99), timer.deadline()),
+        (Ok(Was::Pending), Ok(Was::Pending), Some(99))
+    );
     assert_eq!(shards.check(), Ok(()));
-    let _ = shards.advance(0, 150, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(150, ALL).unwrap();
     assert_eq!(fired(&log), [(99, 136)]);
 }
 
-/// What the same eight calls count in each variant.
-fn counted<V: Variant>() -> Statistics {
-    let shards: Shards<V> = Shards::new(1);
-    let timer = shards.timer(0, |_: &Firing<'_, V>| {}).unwrap();
+#[test]
+fn each_call_is_counted_once() {
+    let shards = Shards::new(1);
+    let timer = shards.shard(0).unwrap().timer(|_| {});
     timer.modify_pending(70).unwrap();
     timer.modify(70).unwrap();
     timer.modify(70).unwrap();
@@ -258,152 +260,156 @@ fn counted<V: Variant>() -> Statistics {
     timer.shutdown();
     timer.modify(400).unwrap_err();
     assert_eq!(shards.statistics().calls(), 8);
-    shards.statistics()
-}
-
-#[test]
-fn statistics_tell_the_variants_apart() {
-    assert_eq!(counted::<AlwaysRequeue>(), statistics([1, 3, 1, 2, 1], 7));
-    assert_eq!(counted::<UnderLock>(), statistics([3, 1, 1, 2, 1], 7));
-    assert_eq!(counted::<LockFree>(), statistics([3, 1, 1, 2, 1], 5));
-    assert_eq!(counted::<AsPosted>(), statistics([3, 1, 1, 2, 1], 5));
-    assert_eq!(counted::<IndexUnderLock>(), statistics([3, 1, 1, 2, 1], 7));
+    assert_eq!(shards.statistics(), statistics([3, 1, 1, 2, 1], 5));
 }
 
 #[test]
 fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_pass() {
     for again in [0, 50, 100] {
-        let shards: Shards = Shards::starting_at(1, 100);
+        let shards = Shards::starting_at(1, 100);
         let count = Arc::new(AtomicUsize::new(0));
         let counted = count.clone();
-        let timer = shards.timer(0, move |firing: &Firing<'_>| {
+        let timer = shards.shard(0).unwrap().timer(move |firing| {
             counted.fetch_add(1, Ordering::Relaxed);
             firing.timer().modify(again).unwrap();
         });
-        timer.unwrap().add(3).unwrap();
+        timer.add(3).unwrap();
         for pass in 0..5 {
             // A budget, so that a pass without an end is a failure and no wait.
-            let passed = shards.advance(0, 100 + pass, 10).unwrap();
+            let passed = shards.shard(0).unwrap().advance(100 + pass, 10).unwrap();
             assert!(passed.complete);
             assert_eq!((passed.delivered, count.load(Ordering::Relaxed) as u64), (1, pass + 1));
-            assert_eq!(shards.next_wake(0), Ok(Some(100 + pass + 1)));
+            assert_eq!(shards.shard(0).unwrap().next_wake(), Some(100 + pass + 1));
         }
     }
     // The end of time has no next tick. The pass ends all the same.
-    let shards: Shards = Shards::new(1);
-    let timer = shards.timer(0, |firing: &Firing<'_>| {
+    let shards = Shards::new(1);
+    let timer = shards.shard(0).unwrap().timer(|firing| {
         firing.timer().modify(u64::MAX).unwrap();
     });
-    timer.unwrap().add(u64::MAX).unwrap();
-    assert_eq!(shards.advance(0, u64::MAX, 1_000).unwrap().delivered, 1);
+    timer.add(u64::MAX).unwrap();
+    assert_eq!(shards.shard(0).unwrap().advance(u64::MAX, 1_000).unwrap().delivered, 1);
 }
 
 #[test]
 fn a_budget_leaves_the_rest_due() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
     let timers: Vec<_> = (0..5).map(|_| logging(&shards, &log)).collect();
     for (at, timer) in (10..).zip(&timers) {
         timer.add(at).unwrap();
     }
-    let pass = shards.advance(0, 100, 2).unwrap();
+    let pass = shards.shard(0).unwrap().advance(100, 2).unwrap();
     assert_eq!((pass.delivered, pass.complete), (2, false));
-    assert!(shards.next_wake(0).unwrap().unwrap() <= 100, "not in the future");
-    assert!(timers[2].cancel());
-    assert_eq!(timers[3].modify(500), Ok(true));
-    let pass = shards.advance(0, 0, ALL).unwrap();
+    assert!(shards.shard(0).unwrap().next_wake().unwrap() <= 100, "not in the future");
+    assert_eq!(timers[2].cancel(), Was::Pending);
+    assert_eq!(timers[3].modify(500), Ok(Was::Pending));
+    let pass = shards.shard(0).unwrap().advance(0, ALL).unwrap();
     assert_eq!((pass.delivered, pass.complete), (1, true), "now does not go back");
     assert_eq!(fired(&log), [(10, 11), (11, 12), (14, 15)]);
-    assert_eq!(shards.now(0), Some(100));
+    assert_eq!(shards.shard(0).unwrap().now(), 100);
 }
 
 #[test]
 fn deferrable_timers_wake_nobody() {
-    let shards: Shards = Shards::new(1);
-    let lazy = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
+    let shards = Shards::new(1);
+    let lazy = shards.shard(0).unwrap().deferrable_timer(|_| {});
     lazy.add(10).unwrap();
     assert!(lazy.is_deferrable());
     assert_eq!(
-        (shards.next_wake(0), shards.next_expiry(0), shards.pending(0)),
-        (Ok(None), Ok(None), Some(1))
+        (
+            shards.shard(0).unwrap().next_wake(),
+            shards.shard(0).unwrap().next_expiry(),
+            shards.shard(0).unwrap().pending()
+        ),
+        (None, None, 1)
     );
-    let eager = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    let eager = shards.shard(0).unwrap().timer(|_| {});
     eager.add(200).unwrap();
-    assert_eq!(shards.next_wake(0), Ok(Some(208)));
-    assert_eq!(lazy.modify(11), Ok(true));
-    assert_eq!(shards.advance(0, 208, ALL).unwrap().delivered, 2, "it leaves when the shard is advanced");
+    assert_eq!(shards.shard(0).unwrap().next_wake(), Some(208));
+    assert_eq!(lazy.modify(11), Ok(Was::Pending));
+    assert_eq!(
+        shards.shard(0).unwrap().advance(208, ALL).unwrap().delivered,
+        2,
+        "it leaves when the shard is advanced"
+    );
     lazy.add(1_000).unwrap();
-    assert!(lazy.cancel());
+    assert_eq!(lazy.cancel(), Was::Pending);
 }
 
 #[test]
 fn shards_have_clocks_of_their_own_and_timers_move_between_them() {
-    let shards: Shards = Shards::new(3);
+    let shards = Shards::new(3);
     let log = Log::default();
     let timer = logging(&shards, &log);
-    let _ = shards.advance(2, 1_000, ALL).unwrap();
-    assert_eq!((shards.now(0), shards.now(2)), (Some(0), Some(1_000)));
+    let _ = shards.shard(2).unwrap().advance(1_000, ALL).unwrap();
+    assert_eq!((shards.shard(0).unwrap().now(), shards.shard(2).unwrap().now()), (0, 1_000));
     timer.add_on(2, 1_100).unwrap();
-    assert_eq!((timer.shard(), shards.pending(0), shards.pending(2)), (2, Some(0), Some(1)));
-    assert_eq!(timer.modify(1_099), Ok(true), "a match leaves it where it is");
+    assert_eq!(
+        (timer.shard(), shards.shard(0).unwrap().pending(), shards.shard(2).unwrap().pending()),
+        (2, 0, 1)
+    );
+    assert_eq!(timer.modify(1_099), Ok(Was::Pending), "a match leaves it where it is");
     assert_eq!(timer.shard(), 2);
-    assert_eq!(timer.modify_on(1, 1_098), Ok(true));
+    assert_eq!(timer.modify_on(1, 1_098), Ok(Was::Pending));
     assert_eq!((timer.shard(), timer.deadline(), shards.check()), (1, Some(1_098), Ok(())));
-    assert_eq!(shards.drain(1, 0), Ok(1));
+    assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
     assert_eq!((timer.shard(), timer.deadline(), shards.check()), (0, Some(1_098), Ok(())));
-    assert_eq!(shards.drain(0, 0), Ok(0));
-    let _ = shards.advance(0, 2_000, ALL).unwrap();
+    assert_eq!(shards.shard(0).unwrap().drain_to(0), Ok(0));
+    let _ = shards.shard(0).unwrap().advance(2_000, ALL).unwrap();
     assert_eq!(fired(&log).len(), 1);
 
     assert_eq!(timer.add_on(3, 1), Err(ArmError::NoSuchShard));
     assert_eq!(timer.modify_on(usize::MAX, 1), Err(ArmError::NoSuchShard));
-    assert!(shards.timer(3, |_: &Firing<'_>| {}).is_err());
-    assert_eq!(shards.advance(3, 0, ALL), Err(AdvanceError::NoSuchShard));
-    assert_eq!(shards.drain(0, 3), Err(AdvanceError::NoSuchShard));
-    assert_eq!((shards.now(3), shards.pending(3)), (None, None));
-    let none = Err(ArmError::NoSuchShard);
-    assert_eq!((shards.next_wake(3), shards.next_expiry(3)), (none, none), "not the same as nothing pending");
-    assert_eq!((shards.next_wake(2), shards.next_expiry(2)), (Ok(None), Ok(None)));
-    assert_eq!(Shards::<LockFree>::new(0).len(), 1);
+    for none in [3, usize::MAX] {
+        assert_eq!(shards.shard(none).unwrap_err(), NoSuchShard);
+        assert_eq!(shards.shard(0).unwrap().drain_to(none), Err(DrainError::NoSuchShard));
+    }
+    assert_eq!(shards.shard(2).unwrap().number(), 2);
+    assert_eq!((shards.shard(2).unwrap().next_wake(), shards.shard(2).unwrap().next_expiry()), (None, None));
+    assert_eq!(Shards::new(0).len(), 1);
 }
 
 #[test]
 fn drain_keeps_what_is_due_far_and_lazy() {
-    let shards: Shards = Shards::new(2);
+    let shards = Shards::new(2);
     let log = Log::default();
     let deadlines = [5, 70, 500, 1 << 40, u64::MAX];
     let timers: Vec<_> = deadlines.iter().map(|_| logging(&shards, &log)).collect();
     for (timer, deadline) in timers.iter().zip(deadlines) {
         timer.add(deadline).unwrap();
     }
-    let lazy = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
+    let lazy = shards.shard(0).unwrap().deferrable_timer(|_| {});
     lazy.add(70).unwrap();
-    let _ = shards.advance(0, 60, 0).unwrap();
-    assert_eq!(shards.drain(0, 1), Ok(6));
-    assert_eq!((shards.pending(0), shards.pending(1), shards.check()), (Some(0), Some(6), Ok(())));
+    let _ = shards.shard(0).unwrap().advance(60, 0).unwrap();
+    assert_eq!(shards.shard(0).unwrap().drain_to(1), Ok(6));
+    assert_eq!(
+        (shards.shard(0).unwrap().pending(), shards.shard(1).unwrap().pending(), shards.check()),
+        (0, 6, Ok(()))
+    );
     for (timer, deadline) in timers.iter().zip(deadlines) {
         assert_eq!((timer.shard(), timer.deadline()), (1, Some(deadline)));
     }
-    assert_eq!(shards.advance(1, u64::MAX, ALL).unwrap().delivered, 6);
+    assert_eq!(shards.shard(1).unwrap().advance(u64::MAX, ALL).unwrap().delivered, 6);
     let order: Vec<_> = fired(&log).into_iter().map(|(deadline, _)| deadline).collect();
     assert_eq!(order, deadlines);
 }
 
 #[test]
 fn a_pass_is_alone_on_its_shard() {
-    let shards: Arc<Shards> = Arc::new(Shards::new(2));
+    let shards = Arc::new(Shards::new(2));
     let inner = Arc::downgrade(&shards);
-    let timer = shards.timer(0, move |_: &Firing<'_>| {
+    let timer = shards.shard(0).unwrap().timer(move |_| {
         let shards = inner.upgrade().unwrap();
-        assert_eq!(shards.advance(0, 1_000, ALL), Err(AdvanceError::Busy));
-        assert_eq!(shards.drain(0, 1), Err(AdvanceError::Busy));
-        assert_eq!(shards.now(0), Some(20), "refused, so the clock has not moved");
-        assert_eq!(shards.advance(1, 1_000, ALL).unwrap().delivered, 0);
+        assert_eq!(shards.shard(0).unwrap().advance(1_000, ALL), Err(Busy));
+        assert_eq!(shards.shard(0).unwrap().drain_to(1), Err(DrainError::Busy));
+        assert_eq!(shards.shard(0).unwrap().now(), 20, "refused, so the clock has not moved");
+        assert_eq!(shards.shard(1).unwrap().advance(1_000, ALL).unwrap().delivered, 0);
         let _ = shards.statistics();
         assert_eq!(shards.check(), Ok(()));
     });
-    timer.unwrap().add(10).unwrap();
-    assert_eq!(shards.advance(0, 20, ALL).unwrap().delivered, 1);
+    timer.add(10).unwrap();
+    assert_eq!(shards.shard(0).unwrap().advance(20, ALL).unwrap().delivered, 1);
 }
 
 /// Counts how many payloads are left.
@@ -422,49 +428,51 @@ impl Drop for Payload {
     }
 }
 
-impl<V: Variant> Callback<V> for Payload {
-    fn fire(&self, _: &Firing<'_, V>) {
-        assert!(self.0.load(Ordering::Relaxed) > 0, "fired after its drop");
+impl Payload {
+    /// A callback that holds one.
+    fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&Firing<'_>) + Send + Sync + 'static {
+        let payload = Self::new(alive);
+        move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")
     }
 }
 
 #[test]
 fn a_timer_without_handles_still_fires_and_is_then_dropped() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let shards: Shards = Shards::new(1);
-    let timer = shards.timer(0, Payload::new(&alive)).unwrap();
+    let shards = Shards::new(1);
+    let timer = shards.shard(0).unwrap().timer(Payload::held(&alive));
     timer.add(10).unwrap();
     let again = timer.clone();
     assert!(again == timer && again.belongs_to(&shards));
     drop((timer, again));
     assert_eq!(alive.load(Ordering::Relaxed), 1, "the shard holds it");
-    assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 1);
+    assert_eq!(shards.shard(0).unwrap().advance(50, ALL).unwrap().delivered, 1);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
     // One that is not pending goes with its last handle.
-    drop(shards.timer(0, Payload::new(&alive)).unwrap());
+    drop(shards.shard(0).unwrap().timer(Payload::held(&alive)));
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
 #[test]
 fn dropped_shards_let_go_of_every_timer_once() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let shards: Shards = Shards::new(2);
+    let shards = Shards::new(2);
     let mut kept = Vec::new();
     for number in 0..100u64 {
-        let timer = shards.timer(number as usize % 2, Payload::new(&alive)).unwrap();
+        let timer = shards.shard(number as usize % 2).unwrap().timer(Payload::held(&alive));
         timer.add(1 << (number % 64)).unwrap();
         if number % 10 == 0 {
             kept.push(timer);
         }
     }
-    let _ = shards.advance(0, 1_000, 3).unwrap();
+    let _ = shards.shard(0).unwrap().advance(1_000, 3).unwrap();
     drop(shards);
     assert_eq!(alive.load(Ordering::Relaxed), kept.len());
     for timer in &kept {
-        assert!(!timer.is_pending() && !timer.cancel());
+        assert!(!timer.is_pending() && !timer.cancel().is_pending());
         assert_eq!(timer.modify(5), Err(ArmError::ShardsGone));
         assert_eq!(timer.add_on(1, 5), Err(ArmError::ShardsGone));
-        assert_eq!(timer.cancel_sync(), Ok(false));
+        assert_eq!(timer.cancel_sync(), Ok(Was::Idle));
     }
     drop(kept);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
@@ -476,43 +484,42 @@ fn a_timer_that_drops_its_own_last_handle() {
     let payload = Payload::new(&alive);
     let own: Arc<Mutex<Option<SharedTimer>>> = Arc::default();
     let held = own.clone();
-    let shards: Shards = Shards::new(1);
-    let timer = shards.timer(0, move |_: &Firing<'_>| {
+    let shards = Shards::new(1);
+    let timer = shards.shard(0).unwrap().timer(move |_| {
         let _ = &payload;
         drop(held.lock().unwrap().take());
     });
-    let timer = timer.unwrap();
     timer.add(10).unwrap();
     *own.lock().unwrap() = Some(timer);
     let log = Log::default();
     let next = logging(&shards, &log);
     next.add(10).unwrap();
-    assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 2);
+    assert_eq!(shards.shard(0).unwrap().advance(50, ALL).unwrap().delivered, 2);
     assert_eq!((alive.load(Ordering::Relaxed), fired(&log).len()), (0, 1));
 }
 
 #[test]
 fn a_panic_in_a_callback_leaves_a_whole_shard() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
-    let rash = shards.timer(0, |firing: &Firing<'_>| {
+    let rash = shards.shard(0).unwrap().timer(|firing| {
         if firing.deadline() == 11 {
             firing.timer().modify(1_000).unwrap();
         }
         panic!("as planned");
     });
-    let (rash, after) = (rash.unwrap(), logging(&shards, &log));
+    let (rash, after) = (rash, logging(&shards, &log));
     for deadline in [10, 11] {
         let _ = rash.modify(deadline).unwrap();
         after.modify(12).unwrap();
-        let passed = catch_unwind(AssertUnwindSafe(|| shards.advance(0, 50, ALL)));
+        let passed = catch_unwind(AssertUnwindSafe(|| shards.shard(0).unwrap().advance(50, ALL)));
         assert!(passed.is_err(), "it passes through");
         assert_eq!(shards.check(), Ok(()));
         assert!(!rash.is_running());
         // Re-armed before the panic, it stays so.
         assert_eq!(rash.is_pending(), deadline == 11);
-        assert_eq!(rash.cancel_sync(), Ok(deadline == 11));
-        assert_eq!(shards.advance(0, 50, ALL).unwrap().delivered, 1, "the rest of the pass");
+        assert_eq!(rash.cancel_sync().unwrap().is_pending(), deadline == 11);
+        assert_eq!(shards.shard(0).unwrap().advance(50, ALL).unwrap().delivered, 1, "the rest of the pass");
         assert_eq!(fired(&log).len(), 1);
     }
 }
@@ -521,55 +528,54 @@ fn a_panic_in_a_callback_leaves_a_whole_shard() {
 fn a_payload_whose_drop_panics_loses_no_other_timer() {
     struct Rash;
 
-    impl Callback for Rash {
-        fn fire(&self, _: &Firing<'_>) {}
-    }
-
     impl Drop for Rash {
         fn drop(&mut self) {
             panic!("as planned");
         }
     }
 
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
-    shards.timer(0, Rash).unwrap().add(10).unwrap();
+    let rash = Rash;
+    let callback = move |_: &Firing<'_>| {
+        let _ = &rash;
+    };
+    shards.shard(0).unwrap().timer(callback).add(10).unwrap();
     let next = logging(&shards, &log);
     next.add(11).unwrap();
     let third = logging(&shards, &log);
     third.add(12).unwrap();
-    assert!(catch_unwind(AssertUnwindSafe(|| shards.advance(0, 50, ALL))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| shards.shard(0).unwrap().advance(50, ALL))).is_err());
     assert_eq!(shards.check(), Ok(()));
-    let _ = shards.advance(0, 50, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(50, ALL).unwrap();
     assert_eq!(fired(&log), [(11, 12), (12, 13)]);
 }
 
 #[test]
 fn a_callback_may_do_anything_with_its_timer() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
-    let timer = shards.timer(0, move |firing: &Firing<'_>| {
+    let timer = shards.shard(0).unwrap().timer(move |firing| {
         let timer = firing.timer();
         assert!(!timer.is_pending() && timer.is_running() && firing.shard() == 0);
         match counted.fetch_add(1, Ordering::Relaxed) {
             0 => timer.add(firing.expiry() + 100).unwrap(),
             1 => {
                 timer.add(firing.now() + 1).unwrap();
-                assert!(timer.cancel());
-                assert_eq!(timer.modify(firing.now() + 100), Ok(false));
+                assert_eq!(timer.cancel(), Was::Pending);
+                assert_eq!(timer.modify(firing.now() + 100), Ok(Was::Idle));
             }
             _ => {
                 timer.add(firing.now() + 1).unwrap();
-                assert!(timer.shutdown());
+                assert_eq!(timer.shutdown(), Was::Pending);
                 assert_eq!(timer.add(firing.now() + 1), Err(ArmError::ShutDown));
             }
         }
     });
-    let timer = timer.unwrap();
     timer.add(10).unwrap();
     for now in [11, 120, 300, 1_000_000] {
-        let _ = shards.advance(0, now, ALL).unwrap();
+        let _ = shards.shard(0).unwrap().advance(now, ALL).unwrap();
     }
     assert_eq!(count.load(Ordering::Relaxed), 3);
     assert!(timer.is_shut_down());
@@ -577,14 +583,14 @@ fn a_callback_may_do_anything_with_its_timer() {
 
 #[test]
 fn idle_time_is_free() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
     timer.add(1 << 50).unwrap();
     let mut now = 0;
     while now < 1 << 51 {
-        now = shards.next_wake(0).unwrap().unwrap_or(1 << 51);
-        let _ = shards.advance(0, now, ALL).unwrap();
+        now = shards.shard(0).unwrap().next_wake().unwrap_or(1 << 51);
+        let _ = shards.shard(0).unwrap().advance(now, ALL).unwrap();
     }
     assert_eq!(fired(&log)[0].0, 1 << 50);
 }
@@ -594,18 +600,14 @@ fn handles_and_shards_cross_threads() {
     fn crosses<T: Send + Sync>() {}
     crosses::<Shards>();
     crosses::<SharedTimer>();
-    crosses::<Shards<UnderLock>>();
-    crosses::<SharedTimer<AsPosted>>();
+    crosses::<Shards<Geometry<64, 3, 3>>>();
+    crosses::<SharedTimer<Geometry<64, 3, 3>>>();
 }
 
 /// What a payload does when it is dropped.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     panics: bool,
-}
-
-impl Callback for Fragile {
-    fn fire(&self, _: &Firing<'_>) {}
 }
 
 impl Drop for Fragile {
@@ -618,12 +620,17 @@ impl Drop for Fragile {
 #[test]
 fn a_payload_whose_drop_panics_while_the_shards_are_dropped_takes_nobody_with_it() {
     let alive = Arc::new(AtomicUsize::new(5));
-    let payload = |panics| Fragile { alive: Arc::clone(&alive), panics };
-    let shards: Shards = Shards::new(2);
+    let payload = |panics| {
+        let fragile = Fragile { alive: Arc::clone(&alive), panics };
+        move |_: &Firing<'_>| {
+            let _ = &fragile;
+        }
+    };
+    let shards = Shards::new(2);
     for (at, panics) in [true, false, false, false].into_iter().enumerate() {
-        shards.timer(at / 2, payload(panics)).unwrap().add(1000 + at as u64).unwrap();
+        shards.shard(at / 2).unwrap().timer(payload(panics)).add(1000 + at as u64).unwrap();
     }
-    let held = shards.timer(1, payload(false)).unwrap();
+    let held = shards.shard(1).unwrap().timer(payload(false));
     assert!(catch_unwind(AssertUnwindSafe(|| drop(shards))).is_err());
     assert_eq!(alive.load(Ordering::Relaxed), 1, "only the one that is held");
     assert_eq!(held.modify(5000), Err(ArmError::ShardsGone));
@@ -632,20 +639,22 @@ fn a_payload_whose_drop_panics_while_the_shards_are_dropped_takes_nobody_with_it
 #[test]
 fn a_busy_timer_and_a_small_budget_do_not_starve_deferrable_ones() {
     for end in [1000, u64::MAX] {
-        let shards: Shards = Shards::new(1);
+        let shards = Shards::new(1);
         let fired = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&fired);
-        let busy = shards.timer(0, |firing: &Firing<'_>| firing.timer().add(0).unwrap()).unwrap();
-        let patient = shards
-            .deferrable_timer(0, move |_: &Firing<'_>| {
-                seen.fetch_add(1, Ordering::Relaxed);
-            })
-            .unwrap();
+        let busy = shards.shard(0).unwrap().timer(|firing| firing.timer().add(0).unwrap());
+        let patient = shards.shard(0).unwrap().deferrable_timer(move |_| {
+            seen.fetch_add(1, Ordering::Relaxed);
+        });
         busy.add(5).unwrap();
         patient.add(5).unwrap();
         for now in 10..14 {
             let budget = if end == u64::MAX { usize::MAX } else { 1 };
-            let _ = shards.advance(0, now.max(if end == u64::MAX { end } else { 0 }), budget).unwrap();
+            let _ = shards
+                .shard(0)
+                .unwrap()
+                .advance(now.max(if end == u64::MAX { end } else { 0 }), budget)
+                .unwrap();
         }
         assert_eq!(fired.load(Ordering::Relaxed), 1, "up to {end}");
     }

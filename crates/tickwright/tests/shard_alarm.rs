@@ -6,9 +6,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
+use tickwright::alarm::{Alarm, InTicks};
 use tickwright::clock::{Clock, Ticks};
-use tickwright::driver::{Alarm, InTicks};
-use tickwright::shard::{AlwaysRequeue, ArmError, Firing, LockFree, Shards, SharedTimer, UnderLock, Variant};
+use tickwright::family::coarse_wheel::Geometry;
+use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
 
 const ALL: usize = usize::MAX;
 
@@ -23,9 +24,9 @@ impl Alarm for Noting {
 }
 
 impl Noting {
-    fn new<V: Variant>(shards: &Shards<V>, shard: usize) -> Arc<Self> {
+    fn new<G: WheelGeometry>(shards: &Shards<G>, shard: usize) -> Arc<Self> {
         let alarm = Arc::new(Self::default());
-        shards.set_alarm(shard, Some(alarm.clone())).unwrap();
+        shards.shard(shard).unwrap().set_alarm(Some(alarm.clone()));
         alarm
     }
 
@@ -35,13 +36,13 @@ impl Noting {
     }
 }
 
-fn quiet<V: Variant>(shards: &Shards<V>, shard: usize) -> SharedTimer<V> {
-    shards.timer(shard, |_: &Firing<'_, V>| {}).unwrap()
+fn quiet<G: WheelGeometry>(shards: &Shards<G>, shard: usize) -> SharedTimer<G> {
+    shards.shard(shard).unwrap().timer(|_| {})
 }
 
 #[test]
 fn it_is_set_when_the_next_wake_becomes_earlier_and_after_every_advance() {
-    let shards: Shards = Shards::new(2);
+    let shards = Shards::new(2);
     let (one, two) = (quiet(&shards, 0), quiet(&shards, 0));
     one.add(70).unwrap();
     let alarm = Noting::new(&shards, 0);
@@ -55,23 +56,23 @@ fn it_is_set_when_the_next_wake_becomes_earlier_and_after_every_advance() {
     assert_eq!(alarm.told(), [Some(11)]);
     two.cancel();
     assert_eq!(alarm.told(), [], "too early is no harm");
-    let _ = shards.advance(0, 5, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(5, ALL).unwrap();
     assert_eq!(alarm.told(), [Some(72)]);
     one.reduce(66).unwrap();
     one.reduce(20).unwrap();
     assert_eq!(alarm.told(), [Some(21)]);
-    let _ = shards.advance(0, 21, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(21, ALL).unwrap();
     assert_eq!(alarm.told(), [None]);
     // Due, and left by a budget of none.
     one.add(21).unwrap();
-    let _ = shards.advance(0, 22, 0).unwrap();
+    let _ = shards.shard(0).unwrap().advance(22, 0).unwrap();
     let told = alarm.told();
     assert!(told.iter().all(|at| at.is_some_and(|at| at <= 22)) && told.len() == 2, "{told:?}");
 }
 
 #[test]
 fn whoever_gets_a_timer_is_told() {
-    let shards: Shards = Shards::new(2);
+    let shards = Shards::new(2);
     let (first, second) = (Noting::new(&shards, 0), Noting::new(&shards, 1));
     let timer = quiet(&shards, 0);
     assert_eq!((first.told(), second.told()), (vec![None], vec![None]));
@@ -79,20 +80,20 @@ fn whoever_gets_a_timer_is_told() {
     assert_eq!((first.told(), second.told()), (vec![Some(72)], vec![]));
     timer.modify_on(1, 70).unwrap();
     assert_eq!((first.told(), second.told()), (vec![], vec![Some(72)]));
-    assert_eq!(shards.drain(1, 0), Ok(1));
+    assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
     assert_eq!((first.told(), second.told()), (vec![], vec![]), "set for then already");
-    let _ = shards.advance(0, 1, ALL).unwrap();
-    let _ = shards.advance(1, 1, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(1, ALL).unwrap();
+    let _ = shards.shard(1).unwrap().advance(1, ALL).unwrap();
     assert_eq!((first.told(), second.told()), (vec![Some(72)], vec![None]));
-    assert_eq!(shards.drain(0, 1), Ok(1));
+    assert_eq!(shards.shard(0).unwrap().drain_to(1), Ok(1));
     assert_eq!((first.told(), second.told()), (vec![], vec![Some(72)]));
 }
 
 #[test]
 fn deferrable_timers_and_refusals_never_set_it() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let alarm = Noting::new(&shards, 0);
-    let deferrable = shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap();
+    let deferrable = shards.shard(0).unwrap().deferrable_timer(|_| {});
     let dead = quiet(&shards, 0);
     dead.shutdown();
     let _ = alarm.told();
@@ -100,29 +101,25 @@ fn deferrable_timers_and_refusals_never_set_it() {
     deferrable.modify(100_000).unwrap();
     deferrable.reduce(5).unwrap();
     assert_eq!(dead.modify(1), Err(ArmError::ShutDown));
-    assert_eq!(quiet(&shards, 0).modify_pending(1), Ok(false));
+    assert_eq!(quiet(&shards, 0).modify_pending(1), Ok(Was::Idle));
     assert_eq!(alarm.told(), []);
-    assert_eq!(shards.set_alarm(1, None), Err(ArmError::NoSuchShard));
-    assert_eq!(shards.set_clock(1, None), Err(ArmError::NoSuchShard));
 }
 
 #[test]
 fn a_pass_sets_it_once_at_its_end_also_when_a_callback_panics() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let alarm = Noting::new(&shards, 0);
-    let again = shards
-        .timer(0, |firing: &Firing<'_>| {
-            firing.timer().modify(firing.now() + 5).unwrap();
-            assert_ne!(firing.deadline(), 15, "told to panic");
-        })
-        .unwrap();
+    let again = shards.shard(0).unwrap().timer(|firing| {
+        firing.timer().modify(firing.now() + 5).unwrap();
+        assert_ne!(firing.deadline(), 15, "told to panic");
+    });
     again.add(10).unwrap();
     let _ = alarm.told();
-    let _ = shards.advance(0, 10 + 1, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(10 + 1, ALL).unwrap();
     assert_eq!(alarm.told(), [Some(17)]);
     again.modify(15).unwrap();
     let _ = alarm.told();
-    catch_unwind(AssertUnwindSafe(|| shards.advance(0, 16, ALL))).unwrap_err();
+    catch_unwind(AssertUnwindSafe(|| shards.shard(0).unwrap().advance(16, ALL))).unwrap_err();
     assert_eq!(alarm.told(), [Some(22)]);
     assert_eq!(shards.check(), Ok(()));
 }
@@ -138,22 +135,22 @@ impl Alarm for Trap {
 
 #[test]
 fn an_alarm_that_panics_leaves_the_shard_whole() {
-    let shards: Shards = Shards::new(1);
-    shards.set_alarm(0, Some(Arc::new(Trap))).unwrap();
+    let shards = Shards::new(1);
+    shards.shard(0).unwrap().set_alarm(Some(Arc::new(Trap)));
     let timer = quiet(&shards, 0);
     catch_unwind(AssertUnwindSafe(|| timer.add(10))).unwrap_err();
     assert!(timer.is_pending());
     assert_eq!(shards.check(), Ok(()));
-    shards.set_alarm(0, None).unwrap();
-    assert_eq!(shards.advance(0, 11, ALL).unwrap().delivered, 1);
+    shards.shard(0).unwrap().set_alarm(None);
+    assert_eq!(shards.shard(0).unwrap().advance(11, ALL).unwrap().delivered, 1);
 }
 
 #[test]
 fn both_go_with_the_shards() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let alarm = Noting::new(&shards, 0);
     let clock = Arc::new(Hand::default());
-    shards.set_clock(0, Some(clock.clone())).unwrap();
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
     // A timer keeps the wheels, and not what is outside.
     let timer = quiet(&shards, 0);
     drop(shards);
@@ -173,70 +170,72 @@ impl Clock for Hand {
 
 #[test]
 fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
-    let shards: Shards = Shards::new(2);
+    let shards = Shards::new(2);
     let clock = Arc::new(Hand::default());
-    shards.set_clock(0, Some(clock.clone())).unwrap();
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
     let timer = quiet(&shards, 0);
     clock.0.store(1_000_000, Ordering::Relaxed);
     timer.add(1_000_010).unwrap();
-    assert_eq!((shards.now(0), shards.next_expiry(0)), (Some(1_000_000), Ok(Some(1_000_011))));
+    assert_eq!(
+        (shards.shard(0).unwrap().now(), shards.shard(0).unwrap().next_expiry()),
+        (1_000_000, Some(1_000_011))
+    );
     // Never back, and a pass says the time too.
     clock.0.store(5, Ordering::Relaxed);
     timer.modify(1_000_020).unwrap();
-    let _ = shards.advance(0, 1_000_005, ALL).unwrap();
+    let _ = shards.shard(0).unwrap().advance(1_000_005, ALL).unwrap();
     timer.modify(1_000_040).unwrap();
-    assert_eq!(shards.now(0), Some(1_000_005));
+    assert_eq!(shards.shard(0).unwrap().now(), 1_000_005);
     timer.cancel();
     // From another shard, which has none.
     clock.0.store(2_000_000, Ordering::Relaxed);
     let stranger = quiet(&shards, 1);
     stranger.add_on(0, 2_000_007).unwrap();
-    assert_eq!((shards.now(0), shards.now(1)), (Some(2_000_000), Some(0)));
+    assert_eq!((shards.shard(0).unwrap().now(), shards.shard(1).unwrap().now()), (2_000_000, 0));
     clock.0.store(3_000_000, Ordering::Relaxed);
     stranger.modify_on(1, 3_000_000).unwrap();
-    assert_eq!(shards.drain(1, 0), Ok(1));
-    assert_eq!((shards.now(0), shards.next_expiry(0)), (Some(3_000_000), Ok(Some(3_000_000))));
+    assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
+    assert_eq!(
+        (shards.shard(0).unwrap().now(), shards.shard(0).unwrap().next_expiry()),
+        (3_000_000, Some(3_000_000))
+    );
     assert_eq!(shards.check(), Ok(()));
 }
 
 #[test]
 fn a_pass_under_way_does_not_see_the_clock_move() {
-    let shards: Shards = Shards::new(1);
+    let shards = Shards::new(1);
     let clock = Arc::new(Hand::default());
-    shards.set_clock(0, Some(clock.clone())).unwrap();
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
     let second = quiet(&shards, 0);
     let (hand, other) = (clock.clone(), second.clone());
-    let first = shards
-        .timer(0, move |_: &Firing<'_>| {
-            hand.0.store(100, Ordering::Relaxed);
-            other.add(50).unwrap();
-        })
-        .unwrap();
+    let first = shards.shard(0).unwrap().timer(move |_| {
+        hand.0.store(100, Ordering::Relaxed);
+        other.add(50).unwrap();
+    });
     first.add(5).unwrap();
-    assert_eq!(shards.advance(0, 6, ALL).unwrap().delivered, 1);
+    assert_eq!(shards.shard(0).unwrap().advance(6, ALL).unwrap().delivered, 1);
     assert!(second.is_pending(), "due by the clock, and not in that pass");
-    assert_eq!(shards.now(0), Some(6));
+    assert_eq!(shards.shard(0).unwrap().now(), 6);
 }
 
 /// Whatever is done: the alarm is never later than the first expiry.
-fn never_too_late<V: Variant>(clocked: bool) {
-    let shards: Shards<V> = Shards::new(2);
+fn never_too_late<G: WheelGeometry>(clocked: bool) {
+    let shards: Shards<G> = Shards::with_geometry(2, 0);
     let clock = Arc::new(Hand::default());
     let alarms = [0, 1].map(|shard| Noting::new(&shards, shard));
     if clocked {
         for shard in [0, 1] {
-            shards.set_clock(shard, Some(clock.clone())).unwrap();
+            shards.shard(shard).unwrap().set_clock(Some(clock.clone()));
         }
     }
     let mut last = [None, None];
     let timers: Vec<_> = (0..12)
         .map(|at| match at % 4 {
-            3 => shards.deferrable_timer(at % 2, |_: &Firing<'_, V>| {}).unwrap(),
-            0 => shards
-                .timer(at % 2, |firing: &Firing<'_, V>| {
-                    let _ = firing.timer().modify(firing.now() + 1000 % (firing.deadline() + 1));
-                })
-                .unwrap(),
+            3 => shards.shard(at % 2).unwrap().deferrable_timer(|_| {}),
+            0 => shards.shard(at % 2).unwrap().timer(|firing| {
+                let _ = firing.timer().modify(firing.now() + 1000 % (firing.deadline() + 1));
+            }),
             _ => quiet(&shards, at % 2),
         })
         .collect();
@@ -258,7 +257,7 @@ fn never_too_late<V: Variant>(clocked: bool) {
             7 => drop(timer.modify_on(draw(2) as usize, deadline)),
             8 => drop(timer.modify_pending(deadline)),
             9 => drop(timer.cancel()),
-            10 => drop(shards.drain(draw(2) as usize, draw(2) as usize)),
+            10 => drop(shards.shard(draw(2) as usize).unwrap().drain_to(draw(2) as usize)),
             11 => {
                 let span = 1 << draw(12);
                 now += draw(span);
@@ -267,12 +266,12 @@ fn never_too_late<V: Variant>(clocked: bool) {
             _ => {
                 let span = 1 << draw(8);
                 now += draw(span);
-                let _ = shards.advance(draw(2) as usize, now, draw(4) as usize);
+                let _ = shards.shard(draw(2) as usize).unwrap().advance(now, draw(4) as usize);
             }
         }
         for shard in [0, 1] {
             last[shard] = alarms[shard].told().last().copied().unwrap_or(last[shard]);
-            let expiry = shards.next_expiry(shard).unwrap();
+            let expiry = shards.shard(shard).unwrap().next_expiry();
             assert!(
                 expiry.is_none_or(|expiry| last[shard].is_some_and(|at| at <= expiry)),
                 "step {step}, shard {shard}: {:?} for {expiry:?}",
@@ -286,10 +285,8 @@ fn never_too_late<V: Variant>(clocked: bool) {
 #[test]
 fn the_alarm_is_never_later_than_the_first_expiry() {
     for clocked in [false, true] {
-        never_too_late::<LockFree>(clocked);
-        never_too_late::<LockFree<64, 3, 3>>(clocked);
-        never_too_late::<UnderLock<64, 3, 3>>(clocked);
-        never_too_late::<AlwaysRequeue<64, 3, 3>>(clocked);
+        never_too_late::<Linux>(clocked);
+        never_too_late::<Geometry<64, 3, 3>>(clocked);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tickwright::clock::{Clock, Ticks, VirtualHost};
 use tickwright::driver::{Alarm, ShardDriver};
-use tickwright::shard::{Firing, Shards, SharedTimer};
+use tickwright::shard::{Shards, SharedTimer};
 
 const MINUTE: u64 = 60_000;
 const MS: u64 = 1_000_000;
@@ -15,9 +15,9 @@ const MS: u64 = 1_000_000;
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();
-    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let shards = Arc::new(Shards::new(1));
     let driver = ShardDriver::spawn(&shards, 0, host.monotonic(), Ticks::MILLISECOND).unwrap();
-    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    let timer = shards.shard(0).unwrap().timer(|_| {});
     let mut worst = (0, 0, 0);
     for hours in 1..24 {
         let now = driver.ticks().now(host.monotonic().now());
@@ -29,8 +29,8 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
         let now = driver.ticks().now(host.monotonic().now());
         let deadline = now + 1000;
         timer.modify_at(deadline, now).unwrap();
-        let late = shards.next_expiry(0).unwrap().unwrap() - deadline;
-        worst = worst.max((late, hours, now - shards.now(0).unwrap()));
+        let late = shards.shard(0).unwrap().next_expiry().unwrap() - deadline;
+        worst = worst.max((late, hours, now - shards.shard(0).unwrap().now()));
         timer.cancel();
         host.advance(7919 * MS);
     }
@@ -62,17 +62,18 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
             (state >> 11) % below
         };
         let host = VirtualHost::starting_at(random(1 << 40), 0);
-        let shards: Shards = Shards::new(2);
+        let shards = Shards::new(2);
         let bell = Arc::new(Bell::default());
-        shards.set_clock(0, Some(Arc::new(host.monotonic()))).unwrap();
-        shards.set_alarm(0, Some(bell.clone())).unwrap();
+        shards.shard(0).unwrap().set_clock(Some(Arc::new(host.monotonic())));
+        shards.shard(0).unwrap().set_alarm(Some(bell.clone()));
         let fired: Arc<Mutex<Vec<(usize, u64, u64)>>> = Arc::default();
         let timers: Vec<SharedTimer> = (0..20)
             .map(|at| {
                 let fired = fired.clone();
                 shards
-                    .timer(0, move |f: &Firing<'_>| fired.lock().unwrap().push((at, f.deadline(), f.now())))
+                    .shard(0)
                     .unwrap()
+                    .timer(move |f| fired.lock().unwrap().push((at, f.deadline(), f.now())))
             })
             .collect();
         let mut armed: HashMap<usize, (u64, u64)> = HashMap::new();
@@ -96,7 +97,7 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
                 3 => {
                     timers[which].cancel();
                     timers[which].add_on(1, deadline).unwrap();
-                    assert_eq!(shards.drain(1, 0), Ok(1));
+                    assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
                     armed.insert(which, (now, deadline));
                 }
                 4 => {
@@ -111,7 +112,7 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
             let now = host.monotonic().now();
             let rung = *bell.0.lock().unwrap();
             if rung.is_some_and(|at| at <= now) {
-                let _ = shards.advance(0, now, usize::MAX).unwrap();
+                let _ = shards.shard(0).unwrap().advance(now, usize::MAX).unwrap();
                 for (at, deadline, then) in fired.lock().unwrap().drain(..) {
                     assert!(then >= deadline, "seed {seed}: early");
                     armed.remove(&at);

@@ -1,14 +1,11 @@
-//! Every operation in every state of a timer, in all three variants that may be used: what it answers and what it leaves.
+//! Every operation in every state of a timer: what it returns and what it leaves.
 #![cfg(not(loom))]
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::shard::{
-    AlwaysRequeue, ArmError, Cancelled, Firing, LockFree, Shards, SharedTimer, UnderLock, Variant,
-    WouldDeadlock,
-};
+use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDeadlock};
 
 /// Columns are states, as the one thread sees them that calls:
 ///
@@ -39,9 +36,12 @@ trait Word {
     fn word(self) -> &'static str;
 }
 
-impl Word for bool {
+impl Word for Was {
     fn word(self) -> &'static str {
-        if self { "yes" } else { "no" }
+        match self {
+            Self::Pending => "yes",
+            Self::Idle => "no",
+        }
     }
 }
 
@@ -79,7 +79,7 @@ impl<T: Word> Word for Result<T, WouldDeadlock> {
     }
 }
 
-fn call<V: Variant>(timer: &SharedTimer<V>, operation: &str) -> &'static str {
+fn call(timer: &SharedTimer, operation: &str) -> &'static str {
     match operation {
         "add" => timer.add(300).word(),
         "add_on" => timer.add_on(1, 300).word(),
@@ -97,7 +97,7 @@ fn call<V: Variant>(timer: &SharedTimer<V>, operation: &str) -> &'static str {
     }
 }
 
-fn left<V: Variant>(timer: &SharedTimer<V>) -> &'static str {
+fn left(timer: &SharedTimer) -> &'static str {
     match (timer.is_pending(), timer.is_shut_down()) {
         (false, false) => "-",
         (true, false) => "P",
@@ -113,8 +113,8 @@ fn noted_in(answer: &Answer) -> String {
 }
 
 /// A timer in the state, and the answer when called there, with what it is at once afterwards.
-fn cell<V: Variant>(state: &str, operation: &'static str) -> String {
-    let shards: Shards<V> = Shards::starting_at(2, 100);
+fn cell(state: &str, operation: &'static str) -> String {
+    let shards = Shards::starting_at(2, 100);
     let answer = Answer::default();
     let noted = answer.clone();
     let own = match state {
@@ -126,22 +126,20 @@ fn cell<V: Variant>(state: &str, operation: &'static str) -> String {
     let (runs, running) = channel::<()>();
     let (go, going) = channel::<()>();
     let going: Mutex<Option<Receiver<()>>> = Mutex::new((state == "other").then_some(going));
-    let timer = shards
-        .timer(0, move |firing: &Firing<'_, V>| {
-            if let Some(armed) = own {
-                if armed {
-                    firing.timer().add(500).unwrap();
-                }
-                let word = call(firing.timer(), operation);
-                *noted.lock().unwrap() = format!("{word}/{}", left(firing.timer()));
+    let timer = shards.shard(0).unwrap().timer(move |firing| {
+        if let Some(armed) = own {
+            if armed {
+                firing.timer().add(500).unwrap();
             }
-            if let Some(going) = going.lock().unwrap().take() {
-                runs.send(()).unwrap();
-                going.recv().unwrap();
-            }
-        })
-        .unwrap();
-    let note = |timer: &SharedTimer<V>| {
+            let word = call(firing.timer(), operation);
+            *noted.lock().unwrap() = format!("{word}/{}", left(firing.timer()));
+        }
+        if let Some(going) = going.lock().unwrap().take() {
+            runs.send(()).unwrap();
+            going.recv().unwrap();
+        }
+    });
+    let note = |timer: &SharedTimer| {
         let word = call(timer, operation);
         *answer.lock().unwrap() = format!("{word}/{}", left(timer));
     };
@@ -157,17 +155,17 @@ fn cell<V: Variant>(state: &str, operation: &'static str) -> String {
         }
         "due" => {
             timer.add(150).unwrap();
-            assert!(!shards.advance(0, 200, 0).unwrap().complete);
+            assert!(!shards.shard(0).unwrap().advance(200, 0).unwrap().complete);
             note(&timer);
         }
         "own" | "own-armed" => {
             timer.add(150).unwrap();
-            assert_eq!(shards.advance(0, 200, 1).unwrap().delivered, 1);
+            assert_eq!(shards.shard(0).unwrap().advance(200, 1).unwrap().delivered, 1);
         }
         "other" => {
             timer.add(150).unwrap();
             thread::scope(|scope| {
-                let owner = scope.spawn(|| shards.advance(0, 200, 1).unwrap().delivered);
+                let owner = scope.spawn(|| shards.shard(0).unwrap().advance(200, 1).unwrap().delivered);
                 running.recv().unwrap();
                 if operation.ends_with("_sync") {
                     // It has to wait for the callback, so that must be let go first or meanwhile.
@@ -196,7 +194,8 @@ fn cell<V: Variant>(state: &str, operation: &'static str) -> String {
     noted_in(&answer)
 }
 
-fn check_table<V: Variant>() {
+#[test]
+fn every_operation_in_every_state_answers_as_the_table_says() {
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let states: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     let mut cells = 0;
@@ -205,22 +204,11 @@ fn check_table<V: Variant>() {
         let expected: Vec<_> = expected.split_whitespace().collect();
         assert_eq!(expected.len(), states.len(), "{operation}");
         for (state, expected) in states.iter().zip(expected) {
-            assert_eq!(cell::<V>(state, operation), expected, "{}: {operation} in {state}", V::NAME);
+            assert_eq!(cell(state, operation), expected, "{operation} in {state}");
             cells += 1;
         }
     }
     assert_eq!(cells, 12 * 9);
-}
-
-#[test]
-fn the_lock_free_variant_answers_as_the_table_says() {
-    check_table::<LockFree>();
-}
-
-#[test]
-fn the_locked_variants_answer_the_same() {
-    check_table::<UnderLock>();
-    check_table::<AlwaysRequeue>();
 }
 
 #[test]

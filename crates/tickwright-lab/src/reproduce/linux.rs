@@ -29,8 +29,12 @@
 //!
 //! # What is compared
 //!
-//! The sharded wheel re-arms in four ways. *before*: unlink and link anew, unless the deadline is the same. *after*: the patch as
-//! posted. *locked*: the kernel's way since late 2016, compared under the lock. *ours*: one compare-exchange without the lock.
+//! A shard over one coarse wheel re-arms in four ways. *before*: removes and inserts, unless the
+//! deadline is the same. *after*: the patch as posted. *locked*: the kernel's way since late 2016,
+//! compared under the lock. *ours*: one compare-exchange without the lock. *ours* is the library's
+//! shard; the others are [specimens](crate::specimens), over the same wheel and with the same counters.
+//! Their shard does less around a re-arm: no second shard, no deferrable timers and no alarm. So
+//! the counts compare the ways alone, and the costs of the specimens are lower bounds.
 
 mod cli;
 mod cost;
@@ -40,6 +44,7 @@ mod outcome;
 mod published;
 mod report;
 mod simple;
+mod subject;
 mod sweep;
 
 pub(crate) use cli::{LinuxArgs, check, tour};

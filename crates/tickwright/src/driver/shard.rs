@@ -2,29 +2,32 @@
 
 use std::io;
 
-use super::{Alarm, DriverPanicked, DriverThread, InTicks, Parker};
+use super::{DriverPanicked, DriverThread, Parker};
+use crate::alarm::{Alarm, InTicks};
 use crate::clock::{Clock, Ticks};
-use crate::shard::{ArmError, LockFree, Shards, Variant};
+use crate::shard::{Linux, Shards, WheelGeometry};
 use crate::sync::Arc;
 
-/// A thread that sleeps until something is due on a shard, and runs its callbacks: one for each shard that needs one.
+/// A thread that sleeps until something is due on a shard, and runs its callbacks: one for each
+/// shard that needs one.
 ///
-/// Between two looks at the clock, those of the driver and of arms under the lock, the shard's time stands still. A re-arm in place that shortens a
-/// time-out judges by it: say what time it is ([`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at)) where that matters.
+/// The shard's time stands still between two reads of the clock, by the driver and by arms under
+/// the lock. A re-arm in place that shortens a time-out judges by that time. Where it matters, pass
+/// the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
-/// It sets the shard's clock and alarm, and takes both away at its end; it keeps the shards alive until then. Panics of callbacks are
-/// contained and reported; the timers after one fire at once.
+/// It sets the shard's clock and alarm, and takes both away at its end; it keeps the shards alive
+/// until then. Panics of callbacks are contained and reported; the timers after one fire at once.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use tickwright::clock::{Ticks, VirtualHost};
 /// use tickwright::driver::ShardDriver;
-/// use tickwright::shard::{Firing, Shards};
+/// use tickwright::shard::Shards;
 ///
 /// let host = VirtualHost::new();
-/// let shards: Arc<Shards> = Arc::new(Shards::new(1));
+/// let shards = Arc::new(Shards::new(1));
 /// let driver = ShardDriver::spawn(&shards, 0, host.monotonic(), Ticks::MILLISECOND)?;
-/// let timer = shards.timer(0, |firing: &Firing<'_>| println!("at {} ms", firing.now()))?;
+/// let timer = shards.shard(0)?.timer(|firing| println!("at {} ms", firing.now()));
 ///
 /// // In 20.5 ms: rounded up.
 /// timer.modify(driver.ticks().deadline(20_500_000))?;
@@ -37,8 +40,8 @@ use crate::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct ShardDriver<K: Clock + 'static, V: Variant = LockFree> {
-    shards: Arc<Shards<V>>,
+pub struct ShardDriver<K: Clock + 'static, G: WheelGeometry = Linux> {
+    shards: Arc<Shards<G>>,
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
@@ -57,37 +60,37 @@ impl core::fmt::Debug for Outside {
     }
 }
 
-impl<K: Clock + Clone + 'static, V: Variant> ShardDriver<K, V> {
-    /// Starts the thread for a shard whose ticks are so long, tick 0 at the clock's 0. One driver a shard: a second one takes the alarm away
-    /// from the first.
+impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
+    /// Starts the thread for a shard with ticks of that length; tick 0 is the clock's 0. One driver
+    /// a shard: a second one takes the alarm away from the first.
     ///
     /// # Errors
-    /// Of kind `InvalidInput`, with [`ArmError::NoSuchShard`]. What the system says when it has no thread to give.
-    pub fn spawn(shards: &Arc<Shards<V>>, shard: usize, clock: K, ticks: Ticks) -> io::Result<Self> {
-        if shard >= shards.len() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, ArmError::NoSuchShard));
-        }
+    /// Of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard). The system's error
+    /// when it has no thread to give.
+    pub fn spawn(shards: &Arc<Shards<G>>, shard: usize, clock: K, ticks: Ticks) -> io::Result<Self> {
+        let number = shard;
+        let shard = shards.shard(number).map_err(|no| io::Error::new(io::ErrorKind::InvalidInput, no))?;
         let parker = Parker::new(clock.clone());
         let run = {
             let (shards, parker) = (Arc::clone(shards), Arc::clone(&parker));
             move || {
-                // Busy: somebody else's pass, and its end sets the alarm.
-                let _ = shards.advance(shard, ticks.now(parker.clock().now()), usize::MAX);
+                let now = ticks.now(parker.clock().now());
+                // Busy: another pass is under way, and its end sets the alarm.
+                let _ = shards.shard(number).map(|shard| shard.advance(now, usize::MAX));
             }
         };
-        let thread = DriverThread::spawn(&format!("shard {shard}"), Arc::clone(&parker), run)?;
+        let thread = DriverThread::spawn(&format!("shard {number}"), Arc::clone(&parker), run)?;
         let outside =
             Outside { alarm: Arc::new(InTicks(parker, ticks)), clock: Arc::new(InTicks(clock, ticks)) };
-        // There is such a shard.
-        let _ = shards.set_clock(shard, Some(Arc::clone(&outside.clock)));
-        let _ = shards.set_alarm(shard, Some(Arc::clone(&outside.alarm)));
-        Ok(Self { shards: Arc::clone(shards), shard, ticks, thread, outside })
+        shard.set_clock(Some(Arc::clone(&outside.clock)));
+        shard.set_alarm(Some(Arc::clone(&outside.alarm)));
+        Ok(Self { shards: Arc::clone(shards), shard: number, ticks, thread, outside })
     }
 }
 
-impl<K: Clock + 'static, V: Variant> ShardDriver<K, V> {
+impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
     /// The shards.
-    pub fn shards(&self) -> &Arc<Shards<V>> {
+    pub fn shards(&self) -> &Arc<Shards<G>> {
         &self.shards
     }
 
@@ -111,7 +114,8 @@ impl<K: Clock + 'static, V: Variant> ShardDriver<K, V> {
         self.thread.settle()
     }
 
-    /// Stops the thread and waits until it has ended, unless this is that thread. What is pending stays so.
+    /// Stops the thread and waits until it has ended, unless this is that thread. What is pending
+    /// stays so.
     ///
     /// # Errors
     /// [`DriverPanicked`]: how often a callback panicked.
@@ -121,10 +125,13 @@ impl<K: Clock + 'static, V: Variant> ShardDriver<K, V> {
     }
 }
 
-impl<K: Clock + 'static, V: Variant> Drop for ShardDriver<K, V> {
+impl<K: Clock + 'static, G: WheelGeometry> Drop for ShardDriver<K, G> {
     fn drop(&mut self) {
-        // A second driver may have set its own.
-        self.shards.take_away(self.shard, &self.outside.alarm, &self.outside.clock);
+        // A second driver may have set its own: those stay.
+        let _ = self
+            .shards
+            .shard(self.shard)
+            .map(|shard| shard.take_away(&self.outside.alarm, &self.outside.clock));
     }
 }
 

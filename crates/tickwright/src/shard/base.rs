@@ -1,4 +1,8 @@
-//! A shard: its lock, its clock, its two wheels, and the storage through which the wheels reach the timers.
+//! One shard: its lock, its clock, its two wheels, and the storage through which the wheels reach
+//! the timers.
+//!
+//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
+//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
 
 use core::alloc::Layout;
 use core::fmt;
@@ -9,46 +13,50 @@ use std::alloc::handle_alloc_error;
 use tickwright_core::storage::{Discipline, Nodes, Popped};
 use tickwright_core::{Tick, Violation};
 
-use super::specimen::{self, Posting};
+use super::geometry::WheelGeometry;
 use super::statistics::{Statistics, Stripes};
 use super::timer::{Link, Node, RecordOf, SharedTimer};
-use super::variant::{How, Variant, Wheel};
 use super::word::{self, PARKED, Word};
+use crate::alarm::Alarm;
 use crate::clock::Clock;
-use crate::driver::Alarm;
 use crate::fork::{self, Order, Slot};
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, Wakers, lock, tell};
 
 /// The shards that timers move between.
-pub(super) struct Set<V: Variant> {
-    pub(super) bases: Box<[Base<V>]>,
+pub(super) struct Set<G: WheelGeometry> {
+    pub(super) bases: Box<[Base<G>]>,
     pub(super) stripes: Stripes,
 }
 
-/// One shard. Two cache lines of its own at least, so that the published clock of one is not slowed by the lock of another.
+/// One shard.
+///
+/// At least two cache lines of its own, so that the lock of one shard does not slow the published
+/// clock of another.
 #[repr(align(128))]
-pub(super) struct Base<V: Variant> {
-    /// What the last advance said, for unlocked readers. It may be stale: only lateness rests on it.
+pub(super) struct Base<G: WheelGeometry> {
+    /// The time of the last advance, for unlocked readers. It may be stale: only lateness rests on
+    /// it.
     pub(super) clock: AtomicU64,
-    pub(super) state: Slot<Shard<V>>,
-    /// A callback has ended.
+    pub(super) state: Slot<Locked<G>>,
+    /// Notified when a callback has ended.
     pub(super) ended: Condvar,
 }
 
-/// What the lock protects.
-pub(super) struct Shard<V: Variant> {
+/// What the lock of a shard protects.
+pub(super) struct Locked<G: WheelGeometry> {
     pub(super) now: Tick,
     /// Timers that wake a driver, and those that do not.
-    wheels: Box<[V::Wheel<Link<V>>; 2]>,
+    wheels: Box<[G::Wheel<Link<G>>; 2]>,
     len: [usize; 2],
-    records: Records<V>,
-    /// A pass is under way. There is one at a time, so that one callback of this shard runs at a time.
+    records: Records<G>,
+    /// A pass is under way. There is one at a time, so that one callback of this shard runs at a
+    /// time.
     pub(super) expiring: bool,
-    /// Whose callback runs, and where.
-    running: Option<(Link<V>, ThreadId)>,
-    /// How many wait for a callback to end.
+    /// The timer whose callback runs, and the thread that runs it.
+    running: Option<(Link<G>, ThreadId)>,
+    /// How many threads and coroutines wait for a callback to end.
     pub(super) waiting: usize,
-    /// Coroutines among them.
+    /// The coroutines among them.
     wakers: Vec<Waker>,
     /// The owner has dropped the shards.
     pub(super) closed: bool,
@@ -56,66 +64,70 @@ pub(super) struct Shard<V: Variant> {
     pub(super) outside: Outside,
 }
 
-impl<V: Variant> Wakers for Shard<V> {
+impl<G: WheelGeometry> Wakers for Locked<G> {
     fn wakers(&mut self) -> &mut Vec<Waker> {
         &mut self.wakers
     }
 }
 
-/// What a shard is told by, and whom it tells: in its ticks, both.
+/// The clock that a shard reads and the alarm that it sets, both in the shard's ticks.
 #[derive(Default)]
 pub(super) struct Outside {
     pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
-    /// What the alarm was last set to. At most the next expiry, unless a pass is under way.
+    /// What the alarm was last set to: at most the next expiry, unless a pass is under way.
     at: Option<Tick>,
 }
 
-/// The way to the records of the nodes in this shard's wheels. There is one, behind the shard's lock.
-struct Records<V: Variant>(PhantomData<fn() -> V>);
+/// Access to the records of the nodes in this shard's wheels. There is one, behind the shard's
+/// lock.
+struct Records<G: WheelGeometry>(PhantomData<fn() -> G>);
 
-impl<V: Variant> Records<V> {
+impl<G: WheelGeometry> Records<G> {
     #[inline]
-    fn node(&self, p: Link<V>) -> &Node<V> {
-        // SAFETY: 1. a wheel is asked only about links that were filed in it and not taken out since (promise 1 of `Discipline`, and
-        // `Shard` for what it passes in); 2. for such a link the shard holds a counted reference (`Link::retain`), so the node lives; 3. the
-        // one other link is that of a callback that runs: its pass holds a counted reference, also that of a thread which a fork left behind.
+    fn node(&self, p: Link<G>) -> &Node<G> {
+        // SAFETY: 1. a wheel is asked only about links that were inserted and not taken out since
+        // (promise 1 of `Discipline`, and `Locked` for what it passes in); 2. for such a link the
+        // shard holds a counted reference (`Link::retain`), so the node lives; 3. the one other
+        // link is that of a callback that runs: its pass holds a counted reference, also the pass
+        // of a thread that a fork left behind.
         unsafe { p.pointer().as_ref() }
     }
 }
 
-impl<V: Variant> Nodes<Link<V>, RecordOf<V>> for Records<V> {
+impl<G: WheelGeometry> Nodes<Link<G>, RecordOf<G>> for Records<G> {
     #[inline]
-    fn record(&self, p: Link<V>) -> &RecordOf<V> {
-        // SAFETY: 1. the node is in a wheel of this shard, and in no other shard's (invariant 1); 2. the shard is locked, and `self`
-        // is borrowed from it, so nobody writes the record.
+    fn record(&self, p: Link<G>) -> &RecordOf<G> {
+        // SAFETY: 1. the node is in a wheel of this shard, and in no other shard's (invariant 1 of
+        // `docs/rearm.md`); 2. the shard is locked and `self` is borrowed from it, so no thread
+        // writes the record.
         unsafe { &*self.node(p).record.read() }
     }
 
     #[inline]
-    fn record_mut(&mut self, p: Link<V>) -> &mut RecordOf<V> {
-        // SAFETY: 1. as in `record`; 2. `self` is borrowed mutably for as long as the result, so no other reference to a record
-        // of this shard is alive.
+    fn record_mut(&mut self, p: Link<G>) -> &mut RecordOf<G> {
+        // SAFETY: 1. as in `record`; 2. `self` is borrowed mutably for as long as the result, so no
+        // other reference to a record of this shard is alive.
         unsafe { &mut *self.node(p).record.write() }
     }
 }
 
-// SAFETY: 1. apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and so are links;
-// 2. everything else in it is `Send` by itself.
-unsafe impl<V: Variant> Send for Shard<V> {}
+// SAFETY: 1. apart from handles a wheel and its records are `Send` (promise 4 of `Discipline`), and
+// so are links; 2. everything else in it is `Send` by itself.
+unsafe impl<G: WheelGeometry> Send for Locked<G> {}
 
 /// A timer that a shard has taken out of its wheel to fire.
-pub(super) struct Taken<V: Variant> {
-    pub(super) timer: SharedTimer<V>,
+pub(super) struct Taken<G: WheelGeometry> {
+    pub(super) timer: SharedTimer<G>,
     pub(super) deadline: Tick,
     pub(super) expiry: Tick,
 }
 
-impl<V: Variant> Shard<V> {
+impl<G: WheelGeometry> Locked<G> {
     fn new(now: Tick) -> Self {
         Self {
             now,
-            wheels: Box::new([<V::Wheel<Link<V>> as Discipline<Link<V>>>::NEW; 2]),
+            wheels: Box::new([<G::Wheel<Link<G>> as Discipline<Link<G>>>::NEW; 2]),
             len: [0; 2],
             records: Records(PhantomData),
             expiring: false,
@@ -128,26 +140,29 @@ impl<V: Variant> Shard<V> {
         }
     }
 
-    /// Moves the clock, never back. Not while a pass is under way: that one's end is fixed.
-    pub(super) fn forward(&mut self, base: &Base<V>, now: Tick) {
+    /// Advances the clock, never back. Not while a pass is under way: the end of a pass is fixed.
+    pub(super) fn forward(&mut self, base: &Base<G>, now: Tick) {
         if now > self.now && !self.expiring {
             self.now = now;
             base.clock.store(now, Ordering::Relaxed);
         }
     }
 
-    /// Looks at the clock, if there is one: what is filed by a clock that stood still while its driver slept gets a bucket that is too coarse.
-    pub(super) fn look(&mut self, base: &Base<V>) {
+    /// Advances to the shard's own clock, if it has one. A clock that stood still while the driver
+    /// slept would give a timer too coarse a bucket.
+    pub(super) fn read_clock(&mut self, base: &Base<G>) {
         if let Some(clock) = &self.outside.clock {
             let now = clock.now();
             self.forward(base, now);
         }
     }
 
-    /// Something was armed for `deadline`, and words and wheels are whole: sets the alarm if it would go off too late.
+    /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. Words
+    /// and wheels are whole: an alarm is the caller's code.
     ///
-    /// A deadline at or after what it is set to needs no earlier one. The end of a pass sets it anyway.
-    pub(super) fn ring_earlier(&mut self, deadline: Tick) {
+    /// A deadline at or after the alarm's own needs no earlier alarm. The end of a pass sets it in
+    /// any case.
+    pub(super) fn set_alarm_earlier(&mut self, deadline: Tick) {
         if let Some(alarm) = &self.outside.alarm
             && !self.expiring
             && self.outside.at.is_none_or(|at| deadline < at)
@@ -160,7 +175,7 @@ impl<V: Variant> Shard<V> {
     }
 
     /// Sets the alarm to the next wake-up, whatever it is set to: it may have gone off meanwhile.
-    pub(super) fn ring_anew(&mut self) {
+    pub(super) fn set_alarm(&mut self) {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
             self.outside.at = wake;
@@ -168,73 +183,77 @@ impl<V: Variant> Shard<V> {
         }
     }
 
-    /// Files a timer that is in no wheel, and whose count this shard holds, and says what its word must be.
-    pub(super) fn file(&mut self, node: &Node<V>, p: Link<V>, deadline: Tick) -> Word {
+    /// Inserts a timer that is in no wheel, and whose count this shard holds. Returns what its word
+    /// must be.
+    pub(super) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
         let (which, now) = (usize::from(node.deferrable), self.now);
         let wheel = &mut self.wheels[which];
         self.len[which] += 1;
-        // What is armed for the past while a pass is under way leaves at the next tick: else the pass might never end.
+        // A timer armed for the past during a pass fires at the next tick. Else the pass might
+        // never end.
         let _ = if self.expiring {
-            wheel.insert_behind(&mut self.records, p, deadline, now)
+            G::insert_behind(wheel, &mut self.records, p, deadline, now)
         } else {
             wheel.insert(&mut self.records, p, deadline, now)
         };
-        let level = match wheel.level(&self.records, p) {
+        let level = match G::level(wheel, &self.records, p) {
             Some(level) => level,
             // Due at once. At level 0 the word admits no other deadline than this one.
             None if deadline <= now => 0,
             None => PARKED,
         };
-        node.posted.post(deadline, specimen::index::<V>(deadline, now));
         Word::pending(deadline, level)
     }
 
-    /// Takes a timer that is pending here out of its wheel. This shard goes on holding its count.
-    pub(super) fn unfile(&mut self, node: &Node<V>, p: Link<V>) {
+    /// Takes a timer that is pending here out of its wheel. This shard keeps its count.
+    pub(super) fn remove(&mut self, node: &Node<G>, p: Link<G>) {
         let which = usize::from(node.deferrable);
         self.len[which] -= 1;
         let _ = self.wheels[which].remove(&mut self.records, p);
     }
 
     /// Takes a timer that is pending here out, and the count too.
-    pub(super) fn unlink(&mut self, node: &Arc<Node<V>>) -> SharedTimer<V> {
+    pub(super) fn unlink(&mut self, node: &Arc<Node<G>>) -> SharedTimer<G> {
         self.take_out(Link::of(node))
     }
 
-    /// Moves one timer that is pending here to another shard, its deadline kept; says whether there was one.
+    /// Moves one timer that is pending here to another shard and keeps its deadline. Returns
+    /// whether there was one.
     pub(super) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
         let Some(p) = self.any() else { return false };
         let node = self.records.node(p);
-        // Parked, the word is nobody's but ours. An exchange: a re-arm without the lock comes before it and counts, or after it and waits.
+        // Only the holder of the lock writes a parked word. An exchange: an unlocked re-arm comes
+        // before it and counts, or after it and takes the lock.
         let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
         let deadline = match word.whole() {
-            Some((deadline, _)) => node.posted.deadline().unwrap_or(deadline),
+            Some((deadline, _)) => deadline,
             None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
         };
         let timer = self.take_out(p);
         timer.node.shard.store(number, Ordering::Relaxed);
-        let next = target.file(&timer.node, Link::retain(&timer.node), deadline);
+        let next = target.insert(&timer.node, Link::retain(&timer.node), deadline);
         timer.node.word.swap(next.0, Ordering::Relaxed);
         true
     }
 
     /// Makes one pending timer idle. For a shard that is closed.
-    pub(super) fn empty_one(&mut self) -> Option<SharedTimer<V>> {
+    pub(super) fn empty_one(&mut self) -> Option<SharedTimer<G>> {
         let p = self.any()?;
         let timer = self.take_out(p);
-        // Relaxed: what a re-armer wrote comes before the timer's drop by the count of its references, of which the re-armer had one.
+        // Relaxed: the thread that re-armed held a reference, and its count orders what that thread
+        // wrote before the timer's drop.
         timer.node.word.swap(Word::IDLE.0, Ordering::Relaxed);
         timer.node.ghost.withdrawn(true, false);
         Some(timer)
     }
 
     /// A pending timer, if there is one.
-    fn any(&self) -> Option<Link<V>> {
+    fn any(&self) -> Option<Link<G>> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
     /// Unlinks a timer that is pending here.
-    fn take_out(&mut self, p: Link<V>) -> SharedTimer<V> {
+    fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
         let which = usize::from(self.records.node(p).deferrable);
         self.len[which] -= 1;
         let _ = self.wheels[which].remove(&mut self.records, p);
@@ -242,36 +261,36 @@ impl<V: Variant> Shard<V> {
     }
 
     /// The counted reference that this shard held for a timer that has left its wheels.
-    pub(super) fn release(p: Link<V>) -> SharedTimer<V> {
-        // SAFETY: 1. the count was put aside by `Link::retain` when the node was linked, from a counted reference of this very type;
-        // 2. it is given back once, since the node is in no wheel any more.
+    pub(super) fn release(p: Link<G>) -> SharedTimer<G> {
+        // SAFETY: 1. `Link::retain` put the count aside when the node was linked, from a counted
+        // reference of this very type; 2. it is given back once, since the node is in no wheel now.
         SharedTimer { node: unsafe { Arc::from_raw(p.pointer().as_ptr()) } }
     }
 
     /// The deadline of a timer that is pending here.
-    pub(super) fn deadline(&self, node: &Arc<Node<V>>) -> Tick {
+    pub(super) fn deadline(&self, node: &Arc<Node<G>>) -> Tick {
         let word = Word(node.word.load(Ordering::Relaxed));
         let p = Link::of(node);
         match word.whole() {
-            Some((deadline, _)) => node.posted.deadline().unwrap_or(deadline),
+            Some((deadline, _)) => deadline,
             None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
         }
     }
 
     /// Whether a timer that is pending here is due, and only not yet taken.
-    pub(super) fn is_due(&self, node: &Arc<Node<V>>) -> bool {
+    pub(super) fn is_due(&self, node: &Arc<Node<G>>) -> bool {
         let wheel = &self.wheels[usize::from(node.deferrable)];
         wheel.expiry(&self.records, Link::of(node)) <= self.now
     }
 
     /// The thread that runs this timer's callback.
-    pub(super) fn runs(&self, node: &Arc<Node<V>>) -> Option<ThreadId> {
+    pub(super) fn runs(&self, node: &Arc<Node<G>>) -> Option<ThreadId> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
-    /// Unlinks the first due timer of both wheels; of two that are due at one tick the one that wakes a driver. So neither kind keeps
-    /// the other from leaving, however small the budget.
-    fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<V>>> {
+    /// Unlinks the first due timer of both wheels; of two that are due at one tick, the one that
+    /// wakes a driver. So neither kind starves the other, however small the budget.
+    fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<G>>> {
         let Self { wheels, records, now, .. } = self;
         let mut due = |which: usize| {
             let p = wheels[which].due(records, *now, budget)?;
@@ -285,14 +304,14 @@ impl<V: Variant> Shard<V> {
     }
 
     /// Takes the first due timer out, if the budget allows: from here on it fires.
-    pub(super) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<V>> {
+    pub(super) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
         let popped = self.pop(budget)?;
         let timer = Self::release(popped.handle);
-        // Acquire: what was written before any re-arm that counted is seen by the callback. An exchange: its old value is the
-        // last deadline, and who re-arms from now on sees that it fires.
+        // Acquire: the callback sees what was written before any re-arm that counted. An exchange:
+        // its old value is the last deadline, and a later re-arm sees that the timer fires.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
         let deadline = match word.whole() {
-            Some((deadline, _)) => timer.node.posted.deadline().unwrap_or(deadline),
+            Some((deadline, _)) => deadline,
             None => popped.deadline,
         };
         timer.node.ghost.fired(deadline, self.now);
@@ -300,8 +319,9 @@ impl<V: Variant> Shard<V> {
         Some(Taken { timer, deadline, expiry: popped.expiry })
     }
 
-    /// The callback of the timer has ended, or was unwound. Who re-armed or shut it down meanwhile has written the word.
-    pub(super) fn finish(&mut self, base: &Base<V>, node: &Node<V>) {
+    /// The callback of the timer has ended, or was unwound. A re-arm or a shutdown meanwhile has
+    /// written the word.
+    pub(super) fn finish(&mut self, base: &Base<G>, node: &Node<G>) {
         self.running = None;
         node.ghost.ended();
         let _ =
@@ -311,11 +331,11 @@ impl<V: Variant> Shard<V> {
         }
     }
 
-    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread is over. The timer that it fired is
-    /// idle, unless somebody has armed it again.
+    /// For a forked child, which has no other threads: no thread waits, and the pass of another
+    /// thread is over. The timer that it fired is idle, unless it was armed again.
     fn forget_threads(&mut self) {
         self.waiting = 0;
-        // They are the parent's, and so is what their drops would touch.
+        // The wakers are the parent's, and so is what their drops would touch.
         core::mem::forget(core::mem::take(&mut self.wakers));
         let Some((p, thread)) = self.running else { return };
         let (forker, here) = fork::forker();
@@ -356,7 +376,7 @@ impl<V: Variant> Shard<V> {
     }
 
     /// Every pending timer.
-    pub(super) fn for_each(&self, mut visit: impl FnMut(Link<V>, &Node<V>)) {
+    pub(super) fn for_each(&self, mut visit: impl FnMut(Link<G>, &Node<G>)) {
         for wheel in self.wheels.iter() {
             wheel.for_each(&self.records, |p| visit(p, self.records.node(p)));
         }
@@ -377,14 +397,13 @@ impl<V: Variant> Shard<V> {
             } else if word.state() != word::State::Pending {
                 result = Err(Violation::Position);
             } else if let (Some((deadline, level)), Some(filed)) =
-                (word.whole(), wheel.level(&self.records, p))
-                && V::HOW != How::IndexUnderLock
-                // Due, and the wheel has not looked at it again: it may have been reduced there.
+                (word.whole(), G::level(wheel, &self.records, p))
+                // If it is due and the wheel has not moved it yet, it may have been reduced there.
                 && wheel.expiry(&self.records, p) > self.now
             {
                 let noted = wheel.deadline(&self.records, p);
                 // Noted later than asked for: it was in the past when it was armed.
-                let same = V::Wheel::<Link<V>>::same_bucket(deadline, noted, level);
+                let same = G::same_bucket(deadline, noted, level);
                 if filed != level || !same && deadline > noted {
                     result = Err(Violation::Bucket);
                 }
@@ -394,39 +413,40 @@ impl<V: Variant> Shard<V> {
     }
 }
 
-/// The lock of the shard that a timer belongs to, and of the one that it shall go to, if that is another.
-pub(super) struct Held<'a, V: Variant> {
-    pub(super) base: &'a Base<V>,
-    pub(super) home: MutexGuard<'a, Shard<V>>,
-    pub(super) away: Option<(u32, MutexGuard<'a, Shard<V>>)>,
+/// The lock of a timer's shard, and of the shard that it moves to, if that is another.
+pub(super) struct Held<'a, G: WheelGeometry> {
+    pub(super) base: &'a Base<G>,
+    pub(super) home: MutexGuard<'a, Locked<G>>,
+    pub(super) away: Option<(u32, MutexGuard<'a, Locked<G>>)>,
 }
 
-impl<V: Variant> Drop for Set<V> {
+impl<G: WheelGeometry> Drop for Set<G> {
     fn drop(&mut self) {
         self.bases.iter().for_each(|base| base.state.unregister());
     }
 }
 
-impl<V: Variant> Set<V> {
+impl<G: WheelGeometry> Set<G> {
     pub(super) fn new(shards: u32, now: Tick) -> Self {
-        let () = V::Wheel::<Link<V>>::FITS_THE_WORD;
+        let () = G::FITS_THE_WORD;
         let bases = (0..shards).map(|_| Base {
             clock: AtomicU64::new(now),
-            state: Slot::new(Shard::new(now), Shard::forget_threads),
+            state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });
-        // They are in a box, and stay there until the drop.
+        // The shards are in a box and stay there until the drop.
         let set = Self { bases: bases.collect(), stripes: Stripes::new() };
         if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
-            handle_alloc_error(Layout::for_value::<[Base<V>]>(&set.bases));
+            handle_alloc_error(Layout::for_value::<[Base<G>]>(&set.bases));
         }
         set
     }
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
     ///
-    /// A timer leaves a shard only under that shard's lock, so that its number, read again under the lock, is not stale.
-    pub(super) fn lock_timer(&self, node: &Node<V>, target: Option<u32>) -> Held<'_, V> {
+    /// A timer leaves a shard only under that shard's lock. So the number is not stale when it is
+    /// read again under the lock.
+    pub(super) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
         loop {
             let shard = node.shard.load(Ordering::Relaxed);
             let base = &self.bases[shard as usize];
@@ -445,7 +465,7 @@ impl<V: Variant> Set<V> {
     }
 }
 
-/// Both locks, the first first or the second first.
+/// Takes both locks: `one` first if `in_order`, else `two` first.
 pub(super) fn lock_both<'a, T>(
     one: &'a Mutex<T>,
     two: &'a Mutex<T>,
@@ -460,7 +480,7 @@ pub(super) fn lock_both<'a, T>(
     }
 }
 
-impl<V: Variant> fmt::Debug for Set<V> {
+impl<G: WheelGeometry> fmt::Debug for Set<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Set").field("shards", &self.bases.len()).finish_non_exhaustive()
     }

@@ -1,25 +1,30 @@
 //! Cancelling and shutting down; waiting for a callback to end.
+//!
+//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
+//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
 
 use core::fmt;
 
+use super::arm::Was;
 use super::base::Held;
+use super::geometry::WheelGeometry;
 use super::timer::SharedTimer;
-use super::variant::Variant;
 use super::word::{State, Word};
 use crate::sync::{Ordering, this_thread, wait_as_caller};
 
-/// What [`SharedTimer::try_cancel`] met.
+/// What [`SharedTimer::try_cancel`] found.
+#[must_use = "a timer whose callback runs was not cancelled"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cancelled {
     /// It was pending and will not fire.
     Removed,
-    /// It was not pending, and its callback does not run.
+    /// It was not pending, and its callback did not run.
     NotPending,
-    /// Its callback runs; nothing was done.
+    /// Its callback ran: nothing was done.
     Running,
 }
 
-/// A callback would have to wait for its own end.
+/// A callback would wait for its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WouldDeadlock;
 
@@ -38,10 +43,13 @@ enum Into {
     Dead,
 }
 
-impl<V: Variant> SharedTimer<V> {
-    /// Makes the timer idle; says whether it was pending. If it was, it will not fire, and everything that those wrote who re-armed it
-    /// is seen by the caller. Says nothing of a callback that runs: [`cancel_sync`](Self::cancel_sync) waits for it.
-    pub fn cancel(&self) -> bool {
+impl<G: WheelGeometry> SharedTimer<G> {
+    /// Makes the timer idle. Returns whether it was pending.
+    ///
+    /// If it was, it will not fire, and the caller sees everything that was written before the
+    /// re-arms. A callback that runs is not waited for: [`cancel_sync`](Self::cancel_sync) waits.
+    /// One lock.
+    pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Into::Idle)
     }
@@ -50,24 +58,27 @@ impl<V: Variant> SharedTimer<V> {
     pub fn try_cancel(&self) -> Cancelled {
         let mut held = self.node.set.lock_timer(&self.node, None);
         if held.home.runs(&self.node).is_some() {
-            Cancelled::Running
-        } else if self.withdraw(&mut held, Into::Idle) {
-            Cancelled::Removed
-        } else {
-            Cancelled::NotPending
+            return Cancelled::Running;
+        }
+        match self.withdraw(&mut held, Into::Idle) {
+            Was::Pending => Cancelled::Removed,
+            Was::Idle => Cancelled::NotPending,
         }
     }
 
-    /// Makes the timer idle, and waits until its callback does not run: when it returns the timer is neither pending nor running,
-    /// unless somebody else armed it again. Says whether it was pending at the end.
+    /// Makes the timer idle, and waits until its callback does not run. Returns whether it was
+    /// pending at the end.
     ///
-    /// If the callback always re-arms the timer and the shard is advanced without a pause it may wait for long;
-    /// [`shutdown_sync`](Self::shutdown_sync) ends after one callback. Do not hold a lock that the callback takes. Two callbacks, on
-    /// two shards, that wait for each other's timers wait for ever: that is not detected.
+    /// When it returns, the timer is neither pending nor running, unless another thread armed it
+    /// again. Do not hold a lock that the callback takes. Two waits have no bound:
+    ///
+    /// - for a callback that always re-arms its timer, on a shard that is advanced without a pause;
+    ///   [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
+    /// - of two callbacks, on two shards, for each other's timers. That is not detected.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
-    pub fn cancel_sync(&self) -> Result<bool, WouldDeadlock> {
+    pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
         loop {
             let mut held = self.node.set.lock_timer(&self.node, None);
             match held.home.runs(&self.node) {
@@ -78,30 +89,35 @@ impl<V: Variant> SharedTimer<V> {
         }
     }
 
-    /// Makes the timer idle for ever: arming it is refused with [`ArmError::ShutDown`](super::ArmError::ShutDown) from now on. Says whether
-    /// it was pending. Says nothing of a callback that runs.
-    pub fn shutdown(&self) -> bool {
+    /// Makes the timer idle for ever. Returns whether it was pending.
+    ///
+    /// Arming it is refused from now on, with [`ArmError::ShutDown`](super::ArmError::ShutDown). A
+    /// callback that runs is not waited for. One lock.
+    pub fn shutdown(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Into::Dead)
     }
 
-    /// The same, and waits until its callback does not run: then it never will again. Says whether it was pending.
+    /// As [`shutdown`](Self::shutdown), and waits until the callback does not run: then it never
+    /// will again. Returns whether the timer was pending.
     ///
-    /// The warnings of [`cancel_sync`](Self::cancel_sync) about locks and about two callbacks apply.
+    /// What [`cancel_sync`](Self::cancel_sync) says about locks and about two callbacks applies.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
-    pub fn shutdown_sync(&self) -> Result<bool, WouldDeadlock> {
-        let mut was_pending = false;
+    pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
+        let mut was = Was::Idle;
         loop {
             let mut held = self.node.set.lock_timer(&self.node, None);
             let runs = held.home.runs(&self.node);
             if runs == Some(this_thread()) {
                 return Err(WouldDeadlock);
             }
-            was_pending |= self.withdraw(&mut held, Into::Dead);
+            if self.withdraw(&mut held, Into::Dead).is_pending() {
+                was = Was::Pending;
+            }
             if runs.is_none() {
-                return Ok(was_pending);
+                return Ok(was);
             }
             held.wait_for_an_end();
         }
@@ -113,8 +129,8 @@ impl<V: Variant> SharedTimer<V> {
         self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
     }
 
-    /// Takes the timer out if it is pending; says whether it was.
-    fn withdraw(&self, held: &mut Held<'_, V>, into: Into) -> bool {
+    /// Takes the timer out if it is pending. Returns whether it was.
+    fn withdraw(&self, held: &mut Held<'_, G>, into: Into) -> Was {
         let node = &self.node;
         let state = self.word().state();
         let pending = state == State::Pending;
@@ -126,17 +142,18 @@ impl<V: Variant> SharedTimer<V> {
             Into::Idle => Word::IDLE,
             Into::Dead => Word::DEAD,
         };
-        // A callback that runs ends by itself, and makes an idle timer of one that nobody touched.
+        // A callback that runs ends by itself, and makes its timer idle unless the word has
+        // changed.
         if pending || into == Into::Dead {
-            // Acquire: what those wrote who re-armed it is the caller's again.
+            // Acquire: the caller sees what was written before the re-arms.
             node.word.swap(next.0, Ordering::Acquire);
         }
         node.ghost.withdrawn(pending, into == Into::Dead);
-        pending
+        if pending { Was::Pending } else { Was::Idle }
     }
 }
 
-impl<V: Variant> Held<'_, V> {
+impl<G: WheelGeometry> Held<'_, G> {
     /// Waits, with the lock released, until a callback of this shard has ended.
     fn wait_for_an_end(self) {
         let Self { base, mut home, away: _ } = self;

@@ -1,61 +1,51 @@
-//! Advancing a shard: one due timer after the other is taken under the lock, and fired without it.
+//! Advancing a shard: takes each due timer under the lock, and runs its callback without it.
 
 use core::fmt;
 
 use tickwright_core::{Advance, Tick};
 
 use super::base::{Base, Taken};
+use super::geometry::WheelGeometry;
 use super::timer::{Firing, SharedTimer};
-use super::variant::Variant;
 use crate::sync::{lock, this_thread};
 
-/// Why a shard was not advanced.
+/// A pass over the shard is under way, on another thread or in the caller's own callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AdvanceError {
-    /// A pass over it is under way, on another thread or in the caller's own callback.
-    Busy,
-    /// There is no shard of that number.
-    NoSuchShard,
-}
+pub struct Busy;
 
-impl fmt::Display for AdvanceError {
+impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Busy => {
-                "the shard is being advanced already: leave it to that pass, or advance again after it"
-            }
-            Self::NoSuchShard => "there is no shard of that number: they count from 0 to Shards::len() - 1",
-        })
+        f.write_str("the shard is being advanced already: leave it to that pass, or try again after it")
     }
 }
 
-impl core::error::Error for AdvanceError {}
+impl core::error::Error for Busy {}
 
-/// What a pass has in hand. Dropped by a panic it leaves a shard that can be used: the callback has ended, the next advance
-/// fires what is left.
-struct Pass<'a, V: Variant> {
-    base: &'a Base<V>,
+/// What a pass has in hand. A panic drops it, and the shard stays usable: the callback has ended,
+/// and the next advance fires the rest.
+struct Pass<'a, G: WheelGeometry> {
+    base: &'a Base<G>,
     shard: usize,
     now: Tick,
-    /// Fires now. The shard names it as running, so it must live.
-    current: Option<SharedTimer<V>>,
-    /// Has fired. Let go of with no lock held, and with no taken timer before its callback: it may be the last handle, and then its
-    /// callback's own drop runs.
-    previous: Option<SharedTimer<V>>,
-    /// A callback runs, with no lock held: only then there is something to end.
+    /// The timer that fires now. The shard names it as running, so it must live.
+    current: Option<SharedTimer<G>>,
+    /// The timer that fired before. It may be the last handle, and then the callback's own drop
+    /// runs. So it is dropped with no lock held, and not between the take of a timer and its
+    /// callback.
+    previous: Option<SharedTimer<G>>,
+    /// A callback runs, with no lock held: only then a panic has something to end.
     unlocked: bool,
 }
 
-impl<V: Variant> Pass<'_, V> {
-    fn fire(&mut self, Taken { timer, deadline, expiry }: Taken<V>) {
+impl<G: WheelGeometry> Pass<'_, G> {
+    fn fire(&mut self, Taken { timer, deadline, expiry }: Taken<G>) {
         let timer = self.current.insert(timer);
-        timer.node.callback.fire(&Firing { timer, deadline, expiry, now: self.now, shard: self.shard });
+        (timer.node.callback)(&Firing { timer, deadline, expiry, now: self.now, shard: self.shard });
         self.previous = None;
     }
 }
 
-impl<V: Variant> Drop for Pass<'_, V> {
+impl<G: WheelGeometry> Drop for Pass<'_, G> {
     fn drop(&mut self) {
         if self.unlocked {
             let mut state = lock(&self.base.state);
@@ -63,28 +53,29 @@ impl<V: Variant> Drop for Pass<'_, V> {
                 state.finish(self.base, &timer.node);
             }
             state.expiring = false;
-            state.ring_anew();
+            state.set_alarm();
         }
     }
 }
 
-/// Moves the clock of a shard and fires what is due, at most `budget` timers fired or moved.
-pub(super) fn advance<V: Variant>(
-    base: &Base<V>,
+/// Advances the clock of a shard and fires what is due; at most `budget` timers are fired or moved.
+pub(super) fn advance<G: WheelGeometry>(
+    base: &Base<G>,
     shard: usize,
     now: Tick,
     budget: usize,
-) -> Result<Advance, AdvanceError> {
+) -> Result<Advance, Busy> {
     let mut state = lock(&base.state);
     if state.expiring {
-        return Err(AdvanceError::Busy);
+        return Err(Busy);
     }
     state.forward(base, now);
     let now = state.now;
     let (mut left, mut delivered) = (budget, 0);
     let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
     let thread = this_thread();
-    // At the end of time there is no next tick to leave at: there a pass ends with as many as it began with.
+    // At `Tick::MAX` no tick follows, at which a timer that is armed meanwhile could fire. There a
+    // pass fires at most as many as were pending when it began.
     let most = if now == Tick::MAX { state.len() } else { usize::MAX };
     while delivered < most
         && let Some(taken) = state.take(&mut left, thread)
@@ -104,7 +95,7 @@ pub(super) fn advance<V: Variant>(
     }
     state.expiring = false;
     let complete = state.is_done();
-    state.ring_anew();
+    state.set_alarm();
     drop(state);
     Ok(Advance { delivered, moved: budget - left - delivered, complete })
 }

@@ -1,5 +1,8 @@
-//! The shadow of a timer, for models: what it should be doing, moved on at each linearization point and compared with what it
-//! does. It stands outside of the model's memory, so it never hides a race. Without `cfg(loom)` nothing is left of it.
+//! A shadow of each timer, for the loom models: what the timer should be doing.
+//!
+//! The shard calls it at each point where an operation takes effect. The shadow moves on, compares,
+//! and notes the first thing that is wrong. It is outside of the model's memory, so it hides no
+//! race. Without `cfg(loom)` it has no size and no code.
 
 #[cfg(not(loom))]
 pub(super) use absent::Ghost;
@@ -46,7 +49,8 @@ mod present {
     }
 
     impl Shadow {
-        /// The first thing that was wrong. Noted, not panicked about: the schedule ends in order, and the model asks then.
+        /// The first thing that was wrong. Noted, not panicked about: the schedule ends in order,
+        /// and the model asks then.
         fn require(&mut self, right: bool, complaint: &str) {
             if !right && self.complaint.is_none() {
                 self.complaint = Some(complaint.into());

@@ -4,14 +4,17 @@ use core::fmt;
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What the arming calls (`add`, `modify`, `modify_pending`, `reduce` and those with a shard) have done so far. Each of them that named
-/// a shard that exists ended in exactly one of the first five. Read while others arm, it is no snapshot; exact once they are done.
+/// Counts of what the arming calls have done: `add`, `modify`, `modify_pending`, `reduce`, and
+/// those that name a shard.
+///
+/// Each call on a shard that exists ended in exactly one of the first five. Read while other
+/// threads arm, the counts are no snapshot. They are exact once those calls have returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
     /// The timer was pending and stayed where it was, with the new deadline.
     pub matched: u64,
-    /// It was pending and was unlinked and linked anew.
+    /// It was pending, and was removed and inserted again.
     pub requeued: u64,
     /// It was not pending and now is.
     pub started: u64,
@@ -19,17 +22,15 @@ pub struct Statistics {
     pub refused: u64,
     /// Nothing to do: `modify_pending` of an idle timer, `reduce` to a later deadline.
     pub no_op: u64,
-    /// Bucket indices computed a second time, because the clock had moved: by the patch as posted. The others compute
-    /// nothing before they have what they need, so that it is 0 there.
-    pub recalculated: u64,
-    /// Locks of shards taken by arming calls; one that was taken in vain, because the timer had just moved away, is not counted.
+    /// Locks of shards that arming calls took. A lock taken in vain, because the timer had just
+    /// moved to another shard, is not counted.
     pub locks: u64,
     /// Unlocked re-arms that lost their compare-exchange and took the lock.
     pub lost_races: u64,
 }
 
 impl Statistics {
-    /// How many arming calls there were.
+    /// The number of arming calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.matched + self.requeued + self.started + self.refused + self.no_op
@@ -43,14 +44,14 @@ impl AddAssign for Statistics {
         self.started += other.started;
         self.refused += other.refused;
         self.no_op += other.no_op;
-        self.recalculated += other.recalculated;
         self.locks += other.locks;
         self.lost_races += other.lost_races;
     }
 }
 
-/// Counters for what happens without a lock. A thread writes to a stripe of its own, by plain adds: counting a match must not
-/// be the contention that the match avoided, nor cost as much as the match.
+/// Counters for what happens without a lock. A thread adds to a stripe of its own, without an
+/// atomic addition: counting a match must not be the contention that the match avoided, nor cost as
+/// much.
 pub(super) struct Stripes(Box<[Stripe]>);
 
 /// Stripes, and the bits that tell which of them threads own.
@@ -96,7 +97,8 @@ macro_rules! claims {
                     if free >= SHARED {
                         return SHARED;
                     }
-                    // Acquire pairs with `release`: the new owner adds to what the last one counted.
+                    // Acquire pairs with `release`: the new owner adds to what the last one
+                    // counted.
                     match self.0.compare_exchange(
                         owned,
                         owned | 1 << free,

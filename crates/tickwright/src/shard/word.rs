@@ -9,15 +9,16 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-/// The level of a pending timer that stands in no bucket that its deadline and a level would name: beyond the last level, or
-/// with a deadline that 58 bits do not hold. Its true deadline is in the wheel's record, and the unlocked path refuses it.
+/// The level of a pending timer whose deadline and level do not name its bucket. Its deadline is
+/// beyond the last level, or does not fit 58 bits. The wheel's record has the true deadline, and
+/// the unlocked path refuses such a word.
 pub(crate) const PARKED: u8 = 15;
 
 /// The first deadline that the word does not hold.
 pub(crate) const DEADLINES: Tick = (1 << 58) - 1;
 
-/// What a timer is doing, as far as the word tells. That its callback runs is told by the shard, not here: a timer that its
-/// callback re-armed is pending and running.
+/// What a timer is doing, as far as the word tells. The shard, not the word, knows whose callback
+/// runs: a timer that its callback re-armed is pending and runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not pending. All other bits are 0.

@@ -4,10 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::{AtomicU64, Ordering};
-use tickwright::shard::{Firing, LockFree, Shards, SharedTimer, Variant};
+use tickwright::family::coarse_wheel::Geometry;
+use tickwright::shard::{Firing, Shards, SharedTimer, WheelGeometry};
 
 /// The shipped protocol over three levels: they start at delays of 0, 63 and 504, and end at 4032.
-pub(crate) type Ours = LockFree<64, 3, 3>;
+pub(crate) type Ours = Geometry<64, 3, 3>;
 
 /// Explores every schedule of `scene`, or those with at most `bound` preemptions, and says how many they were.
 pub(crate) fn explore(bound: Option<usize>, scene: impl Fn() + Send + Sync + 'static) {
@@ -44,33 +45,33 @@ pub(crate) use together;
 pub(crate) type Entry = (u64, u64, u64);
 
 /// A timer whose callback logs, and the payload that re-armers write.
-pub(crate) struct Logged<V: Variant = Ours> {
-    pub(crate) timer: SharedTimer<V>,
+pub(crate) struct Logged<G: WheelGeometry = Ours> {
+    pub(crate) timer: SharedTimer<G>,
     pub(crate) payload: Arc<AtomicU64>,
     log: Arc<Mutex<Vec<Entry>>>,
 }
 
-impl<V: Variant> Clone for Logged<V> {
+impl<G: WheelGeometry> Clone for Logged<G> {
     fn clone(&self) -> Self {
         Self { timer: self.timer.clone(), payload: Arc::clone(&self.payload), log: Arc::clone(&self.log) }
     }
 }
 
-impl<V: Variant> Logged<V> {
-    pub(crate) fn new(shards: &Shards<V>, shard: usize) -> Self {
+impl<G: WheelGeometry> Logged<G> {
+    pub(crate) fn new(shards: &Shards<G>, shard: usize) -> Self {
         Self::doing(shards, shard, |_, _| {})
     }
 
     /// One that also does something, told how many times it fired before.
     pub(crate) fn doing(
-        shards: &Shards<V>,
+        shards: &Shards<G>,
         shard: usize,
-        act: impl Fn(&Firing<'_, V>, usize) + Send + Sync + 'static,
+        act: impl Fn(&Firing<'_, G>, usize) + Send + Sync + 'static,
     ) -> Self {
         let payload = Arc::new(AtomicU64::new(0));
         let log = Arc::new(Mutex::new(Vec::new()));
         let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
-        let callback = move |firing: &Firing<'_, V>| {
+        let callback = move |firing: &Firing<'_, G>| {
             // Relaxed: that it is seen is the timer's doing.
             let entry = (firing.deadline(), firing.expiry(), seen.load(Ordering::Relaxed));
             let before = {
@@ -80,11 +81,11 @@ impl<V: Variant> Logged<V> {
             };
             act(firing, before);
         };
-        let timer = shards.timer(shard, callback).unwrap();
+        let timer = shards.shard(shard).unwrap().timer(callback);
         Self { timer, payload, log }
     }
 
-    pub(crate) fn armed(shards: &Shards<V>, shard: usize, deadline: u64) -> Self {
+    pub(crate) fn armed(shards: &Shards<G>, shard: usize, deadline: u64) -> Self {
         let logged = Self::new(shards, shard);
         logged.timer.add(deadline).unwrap();
         logged
@@ -93,7 +94,7 @@ impl<V: Variant> Logged<V> {
     /// Writes the payload, re-arms, and says whether it was pending.
     pub(crate) fn publish(&self, payload: u64, deadline: u64) -> bool {
         self.payload.store(payload, Ordering::Relaxed);
-        self.timer.modify(deadline).unwrap()
+        self.timer.modify(deadline).unwrap().is_pending()
     }
 
     /// What it should be pending for.
@@ -107,20 +108,20 @@ impl<V: Variant> Logged<V> {
 }
 
 /// Advances as one of several would-be owners: who is refused leaves the work to the other.
-pub(crate) fn advance<V: Variant>(shards: &Shards<V>, shard: usize, now: u64) {
-    let _ = shards.advance(shard, now, usize::MAX);
+pub(crate) fn advance<G: WheelGeometry>(shards: &Shards<G>, shard: usize, now: u64) {
+    let _ = shards.shard(shard).unwrap().advance(now, usize::MAX);
 }
 
 /// All threads are done: words, wheels and shadows agree; then everything that is pending fires, and nothing else.
-pub(crate) fn settle<V: Variant>(shards: &Shards<V>, timers: &[&Logged<V>]) {
+pub(crate) fn settle<G: WheelGeometry>(shards: &Shards<G>, timers: &[&Logged<G>]) {
     assert_eq!(shards.check(), Ok(()));
     for logged in timers {
         assert_eq!(logged.timer.deadline(), logged.shadow(), "word and shadow");
     }
     let before: Vec<_> = timers.iter().map(|logged| (logged.log().len(), logged.shadow())).collect();
     for shard in 0..shards.len() {
-        let now = shards.now(shard).unwrap().max(100_000);
-        let _ = shards.advance(shard, now, usize::MAX).unwrap();
+        let now = shards.shard(shard).unwrap().now().max(100_000);
+        let _ = shards.shard(shard).unwrap().advance(now, usize::MAX).unwrap();
     }
     for (logged, (fired, pending)) in timers.iter().zip(before) {
         if pending.is_some() {

@@ -6,10 +6,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
-use tickwright::shard::{ArmError, Firing, Shards, SharedTimer, Variant};
 
 use super::oracle::Way;
-use super::outcome::{Column, Counts, WithVariant};
+use super::outcome::{Column, Counts, WithSubject};
+use super::subject::{Rearmed, Subject};
 use crate::clock::Meter;
 use crate::error::LabError;
 use crate::interrupt;
@@ -90,24 +90,21 @@ struct Sample<'a, M> {
     passes: u64,
 }
 
-impl<M: Meter + Sync> WithVariant for Sample<'_, M> {
+impl<M: Meter + Sync> WithSubject for Sample<'_, M> {
     type Out = Result<f64, LabError>;
 
-    fn with<V: Variant>(self) -> Self::Out {
+    fn with<S: Subject>(self) -> Self::Out {
         let Self { meter, column, threads, passes } = self;
         let rearms = passes * TIMERS as u64;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
-        let shards: Shards<V> = Shards::new(1);
+        let shard = S::new();
         let make = |_| {
-            let timer = shards.timer(0, |_: &Firing<'_, V>| {})?;
-            timer.modify(GRANULE + 63)?;
+            let timer = shard.timer()?;
+            timer.modify(GRANULE + 63).map_err(|error| wrong(error.to_string()))?;
             Ok(timer)
         };
-        let timers: Vec<SharedTimer<V>> = (0..threads * TIMERS)
-            .map(make)
-            .collect::<Result<_, ArmError>>()
-            .map_err(|error| wrong(error.to_string()))?;
-        let begun = shards.statistics();
+        let timers: Vec<S::Timer> = (0..threads * TIMERS).map(make).collect::<Result<_, LabError>>()?;
+        let begun = shard.counts();
         let barrier = Barrier::new(threads);
         let slowest = std::thread::scope(|scope| {
             let work = |mine| {
@@ -123,7 +120,7 @@ impl<M: Meter + Sync> WithVariant for Sample<'_, M> {
             let first = work(&timers[..TIMERS])();
             others.into_iter().filter_map(|other| other.join().ok()).fold(first, u64::max)
         });
-        let counts = Counts::between(&begun, &shards.statistics());
+        let counts = Counts::between(&begun, &shard.counts());
         let all = rearms * threads as u64;
         let (matched, requeued) = match column.way() {
             Way::Equal => (0, all),
@@ -139,7 +136,7 @@ impl<M: Meter + Sync> WithVariant for Sample<'_, M> {
 }
 
 /// Each re-arm asks for another tick than the last one of that timer, in the same granule.
-fn rearm<V: Variant>(timers: &[SharedTimer<V>], passes: u64) {
+fn rearm<T: Rearmed>(timers: &[T], passes: u64) {
     for pass in 0..passes {
         for timer in timers {
             // Only a timer that is shut down refuses, and none is.

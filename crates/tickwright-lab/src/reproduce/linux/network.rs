@@ -40,12 +40,12 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
-use tickwright::shard::{Firing, Shards, SharedTimer, Statistics, Variant};
 use tickwright_core::{DaryHeap, SlabQueue, TimerQueue};
 
 use super::oracle::Model;
-use super::outcome::{Column, Counts, Outcome, WithVariant};
+use super::outcome::{Column, Counts, Outcome, WithSubject};
 use super::simple::{SetOnDrop, tick, ticks};
+use super::subject::{Rearmed, Subject};
 use crate::clock::{Meter, OsClock};
 use crate::interrupt;
 
@@ -203,11 +203,11 @@ impl Line {
 }
 
 /// Timers of one kind and end each: by [`ENDS`] and [`Kind::ALL`].
-type Wheels<V> = [[Shards<V>; 3]; 2];
+type Wheels<S> = [[S; 3]; 2];
 
 /// What both loops share.
-struct Scene<'a, V: Variant> {
-    wheels: &'a Wheels<V>,
+struct Scene<'a, S: Subject> {
+    wheels: &'a Wheels<S>,
     traffic: &'a Traffic,
     clock: OsClock,
     done: AtomicBool,
@@ -216,10 +216,10 @@ struct Scene<'a, V: Variant> {
 }
 
 /// One end of a connection.
-struct End<V: Variant> {
+struct End<S: Subject> {
     stream: TcpStream,
     number: u32,
-    timers: [SharedTimer<V>; 3],
+    timers: [S::Timer; 3],
     /// Bytes that are still to be sent, and to be received.
     to_send: usize,
     to_receive: usize,
@@ -232,16 +232,16 @@ struct End<V: Variant> {
 }
 
 /// A loop over the ends on one side.
-struct Side<'a, V: Variant> {
-    scene: &'a Scene<'a, V>,
+struct Side<'a, S: Subject> {
+    scene: &'a Scene<'a, S>,
     server: bool,
-    ends: Vec<End<V>>,
+    ends: Vec<End<S>>,
     buffer: Vec<u8>,
     rearms: [u64; 3],
     log: Vec<Logged>,
 }
 
-impl<V: Variant> Scene<'_, V> {
+impl<S: Subject> Scene<'_, S> {
     fn over(&self) -> bool {
         self.done.load(Ordering::Relaxed) || interrupt::requested()
     }
@@ -252,13 +252,14 @@ fn segments(begins: usize, bytes: usize) -> usize {
     (begins + bytes).div_ceil(SEGMENT) - begins.div_ceil(SEGMENT)
 }
 
-impl<'a, V: Variant> Side<'a, V> {
-    fn new(scene: &'a Scene<'a, V>, server: bool, streams: Vec<TcpStream>) -> io::Result<Self> {
+impl<'a, S: Subject> Side<'a, S> {
+    fn new(scene: &'a Scene<'a, S>, server: bool, streams: Vec<TcpStream>) -> io::Result<Self> {
         let end = |(number, stream): (u32, TcpStream)| {
             stream.set_nonblocking(true)?;
             stream.set_nodelay(true)?;
             let wheels = &scene.wheels[usize::from(server)];
-            let timer = |kind: usize| wheels[kind].timer(0, |_: &Firing<'_, V>| {}).map_err(io::Error::other);
+            let timer =
+                |kind: usize| wheels[kind].timer().map_err(|error| io::Error::other(error.to_string()));
             let timers = [timer(0)?, timer(1)?, timer(2)?];
             let to_receive = if server { REQUEST } else { 0 };
             Ok(End { stream, number, timers, to_send: 0, to_receive, exchange: 0, in_flight: 0, owes: false })
@@ -321,7 +322,7 @@ impl<'a, V: Variant> Side<'a, V> {
 
     /// Waits until an end can go on, or for `within`; those that send only if they may. Answers which can.
     fn ready(&self, within: Duration, may_send: bool) -> io::Result<Vec<usize>> {
-        let wanted = |end: &End<V>| match end.to_send {
+        let wanted = |end: &End<S>| match end.to_send {
             0 => PollFlags::IN,
             _ if may_send => PollFlags::OUT,
             _ => PollFlags::empty(),
@@ -494,13 +495,13 @@ pub(crate) struct Live<'a> {
     pub(crate) notes: usize,
 }
 
-impl WithVariant for Live<'_> {
+impl WithSubject for Live<'_> {
     type Out = Result<Run, Failure>;
 
-    fn with<V: Variant>(self) -> Self::Out {
+    fn with<S: Subject>(self) -> Self::Out {
         let Self { traffic, column, lasts, most, notes } = self;
         let (clients, servers) = connect(traffic.connections)?;
-        let wheels: Wheels<V> = [(); 2].map(|()| [(); 3].map(|()| Shards::new(1)));
+        let wheels: Wheels<S> = [(); 2].map(|()| [(); 3].map(|()| S::new()));
         let scene =
             Scene { wheels: &wheels, traffic, clock: OsClock::start(), done: AtomicBool::new(false), notes };
         let mut client = Side::new(&scene, false, clients)?;
@@ -508,7 +509,7 @@ impl WithVariant for Live<'_> {
         let panicked = |_| Failure::Wrong("a thread of the test panicked".into());
         let (exchanges, served, fired) = std::thread::scope(|scope| {
             let ending = SetOnDrop(&scene.done);
-            let all: Vec<&Shards<V>> = wheels.iter().flatten().collect();
+            let all: Vec<&S> = wheels.iter().flatten().collect();
             let (clock, done) = (&scene.clock, &scene.done);
             let ticking = scope.spawn(move || tick(&all, traffic.hz, clock, done));
             let serving = scope.spawn(|| {
@@ -527,7 +528,7 @@ impl WithVariant for Live<'_> {
         for (end, side) in [&client, &server].into_iter().enumerate() {
             for kind in Kind::ALL {
                 let (wheel, asked) = (&wheels[end][kind as usize], side.rearms[kind as usize]);
-                let counts = Counts::between(&Statistics::default(), &wheel.statistics());
+                let counts = wheel.counts();
                 if counts.rearms() + counts.started != asked {
                     return Err(Failure::Wrong(format!(
                         "{asked} re-arms were asked for, counted {counts:?}"
@@ -581,25 +582,24 @@ pub(crate) struct Replay<'a> {
     pub(crate) share: Share,
 }
 
-impl WithVariant for Replay<'_> {
+impl WithSubject for Replay<'_> {
     type Out = Result<Counts, Failure>;
 
-    fn with<V: Variant>(self) -> Self::Out {
+    fn with<S: Subject>(self) -> Self::Out {
         let Self { log, column, share } = self;
         let wrong = |what: String| Failure::Wrong(format!("replay, {}: {what}", column.title()));
-        let shards: Shards<V> = Shards::new(1);
-        let mut timers: HashMap<(bool, u32, usize), (SharedTimer<V>, Model)> = HashMap::new();
+        let shard = S::new();
+        let mut timers: HashMap<(bool, u32, usize), (S::Timer, Model)> = HashMap::new();
         let (mut expected, mut now) = (Counts::default(), 0);
         for entry in log.iter().filter(|entry| share.has(entry)) {
             if entry.now > now {
                 now = entry.now;
-                let _ = shards.advance(0, now, usize::MAX).map_err(|error| wrong(error.to_string()))?;
+                shard.advance(now).map_err(|error| wrong(error.to_string()))?;
             }
             let (timer, model) = match timers.entry((entry.server, entry.connection, entry.kind as usize)) {
                 Slot::Occupied(known) => known.into_mut(),
                 Slot::Vacant(new) => {
-                    let timer =
-                        shards.timer(0, |_: &Firing<'_, V>| {}).map_err(|error| wrong(error.to_string()))?;
+                    let timer = shard.timer().map_err(|error| wrong(error.to_string()))?;
                     new.insert((timer, Model::default()))
                 }
             };
@@ -608,7 +608,7 @@ impl WithVariant for Replay<'_> {
             expected.note(model.arm(column.way(), now, delay));
             let _ = timer.modify(now + delay).map_err(|error| wrong(error.to_string()))?;
         }
-        let got = Counts::between(&Statistics::default(), &shards.statistics());
+        let got = shard.counts();
         let same = [got.matched, got.requeued, got.started]
             == [expected.matched, expected.requeued, expected.started];
         if same { Ok(got) } else { Err(wrong(format!("counted {got:?}, expected {expected:?}"))) }

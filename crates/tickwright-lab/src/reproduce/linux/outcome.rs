@@ -1,11 +1,13 @@
 //! What a run with one way of re-arming counted.
 
 use serde::Serialize;
-use tickwright::shard::{AlwaysRequeue, LockFree, Statistics, UnderLock, Variant, specimen::AsPosted};
+use tickwright::shard::Shards;
 
 use super::oracle::{Did, Way};
+use super::subject::Subject;
+use crate::specimens::{AlwaysRequeue, AsPosted, Shard, UnderLock};
 
-/// The columns, in the order of the tables. The names are those of the library's variants.
+/// The columns, in the order of the tables: a way to re-arm each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Column {
@@ -15,11 +17,11 @@ pub(crate) enum Column {
     Ours,
 }
 
-/// Something to do with the variant behind a column.
-pub(crate) trait WithVariant {
+/// Something to do with the shard behind a column.
+pub(super) trait WithSubject {
     type Out;
 
-    fn with<V: Variant>(self) -> Self::Out;
+    fn with<S: Subject>(self) -> Self::Out;
 }
 
 impl Column {
@@ -43,18 +45,18 @@ impl Column {
         }
     }
 
-    /// Does `work` with its variant.
-    pub(crate) fn run<W: WithVariant>(self, work: W) -> W::Out {
+    /// Does `work` with its shard.
+    pub(super) fn run<W: WithSubject>(self, work: W) -> W::Out {
         match self {
-            Self::Before => work.with::<AlwaysRequeue>(),
-            Self::After => work.with::<AsPosted>(),
-            Self::Locked => work.with::<UnderLock>(),
-            Self::Ours => work.with::<LockFree>(),
+            Self::Before => work.with::<Shard<AlwaysRequeue>>(),
+            Self::After => work.with::<Shard<AsPosted>>(),
+            Self::Locked => work.with::<Shard<UnderLock>>(),
+            Self::Ours => work.with::<Shards>(),
         }
     }
 }
 
-/// Counts of arming calls; the same fields as the library's, for files.
+/// Counts of arming calls, for tables and files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     pub(crate) matched: u64,
@@ -67,7 +69,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// What `after` has more than `before`.
-    pub(crate) fn between(before: &Statistics, after: &Statistics) -> Self {
+    pub(crate) fn between(before: &Self, after: &Self) -> Self {
         Self {
             matched: after.matched - before.matched,
             requeued: after.requeued - before.requeued,

@@ -402,7 +402,8 @@ fn costs(costs: &[Cost]) -> String {
         })
         .collect();
     format!(
-        "{}\nThe interval of ours / locked, by threads: {}.\nRe-arms a second with two threads, against one: {}.",
+        "{}\nThe interval of ours / locked, by threads: {}.\nRe-arms a second with two threads, against one: {}.\n\
+         All but ours run on the lab's own shard, which has one shard, one wheel and no alarm: their costs are lower bounds.",
         table::show(&table),
         words.join("; "),
         scale.join(", ")

@@ -6,10 +6,10 @@ use core::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
-use tickwright::shard::{Firing, Shards, SharedTimer, Variant};
 
 use super::oracle::{Did, Model};
-use super::outcome::{Column, Counts, Outcome, WithVariant};
+use super::outcome::{Column, Counts, Outcome, WithSubject};
+use super::subject::{Rearmed, Subject};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
@@ -78,11 +78,8 @@ impl Iterator for Rearms {
     }
 }
 
-fn timers<V: Variant>(shards: &Shards<V>, work: &Workload) -> Result<Vec<SharedTimer<V>>, LabError> {
-    (0..work.timers)
-        .map(|_| shards.timer(0, |_: &Firing<'_, V>| {}))
-        .collect::<Result<_, _>>()
-        .map_err(|error| LabError::failed(format!("making timers: {error}")))
+fn timers<S: Subject>(shard: &S, work: &Workload) -> Result<Vec<S::Timer>, LabError> {
+    (0..work.timers).map(|_| shard.timer()).collect()
 }
 
 /// `rearms` re-arms in virtual time, each compared with the oracle.
@@ -93,27 +90,27 @@ pub(crate) struct Virtual<'a> {
     pub(crate) rearms: u64,
 }
 
-impl WithVariant for Virtual<'_> {
+impl WithSubject for Virtual<'_> {
     type Out = Result<Counts, LabError>;
 
-    fn with<V: Variant>(self) -> Self::Out {
+    fn with<S: Subject>(self) -> Self::Out {
         let Self { work, column, rearms } = self;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
-        let shards: Shards<V> = Shards::new(1);
-        let timers = timers(&shards, work)?;
+        let shard = S::new();
+        let timers = timers(&shard, work)?;
         let mut models = vec![Model::default(); timers.len()];
         let mut expected = Counts::default();
         for (timer, model) in timers.iter().zip(&mut models) {
             timer.modify(work.delay()).map_err(|error| wrong(error.to_string()))?;
             model.arm(column.way(), 0, work.delay());
         }
-        let begun = shards.statistics();
+        let begun = shard.counts();
         let mut now = 0;
         let rearms = Rearms::new(work, work.step()).take(usize::try_from(rearms).unwrap_or(usize::MAX));
         for (at, which) in rearms {
             if at as u64 > now {
                 now = at as u64;
-                let _ = shards.advance(0, now, usize::MAX).map_err(|error| wrong(error.to_string()))?;
+                shard.advance(now)?;
             }
             let did = models[which].arm(column.way(), now, work.delay());
             expected.note(did);
@@ -125,7 +122,7 @@ impl WithVariant for Virtual<'_> {
                 )));
             }
         }
-        let got = Counts::between(&begun, &shards.statistics());
+        let got = Counts::between(&begun, &shard.counts());
         expected = Counts {
             recalculated: got.recalculated,
             locks: got.locks,
@@ -135,7 +132,7 @@ impl WithVariant for Virtual<'_> {
         if got != expected {
             return Err(wrong(format!("counted {got:?}, expected {expected:?}")));
         }
-        shards.check().map_err(|violation| wrong(violation.to_string()))?;
+        shard.check().map_err(|violation| wrong(violation.to_string()))?;
         Ok(got)
     }
 }
@@ -148,23 +145,23 @@ pub(crate) struct Real<'a> {
     pub(crate) lasts: Duration,
 }
 
-impl WithVariant for Real<'_> {
+impl WithSubject for Real<'_> {
     type Out = Result<Outcome, LabError>;
 
-    fn with<V: Variant>(self) -> Self::Out {
+    fn with<S: Subject>(self) -> Self::Out {
         let Self { work, column, lasts } = self;
-        let shards: Shards<V> = Shards::new(1);
-        let timers = timers(&shards, work)?;
+        let shard = S::new();
+        let timers = timers(&shard, work)?;
         for timer in &timers {
             timer.modify(work.delay()).map_err(|error| LabError::failed(error.to_string()))?;
         }
-        let begun = shards.statistics();
+        let begun = shard.counts();
         let done = AtomicBool::new(false);
         let clock = OsClock::start();
         let mut late = 0;
         let fired = std::thread::scope(|scope| {
             let ending = SetOnDrop(&done);
-            let ticking = scope.spawn(|| tick(&[&shards], work.hz, &clock, &done));
+            let ticking = scope.spawn(|| tick(&[&shard], work.hz, &clock, &done));
             let tick_ns = 1e9 / work.hz as f64;
             for (at, which) in Rearms::new(work, work.step() * tick_ns) {
                 while clock.now() < at as u64 {
@@ -182,8 +179,8 @@ impl WithVariant for Real<'_> {
             drop(ending);
             ticking.join().unwrap_or_default()
         });
-        let counts = Counts::between(&begun, &shards.statistics());
-        shards.check().map_err(|violation| LabError::failed(format!("{}: {violation}", column.title())))?;
+        let counts = Counts::between(&begun, &shard.counts());
+        shard.check().map_err(|violation| LabError::failed(format!("{}: {violation}", column.title())))?;
         Ok(Outcome { column, counts, elapsed_ns: clock.now(), fired, late })
     }
 }
@@ -202,16 +199,14 @@ pub(super) fn ticks(clock: &OsClock, hz: u64) -> u64 {
     (u128::from(clock.now()) * u128::from(hz) / 1_000_000_000) as u64
 }
 
-/// Advances every shard of `wheels` at each tick until `done`; answers how many timers fired.
-pub(super) fn tick<V: Variant>(wheels: &[&Shards<V>], hz: u64, clock: &OsClock, done: &AtomicBool) -> u64 {
+/// Advances every shard at each tick until `done`. Returns how many timers fired.
+pub(super) fn tick<S: Subject>(shards: &[&S], hz: u64, clock: &OsClock, done: &AtomicBool) -> u64 {
     let mut fired = 0;
     while !done.load(Ordering::Relaxed) {
         let now = ticks(clock, hz);
-        for shards in wheels {
-            for shard in 0..shards.len() {
-                // Nobody else advances them.
-                fired += shards.advance(shard, now, usize::MAX).map_or(0, |pass| pass.delivered as u64);
-            }
+        for shard in shards {
+            // No other thread advances them.
+            fired += shard.advance(now).unwrap_or(0);
         }
         let next = (u128::from(now + 1) * 1_000_000_000).div_ceil(u128::from(hz)) as u64;
         std::thread::sleep(Duration::from_nanos(next.saturating_sub(clock.now())));

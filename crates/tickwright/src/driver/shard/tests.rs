@@ -25,7 +25,7 @@ fn logging(shards: &Shards, shard: usize) -> (SharedTimer, Log) {
     let log = Log::default();
     let fired = Arc::clone(&log);
     let fire = move |firing: &Firing<'_>| fired.lock().unwrap().push((firing.deadline(), firing.now()));
-    (shards.timer(shard, fire).unwrap(), log)
+    (shards.shard(shard).unwrap().timer(fire), log)
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
             let now = host.monotonic().now();
             timer.add(driver.ticks().deadline(now + delay)).unwrap();
             // None: it was due at once, and has fired.
-            let expiry = shards.next_expiry(0).unwrap().unwrap_or(now / MS);
+            let expiry = shards.shard(0).unwrap().next_expiry().unwrap_or(now / MS);
             assert!(expiry > now / MS || delay == 0, "{delay} at {now}: early");
             assert!(expiry * MS >= now + delay, "early");
             assert!(
@@ -64,7 +64,7 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
 fn an_idle_shard_is_asleep_and_re_arms_in_place_do_not_wake_it() {
     let (host, shards, driver) = scene(NS);
     let (timer, log) = logging(&shards, 0);
-    let (deferrable, _) = (shards.deferrable_timer(0, |_: &Firing<'_>| {}).unwrap(), ());
+    let (deferrable, _) = (shards.shard(0).unwrap().deferrable_timer(|_| {}), ());
     timer.modify(70).unwrap();
     assert!(driver.settle());
     assert_eq!((driver.thread().runs(), driver.thread().wakeups()), (0, 1), "it slept for ever");
@@ -109,7 +109,7 @@ fn whatever_makes_it_earlier_wakes_it() {
     timer.modify_on(0, 50).unwrap();
     fires(51, 50);
     timer.add_on(1, 70).unwrap();
-    assert_eq!(shards.drain(1, 0), Ok(1));
+    assert_eq!(shards.shard(1).unwrap().drain_to(0), Ok(1));
     fires(71, 70);
     // Due already.
     timer.add(0).unwrap();
@@ -127,7 +127,7 @@ fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
     assert_eq!(driver.thread().wakeups(), 0);
     let now = driver.ticks().now(host.monotonic().now());
     timer.add(now + 10).unwrap();
-    assert_eq!(shards.next_expiry(0), Ok(Some(now + 11)));
+    assert_eq!(shards.shard(0).unwrap().next_expiry(), Some(now + 11));
     host.advance(11 * MS);
     assert!(driver.settle());
     assert_eq!(*log.lock().unwrap(), [(now + 10, now + 11)]);
@@ -137,7 +137,7 @@ fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
 fn a_panic_of_a_callback_does_not_hold_up_the_others() {
     let (host, shards, driver) = scene(NS);
     let timers: Vec<_> = (0..3).map(|_| logging(&shards, 0)).collect();
-    let trap = shards.timer(0, |_: &Firing<'_>| panic!("the callback")).unwrap();
+    let trap = shards.shard(0).unwrap().timer(|_| panic!("the callback"));
     for (at, (timer, _)) in timers.iter().enumerate() {
         timer.add(10).unwrap();
         if at == 0 {
@@ -157,18 +157,16 @@ fn a_pass_of_another_thread_hands_over_at_its_end() {
     let (begin, begun) = channel();
     let (end, ended) = channel::<()>();
     let ended = Mutex::new(ended);
-    let slow = shards
-        .timer(0, move |_: &Firing<'_>| {
-            begin.send(()).unwrap();
-            let _ = ended.lock().unwrap().recv();
-        })
-        .unwrap();
+    let slow = shards.shard(0).unwrap().timer(move |_| {
+        begin.send(()).unwrap();
+        let _ = ended.lock().unwrap().recv();
+    });
     let (timer, log) = logging(&shards, 0);
     slow.add(5).unwrap();
     timer.add(20).unwrap();
     assert!(driver.settle());
     std::thread::scope(|scope| {
-        scope.spawn(|| shards.advance(0, 6, usize::MAX));
+        scope.spawn(|| shards.shard(0).unwrap().advance(6, usize::MAX));
         begun.recv().unwrap();
         // The driver finds the shard busy, and its alarm has gone off.
         host.advance(100);
@@ -187,7 +185,7 @@ fn its_end_takes_the_clock_and_the_alarm_away() {
     drop(driver);
     host.advance(1000);
     timer.add(10).unwrap();
-    assert_eq!((shards.now(0), shards.next_wake(0)), (Some(0), Ok(Some(11))));
+    assert_eq!((shards.shard(0).unwrap().now(), shards.shard(0).unwrap().next_wake()), (0, Some(11)));
     let shards = Arc::into_inner(shards).expect("nobody else keeps them");
     drop(shards);
     assert!(!timer.is_pending());
@@ -199,12 +197,10 @@ fn it_may_be_dropped_by_a_callback_of_its_own() {
     let place = Arc::new(Mutex::new(None));
     let inside = Arc::clone(&place);
     let (told, hear) = channel();
-    let timer = shards
-        .timer(0, move |_: &Firing<'_>| {
-            drop(inside.lock().unwrap().take());
-            let _ = told.send(());
-        })
-        .unwrap();
+    let timer = shards.shard(0).unwrap().timer(move |_| {
+        drop(inside.lock().unwrap().take());
+        let _ = told.send(());
+    });
     *place.lock().unwrap() = Some(driver);
     timer.add(5).unwrap();
     host.advance(6);
@@ -213,7 +209,7 @@ fn it_may_be_dropped_by_a_callback_of_its_own() {
 
 #[test]
 fn a_shard_that_is_not_there_is_refused() {
-    let shards: Arc<Shards> = Arc::new(Shards::new(1));
+    let shards = Arc::new(Shards::new(1));
     let refused = ShardDriver::spawn(&shards, 1, VirtualHost::new().monotonic(), NS).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
     assert!(refused.to_string().contains("no shard of that number"));
@@ -230,7 +226,7 @@ fn two_shards_two_drivers() {
             let fire = move |firing: &Firing<'_>| {
                 sum.fetch_add(firing.deadline(), Ordering::Relaxed);
             };
-            let timer = shards.timer((at % 2) as usize, fire).unwrap();
+            let timer = shards.shard((at % 2) as usize).unwrap().timer(fire);
             timer.add(at).unwrap();
             timer
         })

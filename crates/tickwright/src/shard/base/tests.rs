@@ -1,7 +1,7 @@
 use tickwright_core::Violation;
 
+use super::super::Shards;
 use super::super::word::{DEADLINES, Word};
-use super::super::{Firing, LockFree, Shards};
 use crate::sync::{Ordering, lock};
 
 /// The level of a deadline 100 ticks away: its bucket ends at tick 104.
@@ -9,8 +9,8 @@ const LEVEL: u8 = 1;
 
 #[test]
 fn each_lie_of_a_word_is_a_violation() {
-    let shards: Shards<LockFree> = Shards::new(2);
-    let timer = shards.timer(0, |_: &Firing<'_>| {}).unwrap();
+    let shards = Shards::new(2);
+    let timer = shards.shard(0).unwrap().timer(|_| {});
     timer.modify(100).unwrap();
     let honest = timer.word();
     assert_eq!(honest, Word::pending(100, LEVEL));

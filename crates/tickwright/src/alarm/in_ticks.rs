@@ -1,4 +1,4 @@
-//! Between what counts in nanoseconds and what counts in ticks.
+//! Between clocks and alarms in nanoseconds and those in ticks.
 
 use std::sync::Weak;
 
@@ -7,7 +7,8 @@ use crate::clock::{Clock, Ticks, Watcher};
 
 /// A clock or an alarm, in ticks: for [shards](crate::shard), whose ticks may be of any length.
 ///
-/// `now` rounds down, and an alarm goes off when its tick begins; so what it goes off for is due.
+/// `now` rounds down, and an alarm goes off when its tick begins. So the timers that it goes off
+/// for are due.
 #[derive(Clone, Copy, Debug)]
 pub struct InTicks<T>(pub T, pub Ticks);
 

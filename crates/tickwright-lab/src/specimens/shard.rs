@@ -1,0 +1,503 @@
+//! A small shard that re-arms in a way of its caller's choice.
+//!
+//! ```text
+//!   Timer ──> node { word: deadline 63 | pending 1, posted { deadline, index } }
+//!     └─────> base { published clock, lock { clock, wheel, records, nodes, statistics }, stripes }
+//! ```
+//!
+//! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array under
+//! the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm, so a
+//! re-arm costs less around the wheel than in the library: a comparison of costs does not favor the
+//! library.
+//!
+//! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
+//! `super::sync` names the atomics and locks: the models replace them.
+
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+use core::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use tickwright_core::family::coarse_wheel::{Coarse, CoarseRecord, Geometry};
+use tickwright_core::storage::{Discipline, Handle, Nodes, Record};
+use tickwright_core::{Tick, Violation};
+
+use super::sync::{AtomicU32, AtomicU64, Mutex, MutexGuard};
+
+type Linux = Geometry<64, 3, 9>;
+type Wheel = Coarse<Index, 64, 3, 9>;
+type Callback = dyn Fn(Tick, Tick) + Send + Sync;
+
+/// When a re-arm leaves the timer where it is. In every way an equal deadline does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stays {
+    /// Never else.
+    Never,
+    /// In the same bucket, found out under the lock by the bucket's end.
+    SameBucket,
+    /// At the same bucket index, found out under the lock. Wrong.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no experiment measures it: tests show its failure"))]
+    SameIndex,
+    /// At the same bucket index, found out without the lock. Wrong.
+    SameIndexUnlocked,
+}
+
+/// A way to re-arm.
+pub(crate) trait Rearm: Send + Sync + 'static {
+    const STAYS: Stays;
+}
+
+/// Linux before the patch of 2016: every re-arm removes and inserts, under the lock.
+#[derive(Debug)]
+pub(crate) enum AlwaysRequeue {}
+
+/// Linux since late 2016, by the bucket's end in place of its index: a re-arm into the same bucket
+/// stays, decided under the lock.
+#[derive(Debug)]
+pub(crate) enum UnderLock {}
+
+/// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire between the
+/// look at it and the write of its deadline.
+///
+/// The bucket's index is computed from the unlocked clock and compared with the timer's. Deadline
+/// and index are atomics of their own. If the clock has moved when the lock is taken, the index is
+/// computed again: *recalculated* counts that.
+#[derive(Debug)]
+pub(crate) enum AsPosted {}
+
+/// The repair of late 2016 to the letter: indices compared under the lock. **It gives wrong
+/// answers**: a timer that is due and not yet taken has the index of the bucket one rotation later.
+/// It then fires a rotation early.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) enum IndexUnderLock {}
+
+impl Rearm for AlwaysRequeue {
+    const STAYS: Stays = Stays::Never;
+}
+
+impl Rearm for UnderLock {
+    const STAYS: Stays = Stays::SameBucket;
+}
+
+impl Rearm for AsPosted {
+    const STAYS: Stays = Stays::SameIndexUnlocked;
+}
+
+#[cfg(test)]
+impl Rearm for IndexUnderLock {
+    const STAYS: Stays = Stays::SameIndex;
+}
+
+/// Counts of arming calls, as the library's shard counts them, and recalculations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statistics {
+    /// The timer was pending and stayed, with the new deadline.
+    pub(crate) matched: u64,
+    /// It was pending, and was removed and inserted again.
+    pub(crate) requeued: u64,
+    /// It was not pending and now is.
+    pub(crate) started: u64,
+    /// Bucket indices computed twice, because the clock had moved before the lock was taken.
+    pub(crate) recalculated: u64,
+    /// Locks taken.
+    pub(crate) locks: u64,
+    /// Unlocked re-arms that lost their compare-exchange and took the lock.
+    pub(crate) lost_races: u64,
+}
+
+/// One shard that re-arms in the way `W`.
+pub(crate) struct Shard<W> {
+    base: Arc<Base>,
+    way: PhantomData<W>,
+}
+
+/// A timer of a [`Shard`]. The shard keeps it until it is dropped itself.
+pub(crate) struct Timer<W> {
+    node: Arc<Node>,
+    base: Arc<Base>,
+    way: PhantomData<W>,
+}
+
+struct Base {
+    /// The time of the last advance, for unlocked readers.
+    clock: AtomicU64,
+    state: Mutex<Locked>,
+    stripes: Stripes,
+}
+
+/// What the lock protects.
+struct Locked {
+    now: Tick,
+    wheel: Box<Wheel>,
+    records: Records,
+    nodes: Vec<Arc<Node>>,
+    /// How many timers are in the wheel.
+    len: usize,
+    /// A pass is under way.
+    expiring: bool,
+    statistics: Statistics,
+}
+
+struct Node {
+    index: Index,
+    /// `deadline << 1 | pending`. Of the patch as posted only `pending` counts.
+    word: AtomicU64,
+    posted: Posted,
+    callback: Box<Callback>,
+}
+
+/// `expires` of the patch, and the bucket index in `flags`.
+struct Posted {
+    deadline: AtomicU64,
+    index: AtomicU32,
+}
+
+/// The number of a timer in its shard, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Index(NonZeroU32);
+
+impl Handle for Index {}
+
+impl Index {
+    fn at(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+struct Records(Vec<CoarseRecord<Index>>);
+
+impl Nodes<Index, CoarseRecord<Index>> for Records {
+    #[inline]
+    fn record(&self, p: Index) -> &CoarseRecord<Index> {
+        &self.0[p.at()]
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Index) -> &mut CoarseRecord<Index> {
+        &mut self.0[p.at()]
+    }
+}
+
+/// What a call did before it took the lock.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    lost_race: bool,
+    /// The clock by which it computed a bucket index.
+    clock: Option<Tick>,
+}
+
+impl<W: Rearm> Shard<W> {
+    /// Creates a shard whose clock is at 0.
+    pub(crate) fn new() -> Self {
+        let state = Locked {
+            now: 0,
+            wheel: Box::new(<Wheel as Discipline<Index>>::NEW),
+            records: Records(Vec::new()),
+            nodes: Vec::new(),
+            len: 0,
+            expiring: false,
+            statistics: Statistics::default(),
+        };
+        let (clock, state) = (AtomicU64::new(0), Mutex::new(state));
+        Self { base: Arc::new(Base { clock, state, stripes: Stripes::new() }), way: PhantomData }
+    }
+
+    /// Creates a timer. The callback gets the deadline and the time; `None` beyond 2^32 - 1 timers.
+    pub(crate) fn timer(&self, callback: impl Fn(Tick, Tick) + Send + Sync + 'static) -> Option<Timer<W>> {
+        let mut state = self.base.lock();
+        let index = Index(NonZeroU32::new(u32::try_from(state.nodes.len() + 1).ok()?)?);
+        let node = Arc::new(Node {
+            index,
+            word: AtomicU64::new(0),
+            posted: Posted { deadline: AtomicU64::new(0), index: AtomicU32::new(0) },
+            callback: Box::new(callback),
+        });
+        state.nodes.push(Arc::clone(&node));
+        state.records.0.push(CoarseRecord::IDLE);
+        Some(Timer { node, base: Arc::clone(&self.base), way: PhantomData })
+    }
+
+    /// Advances the clock and runs the callbacks of what is due, with no lock held. Returns how
+    /// many timers fired; 0 if another pass is under way.
+    pub(crate) fn advance(&self, now: Tick) -> u64 {
+        let mut state = self.base.lock();
+        if state.expiring {
+            return 0;
+        }
+        if now > state.now {
+            state.now = now;
+            self.base.clock.store(now, Ordering::Relaxed);
+        }
+        let mut fired = 0;
+        while let Some((node, deadline)) = state.take::<W>() {
+            let now = state.now;
+            state.expiring = true;
+            drop(state);
+            (node.callback)(deadline, now);
+            fired += 1;
+            state = self.base.lock();
+        }
+        state.expiring = false;
+        fired
+    }
+
+    /// What the arming calls have done so far.
+    pub(crate) fn statistics(&self) -> Statistics {
+        let mut sum = self.base.lock().statistics;
+        sum.matched += self.base.stripes.sum();
+        sum
+    }
+
+    /// Verifies the wheel, and that the timers in it are those that are pending.
+    ///
+    /// # Errors
+    /// The first violation found.
+    pub(crate) fn check(&self) -> Result<(), Violation> {
+        let state = self.base.lock();
+        state.wheel.check(&state.records, state.len)?;
+        let pending = state.nodes.iter().filter(|node| node.is_pending()).count();
+        if pending == state.len { Ok(()) } else { Err(Violation::Count) }
+    }
+}
+
+impl Base {
+    fn lock(&self) -> MutexGuard<'_, Locked> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Node {
+    fn is_pending(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & 1 == 1
+    }
+}
+
+/// The word of a timer that is pending for `deadline`.
+fn pending(deadline: Tick) -> u64 {
+    deadline << 1 | 1
+}
+
+impl Locked {
+    /// Takes the first due timer out of the wheel. Returns it and its deadline.
+    fn take<W: Rearm>(&mut self) -> Option<(Arc<Node>, Tick)> {
+        let Self { wheel, records, nodes, now, len, .. } = self;
+        let mut budget = usize::MAX;
+        let popped = wheel.pop(records, *now, &mut budget)?;
+        *len -= 1;
+        let node = Arc::clone(nodes.get(popped.handle.at())?);
+        // Acquire: the callback sees what was written before the re-arms.
+        let word = node.word.swap(0, Ordering::Acquire);
+        let deadline = match W::STAYS {
+            Stays::SameIndexUnlocked => node.posted.deadline.load(Ordering::Acquire),
+            _ => word >> 1,
+        };
+        Some((node, deadline))
+    }
+
+    /// Inserts a timer that is not in the wheel.
+    fn insert(&mut self, node: &Node, deadline: Tick) {
+        let Self { wheel, records, now, .. } = self;
+        let _ = if self.expiring {
+            wheel.insert_behind(records, node.index, deadline, *now)
+        } else {
+            wheel.insert(records, node.index, deadline, *now)
+        };
+        self.len += 1;
+        node.posted.deadline.store(deadline, Ordering::Release);
+        node.posted.index.store(index(deadline, self.now), Ordering::Release);
+        // An exchange passes on what the re-arms before published.
+        node.word.swap(pending(deadline), Ordering::Relaxed);
+    }
+
+    fn remove(&mut self, node: &Node) {
+        let _ = self.wheel.remove(&mut self.records, node.index);
+        self.len -= 1;
+    }
+
+    /// Whether a pending timer may stay where it is.
+    fn stays<W: Rearm>(&self, node: &Node, deadline: Tick) -> bool {
+        match W::STAYS {
+            Stays::Never | Stays::SameIndexUnlocked => false,
+            // A timer that is due has no level: its bucket has ended.
+            Stays::SameBucket => self.wheel.level(&self.records, node.index).is_some_and(|level| {
+                let current = node.word.load(Ordering::Relaxed) >> 1;
+                Linux::same_bucket(current, deadline, level.into())
+                    && deadline.saturating_sub(self.now) >= Linux::start(level.into())
+            }),
+            Stays::SameIndex => node.posted.index.load(Ordering::Relaxed) == index(deadline, self.now),
+        }
+    }
+}
+
+impl<W: Rearm> Timer<W> {
+    /// Arms the timer. Returns whether it was pending. Deadlines are below 2^63.
+    #[inline]
+    pub(crate) fn modify(&self, deadline: Tick) -> bool {
+        let mut before = Before::default();
+        let stayed = match W::STAYS {
+            Stays::SameIndexUnlocked => self.modify_as_posted(deadline, &mut before),
+            _ => self.is_armed_for(deadline, &mut before),
+        };
+        if stayed {
+            self.base.stripes.count_match();
+            return true;
+        }
+        self.modify_locked(deadline, before)
+    }
+
+    /// Whether the deadline is the one that it has.
+    #[inline]
+    fn is_armed_for(&self, deadline: Tick, before: &mut Before) -> bool {
+        let word = &self.node.word;
+        let same = pending(deadline);
+        for _ in 0..2 {
+            if word.load(Ordering::Relaxed) != same {
+                break;
+            }
+            // An exchange publishes what the caller wrote; a load would order nothing.
+            match word.compare_exchange(same, same, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(_) => before.lost_race = true,
+            }
+        }
+        false
+    }
+
+    /// The patch as posted: looks, and then writes, whatever has happened in between.
+    #[inline]
+    fn modify_as_posted(&self, deadline: Tick, before: &mut Before) -> bool {
+        let posted = &self.node.posted;
+        if !self.node.is_pending() {
+            return false;
+        }
+        // Writes its own value back, so that an equal deadline publishes too.
+        let same = posted
+            .deadline
+            .compare_exchange(deadline, deadline, Ordering::Release, Ordering::Relaxed)
+            .is_ok();
+        if same {
+            return true;
+        }
+        let clock = self.base.clock.load(Ordering::Relaxed);
+        before.clock = Some(clock);
+        if posted.index.load(Ordering::Relaxed) != index(deadline, clock) {
+            return false;
+        }
+        posted.deadline.store(deadline, Ordering::Release);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn modify_locked(&self, deadline: Tick, before: Before) -> bool {
+        let node = &*self.node;
+        let mut state = self.base.lock();
+        let now = state.now;
+        state.statistics.locks += 1;
+        state.statistics.lost_races += u64::from(before.lost_race);
+        state.statistics.recalculated += u64::from(before.clock.is_some_and(|clock| clock != now));
+        // Only a holder of the lock makes it pending or idle.
+        if !node.is_pending() {
+            state.insert(node, deadline);
+            state.statistics.started += 1;
+            return false;
+        }
+        if state.stays::<W>(node, deadline) {
+            node.word.swap(pending(deadline), Ordering::Relaxed);
+            state.statistics.matched += 1;
+        } else {
+            state.remove(node);
+            state.insert(node, deadline);
+            state.statistics.requeued += 1;
+        }
+        true
+    }
+
+    /// Makes the timer idle. Returns whether it was pending.
+    #[cfg(test)]
+    pub(crate) fn cancel(&self) -> bool {
+        let mut state = self.base.lock();
+        let was_pending = self.node.is_pending();
+        if was_pending {
+            state.remove(&self.node);
+            self.node.word.swap(0, Ordering::Acquire);
+        }
+        was_pending
+    }
+}
+
+/// The number of the bucket for a deadline, modulo the buckets of a level: what Linux compares.
+/// Beyond the last level no bucket has that number, so nothing matches there. (In Linux a clamped
+/// deadline may.)
+fn index(deadline: Tick, clock: Tick) -> u32 {
+    if deadline < clock {
+        return bucket(clock, 0);
+    }
+    match Linux::level(deadline - clock) {
+        Some(level) => bucket(deadline / Linux::granule(level) + 1, level),
+        None => u32::MAX,
+    }
+}
+
+fn bucket(granule: Tick, level: usize) -> u32 {
+    (granule % 64) as u32 + level as u32 * 64
+}
+
+/// Counters of unlocked matches. A thread adds to a stripe of its own without an atomic addition,
+/// as in the library: counting must not cost more than the match. No step of a way reads them.
+struct Stripes(Box<[Stripe]>);
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Stripe(core::sync::atomic::AtomicU64);
+
+const STRIPES: usize = 64;
+/// The stripe of threads that found none free.
+const SHARED: usize = STRIPES - 1;
+
+/// Stripes that no thread owns.
+static FREE: std::sync::Mutex<Option<Vec<usize>>> = std::sync::Mutex::new(None);
+
+/// A thread's stripe, until the thread ends.
+struct Owned(usize);
+
+thread_local! {
+    static MINE: Owned = Owned(free().get_or_insert_with(|| (0..SHARED).collect()).pop().unwrap_or(SHARED));
+}
+
+fn free() -> std::sync::MutexGuard<'static, Option<Vec<usize>>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.0 != SHARED
+            && let Some(free) = &mut *free()
+        {
+            free.push(self.0);
+        }
+    }
+}
+
+impl Stripes {
+    fn new() -> Self {
+        Self((0..STRIPES).map(|_| Stripe::default()).collect())
+    }
+
+    #[inline]
+    fn count_match(&self) {
+        // A thread that is ending has given its stripe back.
+        let at = MINE.try_with(|mine| mine.0).unwrap_or(SHARED);
+        let Some(Stripe(counter)) = self.0.get(at) else { return };
+        if at == SHARED {
+            counter.fetch_add(1, Ordering::Relaxed);
+        } else {
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        self.0.iter().map(|stripe| stripe.0.load(Ordering::Relaxed)).sum()
+    }
+}

@@ -1,0 +1,142 @@
+//! The arming calls, their answers and their errors. `rearm.rs` does the work.
+
+use core::fmt;
+
+use tickwright_core::Tick;
+
+use super::geometry::WheelGeometry;
+use super::rearm::Arm;
+use super::timer::SharedTimer;
+
+/// Whether a timer was pending when a call took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Was {
+    /// It was pending.
+    Pending,
+    /// It was not pending: idle, firing or shut down.
+    Idle,
+}
+
+impl Was {
+    /// Whether it was [`Pending`](Self::Pending).
+    #[must_use]
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Pending)
+    }
+}
+
+/// Why a timer was not armed. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArmError {
+    /// It is pending already.
+    AlreadyPending,
+    /// It was shut down.
+    ShutDown,
+    /// The [`Shards`](super::Shards) that it was made from were dropped.
+    ShardsGone,
+    /// There is no shard of that number.
+    NoSuchShard,
+}
+
+impl fmt::Display for ArmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlreadyPending => "the timer is pending already: modify it instead",
+            Self::ShutDown => "the timer was shut down and cannot be armed again: make a new one",
+            Self::ShardsGone => "the timer's shards were dropped: make a timer on shards that are in use",
+            Self::NoSuchShard => super::handle::NO_SUCH_SHARD,
+        })
+    }
+}
+
+impl core::error::Error for ArmError {}
+
+/// Arming. Deadlines are ticks of the shard.
+impl<G: WheelGeometry> SharedTimer<G> {
+    /// Arms a timer that is not pending, on the shard that it belongs to.
+    ///
+    /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
+    /// shard is under way it fires at the next tick; `u64::MAX` has none, so there it fires in the
+    /// next pass. One lock.
+    ///
+    /// # Errors
+    /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
+    pub fn add(&self, deadline: Tick) -> Result<(), ArmError> {
+        self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
+    }
+
+    /// As [`add`](Self::add), on another shard, to which the timer then belongs. While its callback
+    /// runs it stays where that runs. Two locks.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add), and [`ArmError::NoSuchShard`].
+    pub fn add_on(&self, shard: usize, deadline: Tick) -> Result<(), ArmError> {
+        let shard = self.target(shard)?;
+        self.arm_locked(Arm::Add, deadline, Some(shard), false).map(|_| ())
+    }
+
+    /// Arms the timer for `deadline`, whether it is pending or not. Returns whether it was. If it
+    /// was, the callback sees everything that the caller wrote before.
+    ///
+    /// This is one compare-exchange, without a lock, if two things hold. The deadline falls into
+    /// the bucket that the timer is in; and a timer armed now would not get a finer level, by the
+    /// time that the shard was last told. The timer then stays on its shard and keeps its place in
+    /// the bucket. [`modify_at`](Self::modify_at) takes a better time.
+    ///
+    /// # Errors
+    /// [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
+    #[inline]
+    pub fn modify(&self, deadline: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::Modify, deadline, 0)
+    }
+
+    /// As [`modify`](Self::modify), for a caller that knows what time it is, in the shard's ticks.
+    ///
+    /// The unlocked path then judges by `now`, if that is later than what the shard was last told.
+    /// Under a driver that sleeps, a time-out that is shortened thus leaves a bucket that is much
+    /// wider than its delay. A wrong `now` costs precision or a lock, and nothing else.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn modify_at(&self, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::Modify, deadline, now)
+    }
+
+    /// As [`modify`](Self::modify), on another shard. Takes both locks. A timer whose callback runs
+    /// stays where it runs.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
+    pub fn modify_on(&self, shard: usize, deadline: Tick) -> Result<Was, ArmError> {
+        let shard = self.target(shard)?;
+        self.arm_locked(Arm::Modify, deadline, Some(shard), false)
+    }
+
+    /// As [`modify`](Self::modify), but a timer that is not pending stays so: [`Was::Idle`] then
+    /// means that nothing happened.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn modify_pending(&self, deadline: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::PendingOnly, deadline, 0)
+    }
+
+    /// As [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    #[inline]
+    pub fn reduce(&self, deadline: Tick) -> Result<Was, ArmError> {
+        self.arm(Arm::Reduce, deadline, 0)
+    }
+
+    fn target(&self, shard: usize) -> Result<u32, ArmError> {
+        match u32::try_from(shard) {
+            Ok(number) if shard < self.node.set.bases.len() => Ok(number),
+            _ => Err(ArmError::NoSuchShard),
+        }
+    }
+}

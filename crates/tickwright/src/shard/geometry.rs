@@ -1,0 +1,102 @@
+//! The geometry of a shard's wheels, as a type.
+
+use core::fmt::Debug;
+
+use tickwright_core::family::coarse_wheel::{Coarse, Geometry};
+use tickwright_core::storage::{Discipline, Handle, Nodes};
+use tickwright_core::{HeadChange, Span, Tick};
+
+use super::word::PARKED;
+
+/// The geometry of Linux's timer wheel, and the default: 64 buckets a level, each level 8 times as
+/// coarse as the one below, 9 levels.
+pub type Linux = Geometry<64, 3, 9>;
+
+/// A geometry that a shard's wheels can have: [`Geometry`] with at most 15 levels.
+///
+/// The trait is sealed. It exists so that one type parameter stands for three numbers.
+pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed {
+    /// The wheel over handles of type `P`.
+    #[doc(hidden)]
+    type Wheel<P: Handle>: Discipline<P>;
+
+    /// Evaluated, it fails to compile when the word has too few bits for a level.
+    #[doc(hidden)]
+    const FITS_THE_WORD: ();
+
+    /// The least delay that is inserted at `level`.
+    #[doc(hidden)]
+    fn start(level: u8) -> Span;
+
+    /// Whether two deadlines have one bucket at `level`: the same granule, not the same index.
+    #[doc(hidden)]
+    fn same_bucket(a: Tick, b: Tick, level: u8) -> bool;
+
+    /// The level of `p`, if it is in a normal bucket: the bucket's end then follows from the
+    /// deadline and this level.
+    #[doc(hidden)]
+    fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
+    -> Option<u8>;
+
+    /// As `insert`, but a deadline that has passed expires at the next tick, not in the pass that
+    /// is under way.
+    #[doc(hidden)]
+    fn insert_behind<P: Handle>(
+        wheel: &mut Self::Wheel<P>,
+        nodes: &mut impl Nodes<P, RecordOf<Self, P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange;
+}
+
+/// What a wheel of geometry `G` keeps for each node.
+pub(super) type RecordOf<G, P> = <<G as WheelGeometry>::Wheel<P> as Discipline<P>>::Record;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> sealed::Sealed
+    for Geometry<BUCKETS, SHIFT, DEPTH>
+{
+}
+
+impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> WheelGeometry
+    for Geometry<BUCKETS, SHIFT, DEPTH>
+{
+    type Wheel<P: Handle> = Coarse<P, BUCKETS, SHIFT, DEPTH>;
+
+    const FITS_THE_WORD: () =
+        assert!(DEPTH <= PARKED as usize, "DEPTH: at most 15, the word has four bits for a level");
+
+    #[inline]
+    fn start(level: u8) -> Span {
+        Self::start(level.into())
+    }
+
+    #[inline]
+    fn same_bucket(a: Tick, b: Tick, level: u8) -> bool {
+        Self::same_bucket(a, b, level.into())
+    }
+
+    #[inline]
+    fn level<P: Handle>(
+        wheel: &Self::Wheel<P>,
+        nodes: &impl Nodes<P, RecordOf<Self, P>>,
+        p: P,
+    ) -> Option<u8> {
+        wheel.level(nodes, p)
+    }
+
+    #[inline]
+    fn insert_behind<P: Handle>(
+        wheel: &mut Self::Wheel<P>,
+        nodes: &mut impl Nodes<P, RecordOf<Self, P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        wheel.insert_behind(nodes, p, deadline, now)
+    }
+}

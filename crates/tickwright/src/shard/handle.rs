@@ -1,0 +1,221 @@
+//! One shard, as its users see it.
+
+use core::fmt;
+
+use tickwright_core::{Advance, Tick};
+
+use super::base::{Base, Set, lock_both};
+use super::expire::{self, Busy};
+use super::geometry::{Linux, WheelGeometry};
+use super::timer::{Firing, SharedTimer};
+use crate::alarm::Alarm;
+use crate::clock::Clock;
+use crate::sync::{Arc, Ordering, lock};
+
+pub(super) const NO_SUCH_SHARD: &str =
+    "there is no shard of that number: they count from 0 to Shards::len() - 1";
+
+/// There is no shard of that number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NoSuchShard;
+
+impl fmt::Display for NoSuchShard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NO_SUCH_SHARD)
+    }
+}
+
+impl core::error::Error for NoSuchShard {}
+
+/// Why a shard was not drained. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DrainError {
+    /// A pass over the shard is under way, on another thread or in the caller's own callback.
+    Busy,
+    /// There is no shard of the target's number.
+    NoSuchShard,
+}
+
+impl fmt::Display for DrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => Busy.fmt(f),
+            Self::NoSuchShard => NoSuchShard.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DrainError {}
+
+/// One of some [`Shards`](super::Shards): [`Shards::shard`](super::Shards::shard) returns it.
+pub struct Shard<'a, G: WheelGeometry = Linux> {
+    set: &'a Arc<Set<G>>,
+    base: &'a Base<G>,
+    number: u32,
+}
+
+impl<'a, G: WheelGeometry> Shard<'a, G> {
+    pub(super) fn of(set: &'a Arc<Set<G>>, number: usize) -> Result<Self, NoSuchShard> {
+        let base = set.bases.get(number).ok_or(NoSuchShard)?;
+        // There are less than 2^32.
+        Ok(Self { set, base, number: u32::try_from(number).map_err(|_| NoSuchShard)? })
+    }
+
+    /// Its number, from 0.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number as usize
+    }
+
+    /// Creates a timer that belongs to this shard and is not pending. One allocation, which holds
+    /// the callback too.
+    ///
+    /// The callback runs on the thread that advances the shard, with no lock held, never twice at
+    /// once for one timer. It may do anything with any timer, its own included, except wait for
+    /// itself.
+    #[must_use]
+    pub fn timer(&self, callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
+        SharedTimer::new(self.set, self.number, false, callback)
+    }
+
+    /// Creates a timer that wakes no driver: [`next_wake`](Self::next_wake) and
+    /// [`next_expiry`](Self::next_expiry) leave it out. It fires when the shard is advanced for
+    /// another reason.
+    #[must_use]
+    pub fn deferrable_timer(
+        &self,
+        callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static,
+    ) -> SharedTimer<G> {
+        SharedTimer::new(self.set, self.number, true, callback)
+    }
+
+    /// Advances the clock to `now` (never back) and runs the callbacks of what is due, on this
+    /// thread, with no lock held. At most `budget` timers are fired, or moved inside the wheels.
+    ///
+    /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
+    /// passes through; the shard stays whole, and the next advance fires the rest.
+    ///
+    /// # Errors
+    /// [`Busy`] while another pass over this shard is under way; the clock has then not moved.
+    pub fn advance(&self, now: Tick, budget: usize) -> Result<Advance, Busy> {
+        expire::advance(self.base, self.number(), now, budget)
+    }
+
+    /// The shard's clock, as it was a moment ago.
+    #[must_use]
+    pub fn now(&self) -> Tick {
+        self.base.clock.load(Ordering::Relaxed)
+    }
+
+    /// The tick to advance at: a lower bound of [`next_expiry`](Self::next_expiry), in O(levels).
+    /// `None` if no timer that wakes a driver is pending.
+    ///
+    /// It comes from the ends of buckets and never from deadlines, so a re-arm in place leaves it.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Tick> {
+        lock(&self.base.state).next_wake()
+    }
+
+    /// The end of the bucket of the first timer that is not deferrable; `None` if there is none.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<Tick> {
+        lock(&self.base.state).next_expiry()
+    }
+
+    /// The number of pending timers, deferrable ones included.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        lock(&self.base.state).len()
+    }
+
+    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. Times are
+    /// in ticks of the shard: [`InTicks`](crate::alarm::InTicks) converts nanoseconds.
+    ///
+    /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
+    /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits
+    /// at it need not look. Deferrable timers never set it.
+    ///
+    /// It is set under the shard's lock: it must not wait, panic or call the shards. A re-arm in
+    /// place never sets it, because the timer stays in its bucket and wake-ups come from the ends
+    /// of buckets. Without an alarm the locked paths pay one branch. The alarm before is dropped as
+    /// it stands.
+    pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
+        let mut state = lock(&self.base.state);
+        let before = core::mem::replace(&mut state.outside.alarm, alarm);
+        state.set_alarm();
+        drop(state);
+        // With no lock held: its drop may be the caller's code.
+        drop(before);
+    }
+
+    /// Sets the clock that the shard reads whenever a timer is armed under the lock, in ticks of
+    /// the shard. `None`: the shard's time is that of the last advance.
+    ///
+    /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
+    /// delay from the shard's time. If that stood still for an hour, a timer for the next
+    /// millisecond would get the bucket of a timer for the next hour, which is minutes wide. No
+    /// timer is early either way.
+    ///
+    /// It is read under the shard's lock: it must not call the shards.
+    pub fn set_clock(&self, clock: Option<Arc<dyn Clock>>) {
+        let mut state = lock(&self.base.state);
+        let before = core::mem::replace(&mut state.outside.clock, clock);
+        state.read_clock(self.base);
+        drop(state);
+        drop(before);
+    }
+
+    /// Takes an alarm and a clock away, if they are the ones that are set.
+    pub(crate) fn take_away(&self, alarm: &Arc<dyn Alarm>, clock: &Arc<dyn Clock>) {
+        let mut state = lock(&self.base.state);
+        let outside = &mut state.outside;
+        let alarm = outside.alarm.take_if(|set| Arc::ptr_eq(set, alarm));
+        let clock = outside.clock.take_if(|set| Arc::ptr_eq(set, clock));
+        drop(state);
+        // With no lock held: their drops may be the caller's code.
+        drop((alarm, clock));
+    }
+
+    /// Moves every pending timer to the shard of number `target` and keeps the deadlines. Returns
+    /// how many moved.
+    ///
+    /// It is for a shard that will not be advanced again. Idle timers stay, and so do timers that
+    /// are armed here later. O(timers), with both locks held.
+    ///
+    /// # Errors
+    /// [`DrainError::Busy`] while a pass over this shard is under way; [`DrainError::NoSuchShard`].
+    pub fn drain_to(&self, target: usize) -> Result<usize, DrainError> {
+        let to = self.set.bases.get(target).ok_or(DrainError::NoSuchShard)?;
+        let number = u32::try_from(target).map_err(|_| DrainError::NoSuchShard)?;
+        if number == self.number {
+            return Ok(0);
+        }
+        let in_order = self.number < number;
+        let (mut source, mut target) = lock_both(&self.base.state, &to.state, in_order);
+        if source.expiring {
+            return Err(DrainError::Busy);
+        }
+        target.read_clock(to);
+        let mut moved = 0;
+        while source.hand_one_over(&mut target, number) {
+            moved += 1;
+        }
+        target.set_alarm_earlier(0);
+        Ok(moved)
+    }
+}
+
+impl<G: WheelGeometry> Clone for Shard<'_, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G: WheelGeometry> Copy for Shard<'_, G> {}
+
+impl<G: WheelGeometry> fmt::Debug for Shard<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shard").field("number", &self.number).finish_non_exhaustive()
+    }
+}
