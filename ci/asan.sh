@@ -60,7 +60,7 @@ skips=()
 for each in "${skipped[@]}"; do
     skips+=(--skip "$each")
 done
-cargo test -q -p tickwright-core -p tickwright -p tickwright-threads --target "$host" --lib --tests -- "${skips[@]}" "$@"
+cargo test -q -p tickwright-nodes -p tickwright-collections -p tickwright-core -p tickwright -p tickwright-threads --target "$host" --lib --tests -- "${skips[@]}" "$@"
 
 if ! command -v valgrind >/dev/null; then
     echo "asan: valgrind skipped: not installed"

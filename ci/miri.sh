@@ -12,6 +12,6 @@ common="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-
 common+=" -Zmiri-ignore-leaks" # forgotten queues are tested
 for model in "" "-Zmiri-tree-borrows"; do
     echo "miri: ${model:-stacked borrows}"
-    MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright-core --lib --tests -- "$@"
+    MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright-nodes -p tickwright-collections -p tickwright-core --lib --tests -- "$@"
     MIRIFLAGS="$common $model" cargo +nightly miri test -p tickwright --test shard --test shard_table -- "$@"
 done

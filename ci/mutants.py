@@ -56,7 +56,7 @@ CORE, TICK, THREADS = "tickwright-core", "tickwright", "tickwright-threads"
 # name: package, test targets, loom or not. A name is what the table of verdicts shows.
 SUITES = {
     "core lib": (CORE, "lib", False),
-    "core tests": (CORE, "slab hook hook_abort alloc_failure odict", False),
+    "core tests": (CORE, "slab hook hook_abort alloc_failure", False),
     "conformance": (
         "tickwright-testkit",
         "no_allocation corpus panic_safety in_order bounded dictionary properties agreement"

@@ -6,23 +6,26 @@ cd "$(dirname "$0")/.."
 
 out="${CARGO_TARGET_DIR:-target}/no_std"
 core_src=crates/tickwright-core/src
+nodes_src=crates/tickwright-nodes/src
 flags=(--edition 2024 -C panic=abort -C opt-level=2 --cap-lints allow)
 rm -rf "$out"
 mkdir -p "$out"
 
-# core_lib DIR SOURCE [FLAG...]: the core library as an rlib in DIR.
+# core_lib DIR SOURCE [FLAG...]: the core library and the nodes below it as rlibs in DIR.
 core_lib() {
     local dir="$1" src="$2"
     shift 2
     mkdir -p "$dir"
-    rustc "${flags[@]}" --crate-name tickwright_core --crate-type rlib --out-dir "$dir" "$@" "$src/lib.rs"
+    rustc "${flags[@]}" --crate-name tickwright_nodes --crate-type rlib --out-dir "$dir" "$@" "$nodes_src/lib.rs"
+    rustc "${flags[@]}" --crate-name tickwright_core --crate-type rlib --out-dir "$dir" -L "$dir" \
+        --extern "tickwright_nodes=$dir/libtickwright_nodes.rlib" "$@" "$src/lib.rs"
 }
 
 # program DIR [FLAG...]: the freestanding program over the core library in DIR.
 program() {
     local dir="$1"
     shift
-    rustc "${flags[@]}" --extern "tickwright_core=$dir/libtickwright_core.rlib" -o "$dir/freestanding" "$@" \
+    rustc "${flags[@]}" -L "$dir" --extern "tickwright_core=$dir/libtickwright_core.rlib" -o "$dir/freestanding" "$@" \
         ci/no_std/freestanding.rs
 }
 
@@ -54,7 +57,7 @@ fi
 echo "no_std: the same without compare-exchange (compiled; a queue then needs an identity from its owner)"
 core_lib "$out/no_cas" "$core_src" --cfg tickwright_no_cas
 RUSTFLAGS="${RUSTFLAGS:-} --cfg tickwright_no_cas" CARGO_TARGET_DIR="$out/tests" \
-    cargo test -q -p tickwright-core --lib -- storage::hook
+    cargo test -q -p tickwright-core -p tickwright-nodes --lib -- hook
 
 echo "no_std: control: over a core with alloc the program must not link (it has no allocator)"
 core_lib "$out/alloc" "$core_src" --cfg 'feature="alloc"'

@@ -7,7 +7,7 @@ use core::cell::Cell;
 use core::cmp::Ordering;
 use core::ffi::{c_char, c_int, c_void};
 
-use tickwright_core::{Heap, HeapOrder, KeyError, Reject};
+use tickwright_collections::{Heap, HeapError, HeapOrder};
 
 use crate::code;
 use crate::queue::write_text;
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c
             }
             match heap.push(element).map_err(|refused| refused.reason) {
                 Ok(()) => Ok(0),
-                Err(Reject::Full) => Err(code::NO_MEMORY),
-                Err(reason) => Err(code::rejected(reason)),
+                Err(HeapError::Full) => Err(code::NO_MEMORY),
+                Err(reason) => Err(refused(reason)),
             }
         })
     })
@@ -275,8 +275,19 @@ pub unsafe extern "C" fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) 
     })
 }
 
-fn found(result: Result<(), KeyError>) -> Result<c_int, c_int> {
-    result.map(|()| 0).map_err(code::unknown)
+fn found(result: Result<(), HeapError>) -> Result<c_int, c_int> {
+    result.map(|()| 0).map_err(refused)
+}
+
+/// Why a heap refused.
+fn refused(error: HeapError) -> c_int {
+    match error {
+        HeapError::Full => code::FULL,
+        HeapError::AlreadyIn => code::ALREADY,
+        HeapError::Stale => code::ABSENT,
+        HeapError::WrongHeap => code::ELSEWHERE,
+        _ => code::INVALID,
+    }
 }
 
 /// How many elements it holds.

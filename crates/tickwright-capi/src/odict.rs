@@ -11,7 +11,7 @@ use core::cmp::Ordering;
 use core::ffi::{c_char, c_int, c_void};
 use core::pin::Pin;
 
-use tickwright_core::odict::{
+use tickwright_collections::{
     DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, Position, RedBlack, Seek,
 };
 

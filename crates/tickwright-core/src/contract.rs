@@ -49,6 +49,8 @@
 
 use core::fmt;
 
+use tickwright_nodes::hook::Claimed;
+
 /// A point on a queue's clock, in ticks since an origin of the caller's choice. All 2^64 values are ordinary.
 pub type Tick = u64;
 
@@ -162,6 +164,22 @@ impl fmt::Display for Reject {
 }
 
 impl core::error::Error for Reject {}
+
+#[cfg(feature = "alloc")]
+impl From<tickwright_nodes::arena::Full> for Reject {
+    fn from(_: tickwright_nodes::arena::Full) -> Self {
+        Self::Full
+    }
+}
+
+impl From<Claimed> for Reject {
+    fn from(claimed: Claimed) -> Self {
+        match claimed {
+            Claimed::Here => Self::AlreadyLinked,
+            Claimed::Elsewhere => Self::WrongQueue,
+        }
+    }
+}
 
 /// A refused insert. The value comes back unharmed (clause 13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,66 +317,5 @@ pub trait TimerQueue {
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// An invariant that [`TimerQueue::check`] found broken. Each family's module lists which of its invariants
-/// each one stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Violation {
-    /// More or fewer nodes are reachable than are pending.
-    Count,
-    /// A neighbour does not point back (`next`/`prev`, `child`/`parent`).
-    BackLink,
-    /// A node stands before one with an earlier expiry.
-    Order,
-    /// The head, tail, root or cached head is not what the links say.
-    Head,
-    /// A red node has a red parent, or the root is red.
-    RedRed,
-    /// Two paths from a node to its missing children pass unequal numbers of black nodes.
-    BlackHeight,
-    /// A balance factor is not the difference of the heights, or out of -1..=1.
-    Balance,
-    /// A heap entry is earlier than its parent.
-    HeapOrder,
-    /// A node's recorded position is not where it is.
-    Position,
-    /// Two entries share an arrival number, or one is not below the counter.
-    Sequence,
-    /// An unused cell is not empty.
-    UnusedCell,
-    /// A node is reachable that is not pending, or the free list is broken.
-    Storage,
-    /// A node that is reachable is marked as another queue's, or as unlinked.
-    Owner,
-    /// A mark in a bitmap of buckets is not what the bucket holds.
-    Occupied,
-    /// The earliest expiry noted for a bucket is not that of its earliest node.
-    Minimum,
-    /// A node stands in a bucket that is not the one for its expiry.
-    Bucket,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Count => "the number of reachable nodes is not the number of pending timers",
-            Self::BackLink => "a neighbour does not point back",
-            Self::Order => "a node stands before one with an earlier expiry",
-            Self::Head => "a head, tail or root pointer is not what the links say",
-            Self::RedRed => "a red node has a red parent, or the root is red",
-            Self::BlackHeight => "two paths hold unequal numbers of black nodes",
-            Self::Balance => "a balance factor is wrong",
-            Self::HeapOrder => "a heap entry is earlier than its parent",
-            Self::Position => "a recorded position is wrong",
-            Self::Sequence => "arrival numbers are not unique and below the counter",
-            Self::UnusedCell => "an unused cell is not empty",
-            Self::Storage => "a free slot is linked, or the free list is broken",
-            Self::Owner => "a linked node does not carry this queue's identity",
-            Self::Occupied => "the mark of a bucket is not what it holds",
-            Self::Minimum => "the earliest expiry noted for a bucket is wrong",
-            Self::Bucket => "a node stands in the wrong bucket",
-        })
-    }
-}
-
-impl core::error::Error for Violation {}
+#[doc(inline)]
+pub use tickwright_nodes::Violation;

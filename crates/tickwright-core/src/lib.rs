@@ -13,10 +13,6 @@ extern crate std;
 pub mod contract;
 pub mod explain;
 pub mod family;
-#[cfg(feature = "alloc")]
-pub mod heap;
-mod hint;
-pub mod odict;
 pub mod storage;
 
 #[doc(inline)]
@@ -38,9 +34,6 @@ pub use family::{
     sorted_list::SortedList,
     wheel::Wheel,
 };
-#[cfg(feature = "alloc")]
-#[doc(inline)]
-pub use heap::{Heap, HeapOrder};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use storage::slab::{Key, SlabQueue};

@@ -6,7 +6,7 @@ use core::cell::Cell;
 use core::marker::PhantomPinned;
 use std::rc::Rc;
 
-use tickwright_core::odict::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
+use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
 
 /// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's, where its bound holds.

@@ -1,4 +1,5 @@
 //! `explain` says where a timer stands, in every family and both storages, and it comes true.
+#![cfg(feature = "alloc")]
 
 use tickwright_core::explain::Whereabouts;
 use tickwright_core::{

@@ -23,7 +23,7 @@ fn a_key_equals_itself_alone<F: Family>() {
     let hash = |key: TimerRef<'_, F, u32>| BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
     assert!(one == TimerRef::from(&timers[0]) && one != other);
     assert!(hash(one) == hash(one) && hash(one) != hash(other));
-    assert_eq!(format!("{one:?}"), format!("TimerRef({:p})", &raw const timers[0]));
+    assert_eq!(format!("{one:?}"), format!("ByRef({:p})", &raw const timers[0]));
 }
 
 fn linked_twice_is_refused<F: Family>() {

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use core::cmp::Ordering;
 
-use tickwright_core::odict::{Dictionary, HookDict, KeyOrder, Link, Membership, Position};
+use tickwright_collections::{Dictionary, HookDict, KeyOrder, Link, Membership, Position};
 use tickwright_core::{HookQueue, SortedList, Timer};
 
 const CASE: &str = "TICKWRIGHT_ABORT_CASE";

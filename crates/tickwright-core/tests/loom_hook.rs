@@ -5,7 +5,7 @@
 use core::cmp::Ordering;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tickwright_core::odict::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
+use tickwright_collections::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
 use tickwright_core::{Family, HookQueue, RbTreeCached, Reject, SortedList, Timer, TimerQueue};
 
 /// Nodes that live as long as every schedule.

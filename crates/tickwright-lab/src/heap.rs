@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::Serialize;
-use tickwright_core::{Heap, HeapOrder};
+use tickwright_collections::{Heap, HeapOrder};
 
 use crate::allocator;
 use crate::error::LabError;

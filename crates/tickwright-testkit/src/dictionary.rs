@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Bound;
 
-use tickwright_core::odict::{
+use tickwright_collections::{
     BPlusDict, Balance, DictError, Dictionary, HookDict, KeyOrder, Link, Membership, PlainKey, RedBlack,
     Seek, SlabDict,
 };

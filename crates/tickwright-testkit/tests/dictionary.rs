@@ -5,7 +5,7 @@ use core::ops::Bound;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tickwright_core::odict::{Avl, BPlusDict, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
+use tickwright_collections::{Avl, BPlusDict, Balance, By, Dictionary, HookDict, RedBlack, SlabDict};
 use tickwright_testkit::dictionary::{ByKey, Object, Op, run_bplus, run_hook, run_slab};
 
 mod scripts;

@@ -4,8 +4,8 @@ use core::ops::Bound;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use tickwright_collections::{By, DictError, Dictionary, RedBlack, Seek};
 use tickwright_core::Violation;
-use tickwright_core::odict::{By, DictError, Dictionary, RedBlack, Seek};
 use tickwright_testkit::dictionary::{AsObject, ByKey, OBJECTS, Object, Op, Ours, run};
 use tickwright_testkit::foreign::dictionaries::{BTreeDict, HashDict, IntrusiveDict, Node};
 

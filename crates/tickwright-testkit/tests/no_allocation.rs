@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::ops::Bound;
 use std::alloc::System;
 
-use tickwright_core::odict::{
+use tickwright_collections::{
     Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict,
 };
 use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use tickwright_core::odict::{Avl, By, Dictionary as _, EntryKey, RedBlack, SlabDict};
+use tickwright_collections::{Avl, By, Dictionary as _, EntryKey, RedBlack, SlabDict};
 
 use crate::error::CreateError;
 use crate::id::ThreadId;

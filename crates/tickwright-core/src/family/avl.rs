@@ -52,10 +52,12 @@
 //! Adelson-Velsky & Landis, Doklady 1962; Knuth, The Art of Computer Programming, volume 3, 6.2.3. HelenOS kept its
 //! threads in an AVL tree until 2018.
 
-use super::bst::{self, Balance, Gap, Left, Linked, Right, Side};
+use tickwright_nodes::tree::Avl;
+
 use super::timer_tree::{TimerTree, TreeRecord};
+#[cfg(doc)]
 use crate::contract::Violation;
-use crate::storage::{Family, Handle, Nodes, Shape};
+use crate::storage::{Family, Handle, Shape};
 
 /// The AVL tree with a cached head, as the type argument of a queue.
 #[derive(Clone, Copy, Debug)]
@@ -67,138 +69,9 @@ impl Family for AvlTree {
     const SHAPE: Shape = Shape::Tree;
 }
 
-/// Keeps a tree within 1.44 times the least height by differences of heights: right minus left, -1, 0 or 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Avl;
-
 const _: () = assert!(size_of::<TreeRecord<core::num::NonZeroU32, Avl>>() == 24);
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<TreeRecord<core::ptr::NonNull<()>, Avl>>() == 40);
-
-/// The difference in a node that is one higher on this side.
-#[inline]
-const fn heavy(side: Side) -> i8 {
-    match side {
-        Left => -1,
-        Right => 1,
-    }
-}
-
-impl bst::sealed::Sealed for Avl {}
-
-impl Balance for Avl {
-    type Mark = i8;
-    const LEAF: i8 = 0;
-    const TOO_DEEP: Violation = Violation::Balance;
-
-    #[inline(never)]
-    fn linked<P: Handle, R: Linked<P, Mark = i8>, N: Nodes<P, R>>(
-        root: &mut Option<P>,
-        nodes: &mut N,
-        p: P,
-        parent: Option<P>,
-    ) {
-        let (mut node, mut parent) = (p, parent);
-        // The tree below `node` has become one higher and is balanced; differences from `parent` upwards do not know that yet.
-        while let Some(at) = parent {
-            let links = bst::links_mut(nodes, at);
-            let side = links.side_of(node);
-            let difference = links.mark;
-            if difference == heavy(side) {
-                turn_up(root, nodes, at, side);
-                return;
-            }
-            links.mark = difference + heavy(side);
-            if difference != 0 {
-                return;
-            }
-            (node, parent) = (at, links.up);
-        }
-    }
-
-    #[inline(never)]
-    fn unlinked<P: Handle, R: Linked<P, Mark = i8>, N: Nodes<P, R>>(
-        root: &mut Option<P>,
-        nodes: &mut N,
-        gap: Gap<P, i8>,
-    ) {
-        let (mut parent, mut side) = (gap.parent, gap.side);
-        // The tree on `side` of `parent` has become one lower and is balanced; differences from `parent` upwards do not know that yet.
-        while let Some(at) = parent {
-            let links = bst::links_mut(nodes, at);
-            let difference = links.mark;
-            let top = if difference == heavy(side.other()) {
-                let Some(top) = turn_up(root, nodes, at, side.other()) else { return };
-                top
-            } else {
-                links.mark = difference - heavy(side);
-                if difference == 0 {
-                    return;
-                }
-                at
-            };
-            parent = bst::links(nodes, top).up;
-            if let Some(parent) = parent {
-                side = bst::links(nodes, parent).side_of(top);
-            }
-        }
-    }
-
-    fn check_root(_: i8) -> Result<(), Violation> {
-        Ok(())
-    }
-
-    /// How many nodes the longest path down passes.
-    fn height(mark: i8, [left, right]: [Option<(i8, u32)>; 2]) -> Result<u32, Violation> {
-        let left = left.map_or(0, |(_, height)| height);
-        let right = right.map_or(0, |(_, height)| height);
-        let difference = i64::from(right) - i64::from(left);
-        if difference != i64::from(mark) || difference.abs() > 1 {
-            return Err(Violation::Balance);
-        }
-        Ok(left.max(right) + 1)
-    }
-}
-
-/// Restores the balance of `top`, whose tree on `side` is two higher. Answers the node that took its place when
-/// the whole has become one lower for it; after an insertion that means: as high as it was before.
-///
-/// ```text
-/// the child leans outwards or not at all           the child leans inwards
-///       top            child                        top           top            grand
-///      /   \          /     \                      /   \         /   \          /     \
-///   child   c  ->    a      top                child    d  -> grand   d  ->  child    top
-///   /   \           / \    /   \               /   \          /   \          /  \     /  \
-///  a     b                b     c             a   grand    child   c        a    b   c    d
-/// / \                                              / \      / \
-///                                                 b   c    a   b
-/// ```
-fn turn_up<P: Handle, R: Linked<P, Mark = i8>, N: Nodes<P, R>>(
-    root: &mut Option<P>,
-    nodes: &mut N,
-    top: P,
-    side: Side,
-) -> Option<P> {
-    let other = side.other();
-    let child = bst::links(nodes, top).at(side)?;
-    let leaning = bst::links(nodes, child).mark;
-    if leaning == heavy(other) {
-        let grand = bst::links(nodes, child).at(other)?;
-        let inner = bst::links(nodes, grand).mark;
-        bst::rotate(root, nodes, child, grand, side);
-        bst::rotate(root, nodes, top, grand, other);
-        bst::links_mut(nodes, top).mark = if inner == heavy(side) { heavy(other) } else { 0 };
-        bst::links_mut(nodes, child).mark = if inner == heavy(other) { heavy(side) } else { 0 };
-        bst::links_mut(nodes, grand).mark = 0;
-        return Some(grand);
-    }
-    bst::rotate(root, nodes, top, child, other);
-    // A child that did not lean has lifted both of its trees: the height stays. That is met after a removal alone.
-    let level = leaning == 0;
-    bst::links_mut(nodes, top).mark = if level { heavy(side) } else { 0 };
-    bst::links_mut(nodes, child).mark = if level { heavy(other) } else { 0 };
-    (!level).then_some(child)
-}
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests;

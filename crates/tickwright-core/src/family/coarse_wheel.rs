@@ -101,10 +101,10 @@
 use core::{fmt, mem};
 
 pub use self::geometry::Geometry;
-use super::chain::{Chain, Chained, Links};
 use crate::contract::{HeadChange, Order, Span, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
+use tickwright_nodes::chain::{Chain, Chained, Links};
 
 mod check;
 mod geometry;

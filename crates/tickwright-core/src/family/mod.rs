@@ -5,8 +5,6 @@
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
 
 pub mod avl;
-pub(crate) mod bst;
-pub(crate) mod chain;
 pub mod coarse_wheel;
 pub mod dary_heap;
 pub mod red_black;

@@ -2,55 +2,12 @@
 
 use std::vec::Vec;
 
+pub(crate) use tickwright_nodes::testing::{Random, STEPS, VecNodes, shuffled};
+
 use crate::contract::{Pending, Tick, TimerQueue};
 use crate::storage::hook::{HookPtr, HookQueue, Timer};
 use crate::storage::slab::{Idx, SlabQueue};
-use crate::storage::{Family, Handle, Nodes, Ordered};
-
-/// How many steps a random test takes.
-pub(crate) const STEPS: u32 = if cfg!(miri) { 120 } else { 3000 };
-
-/// Nodes in a vector, named by their place in it.
-#[derive(Debug)]
-pub(super) struct VecNodes<R>(pub(super) Vec<R>);
-
-impl Handle for usize {}
-
-impl<R> Nodes<usize, R> for VecNodes<R> {
-    fn record(&self, p: usize) -> &R {
-        &self.0[p]
-    }
-
-    fn record_mut(&mut self, p: usize) -> &mut R {
-        &mut self.0[p]
-    }
-}
-
-/// Xorshift, after Marsaglia 2003.
-#[derive(Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, bound: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 32) as u32) % bound
-    }
-}
-
-/// The numbers below `n`, shuffled.
-pub(crate) fn shuffled(n: u32, random: &mut Random) -> Vec<u32> {
-    let mut numbers: Vec<u32> = (0..n).collect();
-    for i in (1..n).rev() {
-        numbers.swap(i as usize, random.below(i + 1) as usize);
-    }
-    numbers
-}
+use crate::storage::{Family, Ordered};
 
 /// A queue and a sorted vector side by side; every step compares them and verifies the structure.
 struct Twin<Q: TimerQueue, V> {

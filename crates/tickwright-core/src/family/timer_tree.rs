@@ -5,7 +5,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::bst::{self, Balance, Left, Linked, Links, Side};
+use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
+
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
 

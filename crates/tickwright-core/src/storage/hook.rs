@@ -19,138 +19,37 @@
 //! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
 //! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
 //!
-//! This file and its modules hold the crate's pointer code. `UNSAFE.md` lists each block with the test that guards it.
+//! With the hooks of `tickwright-nodes` this file holds the pointer code of queues. `UNSAFE.md` lists each block with the test that guards it.
 
 use core::fmt;
-use core::hash::{Hash as StdHash, Hasher};
-use core::marker::{PhantomData, PhantomPinned};
+use core::marker::PhantomData;
 use core::num::NonZeroU32;
-use core::ops::Deref;
 use core::pin::Pin;
 use core::ptr::NonNull;
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-use core::sync::atomic::AtomicU32;
+
+use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, draw};
+use tickwright_nodes::{ByRef, const_unless_loom};
 
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
 use crate::explain::Explanation;
-use crate::storage::{Discipline, Family, Handle, Hooked, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
+use crate::storage::{Discipline, Family, Handle, InOrder, Ordered, Popped};
 
-pub(crate) mod dict;
-mod shared;
+/// What the hooks of timers are made for: queues of family `F`.
+#[derive(Debug)]
+pub struct InQueue<F>(PhantomData<fn() -> F>);
 
-use shared::{Ordering, OwnerWord, RecordCell, const_fn};
-
-/// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
-const PINNED: u32 = 1 << 31;
-
-/// The part of a node that the algorithms know: links and owner, no payload.
-pub struct Hook<F: Hooked> {
-    record: RecordCell<RecordOf<F, HookPtr<F>>>,
-    owner: OwnerWord,
-    _pinned: PhantomPinned,
+// SAFETY: apart from handles, records are `Send` and `Sync` (promise 4 of `Discipline`).
+unsafe impl<F: Family> Hooked for InQueue<F> {
+    type Record<P: Handle> = <F::Of<P> as Discipline<P>>::Record;
+    const ID: &'static str = <F as Family>::ID;
+    const DROPPED: &'static str =
+        "a pinned timer was dropped while it was pending: remove it from its queue first";
 }
 
-/// Points at the hook of a linked node. Only queues make one.
-pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
-
-impl<F: Hooked> Clone for HookPtr<F> {
-    #[inline]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F: Hooked> Copy for HookPtr<F> {}
-
-impl<F: Hooked> PartialEq for HookPtr<F> {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<F: Hooked> Eq for HookPtr<F> {}
-
-impl<F: Hooked> Handle for HookPtr<F> {}
-
-impl<F: Hooked> fmt::Debug for HookPtr<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-// SAFETY: 1. A hook's record is reached only through `HookNodes`, which a queue lends out of its own borrow
-// (`HookQueue::nodes`), and only for nodes whose owner word names that queue. 2. The owner word names one queue at a time:
-// it goes from 0 to an identity by compare-exchange and back by the same queue (`claim`, `release`). 3. So access to the record
-// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between queues.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-unsafe impl<F: Hooked> Sync for Hook<F> {}
-
-// SAFETY: 1. A hook can be moved between threads only while no queue points at it (a linked one is borrowed or pinned).
-// 2. Its record then holds no pointer that anyone follows.
-unsafe impl<F: Hooked> Send for Hook<F> {}
-
-impl<F: Hooked> Hook<F> {
-    const_fn! {
-        const fn new() -> Self {
-            Self { record: RecordCell::new(Record::IDLE), owner: OwnerWord::free(), _pinned: PhantomPinned }
-        }
-    }
-
-    /// Takes an unowned node for the queue `id`; says who has it otherwise.
-    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-    #[inline]
-    fn claim(&self, id: u32, pinned: u32) -> Result<(), Reject> {
-        match self.owner.take(id | pinned, Ordering::Acquire) {
-            Ok(_) => Ok(()),
-            Err(owner) if owner & !PINNED == id => Err(Reject::AlreadyLinked),
-            Err(_) => Err(Reject::WrongQueue),
-        }
-    }
-
-    /// As above for targets without compare-exchange, where a `Hook` is not `Sync`.
-    #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
-    #[inline]
-    fn claim(&self, id: u32, pinned: u32) -> Result<(), Reject> {
-        match self.owner.load(Ordering::Relaxed) {
-            0 => {
-                self.owner.store(id | pinned, Ordering::Relaxed);
-                Ok(())
-            }
-            owner if owner & !PINNED == id => Err(Reject::AlreadyLinked),
-            _ => Err(Reject::WrongQueue),
-        }
-    }
-
-    #[inline]
-    fn release(&self) {
-        self.owner.store(0, Ordering::Release);
-    }
-}
-
-impl<F: Hooked> Drop for Hook<F> {
-    fn drop(&mut self) {
-        if self.owner.exclusive() & PINNED != 0 {
-            abort(F::DROPPED);
-        }
-    }
-}
-
-/// Ends the process, also where panics unwind: a queue still points at memory that is about to go.
-#[cold]
-fn abort(message: &str) -> ! {
-    struct PanicAgain;
-    impl Drop for PanicAgain {
-        fn drop(&mut self) {
-            panic!("aborting");
-        }
-    }
-    // A panic while a panic unwinds aborts. `core` has no `abort` of its own.
-    let _second = PanicAgain;
-    panic!("{message}");
-}
+/// Points at the hook of a linked timer. Only queues make one.
+pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it as it is.
 ///
@@ -158,13 +57,13 @@ fn abort(message: &str) -> ! {
 /// a pinned one aborts the process when it is dropped while pending.
 #[repr(C)]
 pub struct Timer<F: Family, T> {
-    hook: Hook<F>,
+    hook: Hook<InQueue<F>>,
     /// The payload.
     pub value: T,
 }
 
 impl<F: Family, T> Timer<F, T> {
-    const_fn! {
+    const_unless_loom! {
         /// A node that is in no queue.
         #[must_use]
         pub const fn new(value: T) -> Self {
@@ -175,7 +74,7 @@ impl<F: Family, T> Timer<F, T> {
     /// Whether it is pending in some queue. True also for ever after its queue was forgotten.
     #[must_use]
     pub fn is_linked(&self) -> bool {
-        self.hook.owner.load(Ordering::Acquire) != 0
+        self.hook.is_linked()
     }
 
     /// The payload of a node that is not pending.
@@ -188,7 +87,7 @@ impl<F: Family, T> Timer<F, T> {
     #[inline]
     fn pointer(&self) -> HookPtr<F> {
         // From the whole object, so that the payload can be reached through it again.
-        HookPtr(NonNull::from(self).cast::<Hook<F>>())
+        HookPtr::new(NonNull::from(self).cast::<Hook<InQueue<F>>>())
     }
 }
 
@@ -202,98 +101,8 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
     }
 }
 
-impl<F: Hooked> fmt::Debug for Hook<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hook").field("family", &F::ID).finish_non_exhaustive()
-    }
-}
-
 /// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to the same node.
-pub struct TimerRef<'a, F: Family, T>(&'a Timer<F, T>);
-
-impl<'a, F: Family, T> TimerRef<'a, F, T> {
-    /// The node, for as long as it lives.
-    #[must_use]
-    pub fn get(self) -> &'a Timer<F, T> {
-        self.0
-    }
-}
-
-impl<F: Family, T> Clone for TimerRef<'_, F, T> {
-    #[inline]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F: Family, T> Copy for TimerRef<'_, F, T> {}
-
-impl<F: Family, T> PartialEq for TimerRef<'_, F, T> {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        core::ptr::eq(self.0, other.0)
-    }
-}
-
-impl<F: Family, T> Eq for TimerRef<'_, F, T> {}
-
-impl<F: Family, T> StdHash for TimerRef<'_, F, T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        core::ptr::from_ref(self.0).hash(state);
-    }
-}
-
-impl<F: Family, T> fmt::Debug for TimerRef<'_, F, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TimerRef({:p})", self.0)
-    }
-}
-
-impl<F: Family, T> Deref for TimerRef<'_, F, T> {
-    type Target = Timer<F, T>;
-
-    fn deref(&self) -> &Timer<F, T> {
-        self.0
-    }
-}
-
-impl<'a, F: Family, T> From<&'a Timer<F, T>> for TimerRef<'a, F, T> {
-    fn from(timer: &'a Timer<F, T>) -> Self {
-        Self(timer)
-    }
-}
-
-/// Access to the records of the nodes that one queue or dictionary owns. Only their shells have one.
-pub struct HookNodes<F: Hooked> {
-    _family: PhantomData<fn() -> F>,
-}
-
-impl<F: Hooked> fmt::Debug for HookNodes<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HookNodes")
-    }
-}
-
-impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
-    #[inline]
-    fn record(&self, p: HookPtr<F>) -> &RecordOf<F, HookPtr<F>> {
-        // SAFETY: 1. `p` was made from a live `&Timer` by `HookQueue`, which has claimed it and not released it since
-        // (promise 1 of `Discipline`); 2. a claimed node stays where it is: it is borrowed for 'a or pinned, and its drop aborts.
-        let hook = unsafe { p.0.as_ref() };
-        // SAFETY: 1. the node is owned by the queue that lends `self`; 2. that queue is borrowed, so no
-        // `record_mut` reference is alive (it would borrow `self` mutably).
-        unsafe { &*hook.record.read() }
-    }
-
-    #[inline]
-    fn record_mut(&mut self, p: HookPtr<F>) -> &mut RecordOf<F, HookPtr<F>> {
-        // SAFETY: 1. and 2. as in `record`.
-        let hook = unsafe { p.0.as_ref() };
-        // SAFETY: 1. the node is owned by the queue that lends `self`; 2. `self` is borrowed mutably for as long as the result, so
-        // no other reference to a record of this queue is alive.
-        unsafe { &mut *hook.record.write() }
-    }
-}
+pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 
 /// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant expression builds it, so
 /// that it can be a static.
@@ -365,7 +174,7 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F, HookPtr<F>>> for HookNodes<F> {
 /// ```
 pub struct HookQueue<'a, F: Family, T> {
     order: F::Of<HookPtr<F>>,
-    nodes: HookNodes<F>,
+    nodes: HookNodes<InQueue<F>>,
     /// 0 until the first insert.
     id: u32,
     now: Tick,
@@ -384,28 +193,6 @@ unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
 
-/// An identity that no queue or dictionary had before.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-pub(crate) fn draw() -> Option<NonZeroU32> {
-    static LAST: AtomicU32 = AtomicU32::new(0);
-    allot(&LAST)
-}
-
-/// Without compare-exchange none can be drawn.
-#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
-pub(crate) fn draw() -> Option<NonZeroU32> {
-    None
-}
-
-/// Gives out each identity once, and none when all are gone.
-#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
-fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
-    let last = counter
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| (last + 1 < PINNED).then_some(last + 1))
-        .ok()?;
-    NonZeroU32::new(last + 1)
-}
-
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// An empty queue. It takes an identity at its first insert; where the target has no compare-exchange, use
     /// [`with_identity`](Self::with_identity) instead, or every insert is refused with [`Reject::NoIdentity`].
@@ -413,7 +200,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     pub const fn new() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
-            nodes: HookNodes { _family: PhantomData },
+            // SAFETY: the queue keeps it to itself, and lends it to its discipline alone, which passes handles on that it was
+            // given (promise 1 of `Discipline`). 1. `Timer::pointer` made each from a reference to a whole timer. 2. `link`
+            // claimed it, and `release` follows its removal from the discipline.
+            nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
             len: 0,
@@ -491,16 +281,18 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
-        self.link(deadline, timer, PINNED).map(|head| (TimerRef(timer), head))
+        self.link(deadline, timer, PINNED).map(|head| (ByRef::from(timer), head))
     }
 
     fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
         let id = self.identity()?;
         // Room first: a reserve that panicked behind the claim would leave a node that is marked but not linked.
         let room = self.order.reserve(self.len, 1);
-        timer.hook.claim(id, pinned)?;
+        // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
+        unsafe { timer.hook.claim(id, pinned) }?;
         if let Err(full) = room {
-            timer.hook.release();
+            // SAFETY: 1. this queue has just claimed it; 2. nothing was told of it.
+            unsafe { timer.hook.release() };
             return Err(full);
         }
         self.len += 1;
@@ -541,7 +333,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     #[inline]
     fn validate(&self, timer: &Timer<F, T>) -> Result<(), KeyError> {
-        match timer.hook.owner.load(Ordering::Relaxed) & !PINNED {
+        match timer.hook.owner() {
             0 => Err(KeyError::Stale),
             id if id == self.id => Ok(()),
             _ => Err(KeyError::WrongQueue),
@@ -553,7 +345,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's type), from a reference to
         // the whole object, and `Timer` is `repr(C)` with the hook first; 2. that reference was valid for 'a
         // (scoped by type, pinned by the condition of `insert_pinned`).
-        TimerRef(unsafe { p.0.cast::<Timer<F, T>>().as_ref() })
+        ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
     }
 
     #[inline]
@@ -572,7 +364,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     fn release(&mut self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
         let timer = self.timer(p);
         self.len -= 1;
-        timer.0.hook.release();
+        // SAFETY: 1. this queue has claimed it; 2. the discipline has unlinked it.
+        unsafe { timer.get().hook.release() };
         timer
     }
 }
@@ -599,23 +392,23 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         value: &'a Timer<F, T>,
     ) -> Result<(Self::Key, HeadChange), Rejected<Self::Value>> {
         match self.link(deadline, value, 0) {
-            Ok(head) => Ok((TimerRef(value), head)),
+            Ok(head) => Ok((ByRef::from(value), head)),
             Err(reason) => Err(Rejected { reason, value }),
         }
     }
 
     #[inline]
     fn remove(&mut self, key: Self::Key) -> Result<(Self::Value, HeadChange), KeyError> {
-        self.validate(key.0)?;
-        let p = key.0.pointer();
+        self.validate(key.get())?;
+        let p = key.get().pointer();
         let head = self.order.remove(&mut self.nodes, p);
-        Ok((self.release(p).0, head))
+        Ok((self.release(p).get(), head))
     }
 
     #[inline]
     fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError> {
-        self.validate(key.0)?;
-        Ok(self.order.reschedule(&mut self.nodes, key.0.pointer(), deadline, self.now))
+        self.validate(key.get())?;
+        Ok(self.order.reschedule(&mut self.nodes, key.get().pointer(), deadline, self.now))
     }
 
     #[inline]
@@ -643,7 +436,7 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
         let Popped { handle, deadline, expiry } = self.pop_within(&mut unlimited)?;
-        Some(Expired { key: handle, deadline, expiry, value: handle.0 })
+        Some(Expired { key: handle, deadline, expiry, value: handle.get() })
     }
 
     #[inline]
@@ -657,7 +450,7 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         let p = self.order.due(&mut self.nodes, self.now, &mut unlimited)?;
         let Pending { key, expiry } = self.pending(p);
         let deadline = self.order.deadline(&self.nodes, p);
-        let next = rearm(expiry, &key.0);
+        let next = rearm(expiry, &key.get());
         let _ = self.order.reschedule(&mut self.nodes, p, next, self.now);
         Some(Expired { key, deadline, expiry, value: () })
     }
@@ -673,7 +466,7 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         while let Some(Popped { handle, deadline, expiry }) = self.pop_within(&mut left) {
             left -= 1;
             delivered += 1;
-            sink(Expired { key: handle, deadline, expiry, value: handle.0 });
+            sink(Expired { key: handle, deadline, expiry, value: handle.get() });
         }
         let complete = self.next_wake().is_none_or(|wake| wake > self.now);
         Advance { delivered, moved: budget - left - delivered, complete }
@@ -694,7 +487,7 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         let mut all_ours = true;
         self.order.for_each(&self.nodes, |p| {
             reachable += 1;
-            all_ours &= self.validate(self.timer(p).0).is_ok();
+            all_ours &= self.validate(self.timer(p).get()).is_ok();
         });
         if reachable != self.len {
             return Err(Violation::Count);

@@ -17,65 +17,10 @@ pub mod slab;
 
 pub mod hook;
 
-use core::fmt::Debug;
+pub use tickwright_nodes::{Handle, Nodes, Record};
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-
-/// Names a node inside one storage: an index or a pointer.
-///
-/// An index is also a number, so that a record without room for an `Option<P>` can remember one on the free
-/// list. A pointer has no number: nothing keeps a free list of hooks.
-pub trait Handle: Copy + Eq + Debug + 'static {
-    /// The number of an index, never 0; 0 for a pointer.
-    fn number(self) -> u32 {
-        0
-    }
-
-    /// The index of [`number`](Self::number); `None` for 0, and for pointers.
-    fn from_number(number: u32) -> Option<Self> {
-        let _ = number;
-        None
-    }
-}
-
-/// What a family keeps for each node: links, and the expiry where the node itself must hold it.
-pub trait Record<P: Handle>: Sized {
-    /// The record of a node that is in no queue.
-    const IDLE: Self;
-
-    /// A record that only remembers another handle; the slab threads its free list through it.
-    fn vacant(next: Option<P>) -> Self;
-
-    /// What [`vacant`](Self::vacant) was given.
-    fn next_vacant(&self) -> Option<P>;
-
-    /// Whether it has room for a stamp: a slab then checks a key in the record alone, which the operation touches anyway.
-    const STAMPED: bool = false;
-
-    /// The stamp; 0 in records that are idle or vacant, and where there is no room.
-    fn stamp(&self) -> u32 {
-        0
-    }
-
-    /// Sets the stamp. It stays until the record is idle or vacant: a family that moves a node leaves it alone.
-    fn set_stamp(&mut self, stamp: u32) {
-        let _ = stamp;
-    }
-}
-
-/// Looks records up. The shells implement it; algorithms are generic over it.
-pub trait Nodes<P: Handle, R> {
-    /// The record of `p`.
-    fn record(&self, p: P) -> &R;
-
-    /// The record of `p`, to write.
-    fn record_mut(&mut self, p: P) -> &mut R;
-
-    /// The record of `p` may be read next. Changes no result.
-    #[inline]
-    fn prefetch(&self, _p: Option<P>) {}
-}
 
 /// Read-only access to the records of a queue, for iterators.
 #[derive(Debug)]
@@ -291,25 +236,3 @@ pub enum Shape {
     /// Buckets by time.
     Wheel,
 }
-
-/// What hooks are made for: every [`Family`], and the [dictionary](crate::odict).
-pub trait Hooked: 'static {
-    /// What a hook holds.
-    type Record<P: Handle>: Record<P>;
-
-    /// The name of the structure.
-    const ID: &'static str;
-
-    /// What is said before the process is aborted, since a pinned node was dropped while it was linked.
-    const DROPPED: &'static str;
-}
-
-impl<F: Family> Hooked for F {
-    type Record<P: Handle> = <F::Of<P> as Discipline<P>>::Record;
-    const ID: &'static str = <F as Family>::ID;
-    const DROPPED: &'static str =
-        "a pinned timer was dropped while it was pending: remove it from its queue first";
-}
-
-/// The record that hooks for `F` hold, over handles `P`.
-pub(crate) type RecordOf<F, P> = <F as Hooked>::Record<P>;

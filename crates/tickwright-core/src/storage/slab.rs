@@ -1,115 +1,49 @@
 //! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code only.
 //!
-//! # Layout
-//! ```text
-//!   index       0        1          2          3
-//!   nodes   [ unused | record  | record   | vacant -> 1 ]     T-free: what the algorithm walks
-//!   slots   [ unused | gen, T  | gen, T   | gen, free   ]     touched on insert, delivery and key check
-//! ```
-//! A slot is a generation and, while it is live, the payload. The generation of a live slot is never 0,
-//! and the compiler keeps the live/free mark in that: a slot of a `u32` payload takes 8 bytes. A record that has room for it repeats the
-//! generation of a live slot, so that a key is checked without a look at the slot. The free list runs through the records. When a slot has
-//! used up its 2^32 - 1 generations it is retired (clause 11): a key is never valid twice.
+//! Records and payloads lie apart in an [`arena`](tickwright_nodes::arena): what the algorithm walks does not depend on the
+//! payload's type. A record that has room for it repeats the generation of a live slot, so that a key is checked without a
+//! look at the slot. A slot that has used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
 
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
 use core::fmt;
-use core::mem;
-use core::num::NonZeroU32;
+
+pub use tickwright_nodes::arena::Idx;
+use tickwright_nodes::arena::{Apart, Arena, Columns as _, Records, Slot, SlotId};
 
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
 };
 use crate::explain::Explanation;
-use crate::storage::{Discipline, Family, Handle, InOrder, Nodes, Ordered, Popped, Record, RecordOf};
-
-/// A slab index. Never 0, so that an optional index takes four bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct Idx(NonZeroU32);
-
-impl Idx {
-    #[inline]
-    pub(crate) fn at(self) -> usize {
-        self.0.get() as usize
-    }
-
-    /// The index of a cell; none for cell 0, and beyond the last one.
-    #[inline]
-    pub(crate) fn of(at: usize) -> Option<Self> {
-        NonZeroU32::new(u32::try_from(at).ok()?).map(Self).filter(|_| at <= MOST)
-    }
-}
-
-impl Handle for Idx {
-    #[inline]
-    fn number(self) -> u32 {
-        self.0.get()
-    }
-
-    #[inline]
-    fn from_number(number: u32) -> Option<Self> {
-        NonZeroU32::new(number).map(Self)
-    }
-}
+use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record};
 
 /// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever once its timer
 /// was delivered or removed. A key means nothing to another queue than its own: there it may be
 /// stale or name another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    index: Idx,
-    generation: NonZeroU32,
-}
+pub struct Key(SlotId);
 
 impl Key {
     /// The key as a number that is never 0, for C programs and traces.
     #[must_use]
     pub fn to_bits(self) -> u64 {
-        u64::from(self.generation.get()) << 32 | u64::from(self.index.0.get())
+        self.0.to_bits()
     }
 
     /// The key of [`to_bits`](Self::to_bits); `None` for a number that is no key (0 among them).
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
-        let index = NonZeroU32::new(u32::try_from(bits & u64::from(u32::MAX)).ok()?)?;
-        let generation = NonZeroU32::new(u32::try_from(bits >> 32).ok()?)?;
-        Some(Self { index: Idx(index), generation })
+        SlotId::from_bits(bits).map(Self)
     }
 }
 
-/// The records of a slab; index 0 is never used.
-#[derive(Debug)]
-pub struct SlabNodes<R> {
-    records: Vec<R>,
-}
-
-impl<R> Nodes<Idx, R> for SlabNodes<R> {
-    #[inline]
-    fn record(&self, p: Idx) -> &R {
-        &self.records[p.at()]
-    }
-
-    #[inline]
-    fn record_mut(&mut self, p: Idx) -> &mut R {
-        &mut self.records[p.at()]
-    }
-}
-
-/// One payload cell. `Free` keeps the last generation used.
-#[derive(Debug)]
-enum Slot<T> {
-    Live { generation: NonZeroU32, value: T },
-    Free { generation: u32 },
-}
-
-// The discriminant lives in the zero that a live generation never is.
-const _: () = assert!(size_of::<Slot<u32>>() == 8);
 const _: () = assert!(size_of::<Option<Key>>() == 8);
 
-// An index must not lose bits as a `usize`: then a forged key could alias a real one.
-const _: () = assert!(usize::BITS >= u32::BITS, "slab storage needs a 32-bit target; use HookQueue");
+/// The record that family `F` keeps for each timer.
+type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
+
+/// The records of a slab, which an algorithm walks.
+pub type SlabNodes<R> = Records<R>;
 
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
@@ -127,41 +61,19 @@ const _: () = assert!(usize::BITS >= u32::BITS, "slab storage needs a 32-bit tar
 /// ```
 pub struct SlabQueue<F: Family, T> {
     order: F::Of<Idx>,
-    nodes: SlabNodes<RecordOf<F, Idx>>,
-    slots: Vec<Slot<T>>,
-    free: Option<Idx>,
-    /// Slots whose generations are used up.
-    retired: usize,
+    arena: Arena<Apart<RecordOf<F>, T>>,
     now: Tick,
-    len: usize,
-    limit: usize,
-    first_generation: u32,
-}
-
-/// The most timers that a slab can hold: indices are `u32` and 0 is not used.
-pub(crate) const MOST: usize = u32::MAX as usize - 1;
-
-/// How many cells hold `total` values beside `retired` cells and cell 0. None when they could not be numbered.
-pub(crate) fn cells_for(total: usize, retired: usize) -> Option<usize> {
-    let cells = total.checked_add(retired)?;
-    if cells <= MOST { Some(cells + 1) } else { None }
 }
 
 impl<F: Family, T> SlabQueue<F, T> {
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            order: <F::Of<Idx> as Discipline<Idx>>::NEW,
-            nodes: SlabNodes { records: Vec::new() },
-            slots: Vec::new(),
-            free: None,
-            retired: 0,
-            now: 0,
-            len: 0,
-            limit: MOST,
-            first_generation: 0,
-        }
+        Self::starting_after(0)
+    }
+
+    const fn starting_after(last: u32) -> Self {
+        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena: Arena::starting_after(last), now: 0 }
     }
 
     /// An empty queue with room for `capacity` timers; up to that many it allocates nothing more.
@@ -184,15 +96,15 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// As [`with_capacity`](Self::with_capacity).
     pub fn bounded(capacity: usize) -> Result<Self, Reject> {
         let mut queue = Self::with_capacity(capacity)?;
-        queue.limit = capacity;
+        queue.arena.bound(capacity);
         Ok(queue)
     }
 
     /// As [`new`](Self::new), with new slots starting after generation `last`: for tests of retirement.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_last_generation(last: u32) -> Self {
-        Self { first_generation: last, ..Self::new() }
+    pub const fn with_last_generation(last: u32) -> Self {
+        Self::starting_after(last)
     }
 
     /// Makes room for `additional` more timers, so that as many inserts allocate nothing.
@@ -200,44 +112,31 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// # Errors
     /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        let total = self.len.checked_add(additional).ok_or(Reject::Full)?;
-        if total > self.limit {
-            return Err(Reject::Full);
-        }
+        self.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
         }
-        // Free slots serve first; retired ones and cell 0 serve nobody.
-        let cells = cells_for(total, self.retired).ok_or(Reject::Full)?;
-        let missing = cells.saturating_sub(self.slots.len());
-        self.order.reserve(self.len, additional)?;
-        self.nodes.records.try_reserve_exact(missing).map_err(|_| Reject::Full)?;
-        self.slots.try_reserve_exact(missing).map_err(|_| Reject::Full)
+        self.order.reserve(self.len(), additional)?;
+        Ok(self.arena.reserve(additional)?)
     }
 
     /// The payload of a pending timer.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
-        match self.slots.get(key.index.at()) {
-            Some(Slot::Live { generation, value }) if *generation == key.generation => Some(value),
-            _ => None,
-        }
+        self.arena.get(key.0)
     }
 
     /// The payload of a pending timer, to change.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        match self.slots.get_mut(key.index.at()) {
-            Some(Slot::Live { generation, value }) if *generation == key.generation => Some(value),
-            _ => None,
-        }
+        self.arena.get_mut(key.0)
     }
 
     /// The tick at which a pending timer is due.
     #[must_use]
     pub fn expiry(&self, key: Key) -> Option<Tick> {
         self.get(key)?;
-        Some(self.order.expiry(&self.nodes, key.index))
+        Some(self.order.expiry(&self.arena.columns.records, key.0.index))
     }
 
     /// Where a pending timer stands in the structure and when it moves next. The answer implements
@@ -247,19 +146,12 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// [`KeyError::Stale`] when no timer with this key is pending.
     pub fn explain(&self, key: Key) -> Result<Explanation, KeyError> {
         self.validate(key)?;
-        Ok(self.order.explain(&self.nodes, key.index))
+        Ok(self.order.explain(&self.arena.columns.records, key.0.index))
     }
 
     /// Every pending timer, in the order of their slots. O(slots).
     pub fn iter_unordered(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_ {
-        self.slots.iter().zip(0u32..).skip(1).filter_map(|(slot, at)| match slot {
-            Slot::Live { generation, value } => {
-                let index = Idx(NonZeroU32::new(at)?);
-                let key = Key { index, generation: *generation };
-                Some((Pending { key, expiry: self.order.expiry(&self.nodes, index) }, value))
-            }
-            Slot::Free { .. } => None,
-        })
+        self.arena.iter().map(|(id, value)| (self.with_expiry(id), value))
     }
 
     /// Every pending timer in the order in which they will be delivered.
@@ -267,21 +159,16 @@ impl<F: Family, T> SlabQueue<F, T> {
     where
         F::Of<Idx>: Ordered<Idx>,
     {
-        InOrder::new(&self.order, &self.nodes).filter_map(|p| match &self.slots[p.at()] {
-            Slot::Live { generation, value } => {
-                let key = Key { index: p, generation: *generation };
-                Some((Pending { key, expiry: self.order.expiry(&self.nodes, p) }, value))
-            }
-            Slot::Free { .. } => None,
+        InOrder::new(&self.order, &self.arena.columns.records).filter_map(|p| {
+            let (id, value) = self.arena.live(p)?;
+            Some((self.with_expiry(id), value))
         })
     }
 
     /// Bytes that the queue holds on the heap, without what payloads own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.nodes.records.capacity() * size_of::<RecordOf<F, Idx>>()
-            + self.slots.capacity() * size_of::<Slot<T>>()
-            + self.order.heap_bytes()
+        self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
     /// As [`pop_expired`](TimerQueue::pop_expired), but moves at most `budget` timers inside the structure, which are taken from the budget. With nothing left of
@@ -298,104 +185,35 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn validate(&self, key: Key) -> Result<(), KeyError> {
-        let live = if RecordOf::<F, Idx>::STAMPED {
-            let record = self.nodes.records.get(key.index.at());
-            record.is_some_and(|record| record.stamp() == key.generation.get())
+        let live = if RecordOf::<F>::STAMPED {
+            let record = self.arena.columns.records.get(key.0.index.at());
+            record.is_some_and(|record| record.stamp() == key.0.generation.get())
         } else {
             self.get(key).is_some()
         };
         if live { Ok(()) } else { Err(KeyError::Stale) }
     }
 
+    #[inline]
+    fn with_expiry(&self, id: SlotId) -> Pending<Key> {
+        Pending { key: Key(id), expiry: self.order.expiry(&self.arena.columns.records, id.index) }
+    }
+
     fn pending(&self, p: Idx) -> Option<Pending<Key>> {
-        match &self.slots[p.at()] {
-            Slot::Live { generation, .. } => Some(Pending {
-                key: Key { index: p, generation: *generation },
-                expiry: self.order.expiry(&self.nodes, p),
-            }),
-            Slot::Free { .. } => None,
-        }
-    }
-
-    /// Takes a slot from the free list, or grows by one.
-    #[inline]
-    fn occupy(&mut self, value: T) -> Result<Key, Rejected<T>> {
-        if self.len >= self.limit || self.order.reserve(self.len, 1).is_err() {
-            return Err(Rejected { reason: Reject::Full, value });
-        }
-        let index = match self.free {
-            Some(index) => {
-                self.free = self.nodes.record(index).next_vacant();
-                index
-            }
-            None => match self.grow() {
-                Some(index) => index,
-                None => return Err(Rejected { reason: Reject::Full, value }),
-            },
-        };
-        let slot = &mut self.slots[index.at()];
-        // A free slot that is not retired has a successor to its generation.
-        let last = match slot {
-            Slot::Free { generation } => *generation,
-            Slot::Live { generation, .. } => generation.get(),
-        };
-        let generation = NonZeroU32::MIN.saturating_add(last);
-        *slot = Slot::Live { generation, value };
-        self.len += 1;
-        Ok(Key { index, generation })
-    }
-
-    #[cold]
-    fn grow(&mut self) -> Option<Idx> {
-        let used = self.nodes.records.len().max(1);
-        if used > MOST {
-            return None;
-        }
-        let missing = used + 1 - self.nodes.records.len();
-        let room = self.nodes.records.capacity().min(self.slots.capacity());
-        if self.limit < MOST && used + 1 > room {
-            return None;
-        }
-        self.nodes.records.try_reserve(missing).ok()?;
-        self.slots.try_reserve(missing).ok()?;
-        for _ in 0..missing {
-            self.nodes.records.push(Record::IDLE);
-            self.slots.push(Slot::Free { generation: self.first_generation });
-        }
-        Some(Idx(NonZeroU32::new(u32::try_from(used).ok()?)?))
-    }
-
-    /// Puts the slot of an unlinked node back on the free list, or retires it, and hands its payload out.
-    #[inline]
-    fn vacate(&mut self, p: Idx) -> Option<(Key, T)> {
-        let slot = &mut self.slots[p.at()];
-        let Slot::Live { generation, .. } = *slot else { return None };
-        let freed = mem::replace(slot, Slot::Free { generation: generation.get() });
-        if generation < NonZeroU32::MAX {
-            *self.nodes.record_mut(p) = Record::vacant(self.free);
-            self.free = Some(p);
-        } else {
-            *self.nodes.record_mut(p) = Record::IDLE;
-            self.retired += 1;
-        }
-        self.len -= 1;
-        match freed {
-            Slot::Live { value, .. } => Some((Key { index: p, generation }, value)),
-            Slot::Free { .. } => None,
-        }
+        self.arena.live(p).map(|(id, _)| self.with_expiry(id))
     }
 
     #[inline(always)]
     fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<Key, T>> {
-        // That nothing is due is said often, and is to cost no call.
-        let popped = self.order.pop(&mut self.nodes, self.now, budget)?;
+        // The common answer is "nothing is due", so that check is inlined.
+        let popped = self.order.pop(&mut self.arena.columns.records, self.now, budget)?;
         self.deliver(popped)
     }
 
     #[inline]
     fn deliver(&mut self, Popped { handle, deadline, expiry }: Popped<Idx>) -> Option<Expired<Key, T>> {
-        let (key, value) = self.vacate(handle)?;
-        Some(Expired { key, deadline, expiry, value })
+        let (id, value) = self.arena.vacate(handle)?;
+        Some(Expired { key: Key(id), deadline, expiry, value })
     }
 }
 
@@ -411,49 +229,57 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
 
     #[inline]
     fn len(&self) -> usize {
-        self.len
+        self.arena.len()
     }
 
     #[inline]
     fn insert(&mut self, deadline: Tick, value: T) -> Result<(Key, HeadChange), Rejected<T>> {
-        let key = self.occupy(value)?;
-        let head = self.order.insert(&mut self.nodes, key.index, deadline, self.now);
-        self.nodes.record_mut(key.index).set_stamp(key.generation.get());
-        Ok((key, head))
+        // A full slab grows no buffer of the family.
+        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
+            return Err(Rejected { reason: Reject::Full, value });
+        }
+        let id = match self.arena.occupy(value) {
+            Ok(id) => id,
+            Err(value) => return Err(Rejected { reason: Reject::Full, value }),
+        };
+        let records = &mut self.arena.columns.records;
+        let head = self.order.insert(records, id.index, deadline, self.now);
+        records.record_mut(id.index).set_stamp(id.generation.get());
+        Ok((Key(id), head))
     }
 
     #[inline]
     fn remove(&mut self, key: Key) -> Result<(T, HeadChange), KeyError> {
         self.validate(key)?;
-        let head = self.order.remove(&mut self.nodes, key.index);
-        let (_, value) = self.vacate(key.index).ok_or(KeyError::Stale)?;
+        let head = self.order.remove(&mut self.arena.columns.records, key.0.index);
+        let (_, value) = self.arena.vacate(key.0.index).ok_or(KeyError::Stale)?;
         Ok((value, head))
     }
 
     #[inline]
     fn reschedule(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError> {
         self.validate(key)?;
-        Ok(self.order.reschedule(&mut self.nodes, key.index, deadline, self.now))
+        Ok(self.order.reschedule(&mut self.arena.columns.records, key.0.index, deadline, self.now))
     }
 
     #[inline]
     fn peek(&self) -> Option<Pending<Key>> {
-        self.pending(self.order.head(&self.nodes)?)
+        self.pending(self.order.head(&self.arena.columns.records)?)
     }
 
     #[inline]
     fn second(&self) -> Option<Pending<Key>> {
-        self.pending(self.order.second(&self.nodes)?)
+        self.pending(self.order.second(&self.arena.columns.records)?)
     }
 
     #[inline]
     fn next_expiry(&self) -> Option<Tick> {
-        self.order.next_expiry(&self.nodes)
+        self.order.next_expiry(&self.arena.columns.records)
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Tick> {
-        self.order.next_wake(&self.nodes)
+        self.order.next_wake(&self.arena.columns.records)
     }
 
     #[inline]
@@ -471,14 +297,13 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
     ) -> Option<Expired<Key, ()>> {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
-        let p = self.order.due(&mut self.nodes, self.now, &mut unlimited)?;
-        let expiry = self.order.expiry(&self.nodes, p);
-        let Slot::Live { generation, value } = &self.slots[p.at()] else { return None };
-        let key = Key { index: p, generation: *generation };
-        let deadline = self.order.deadline(&self.nodes, p);
+        let p = self.order.due(&mut self.arena.columns.records, self.now, &mut unlimited)?;
+        let expiry = self.order.expiry(&self.arena.columns.records, p);
+        let (id, value) = self.arena.live(p)?;
+        let deadline = self.order.deadline(&self.arena.columns.records, p);
         let next = rearm(expiry, value);
-        let _ = self.order.reschedule(&mut self.nodes, p, next, self.now);
-        Some(Expired { key, deadline, expiry, value: () })
+        let _ = self.order.reschedule(&mut self.arena.columns.records, p, next, self.now);
+        Some(Expired { key: Key(id), deadline, expiry, value: () })
     }
 
     fn advance(&mut self, now: Tick, budget: usize, mut sink: impl FnMut(Expired<Key, T>)) -> Advance {
@@ -494,74 +319,30 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
     }
 
     fn clear(&mut self) {
-        /// Frees slot after slot; when a payload's drop panics, its own drop frees the rest while unwinding.
-        struct Clearing<'q, F: Family, T> {
-            queue: &'q mut SlabQueue<F, T>,
-            next: u32,
-        }
-        impl<F: Family, T> Clearing<'_, F, T> {
-            fn run(&mut self) {
-                while (self.next as usize) < self.queue.slots.len() {
-                    let index = NonZeroU32::new(self.next);
-                    self.next += 1;
-                    drop(index.and_then(|index| self.queue.vacate(Idx(index))));
-                }
-            }
-        }
-        impl<F: Family, T> Drop for Clearing<'_, F, T> {
-            fn drop(&mut self) {
-                self.run();
-            }
-        }
         self.order.clear();
-        Clearing { queue: self, next: 1 }.run();
+        self.arena.clear();
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self.order.check(&self.nodes, self.len)?;
+        let columns = &self.arena.columns;
+        self.order.check(&columns.records, self.len())?;
         let mut reachable = 0;
         let mut all_live = true;
-        self.order.for_each(&self.nodes, |p| {
+        self.order.for_each(&columns.records, |p| {
             reachable += 1;
-            all_live &= matches!(self.slots.get(p.at()), Some(Slot::Live { .. }));
+            all_live &= self.arena.live(p).is_some();
         });
-        if reachable != self.len {
+        if reachable != self.len() {
             return Err(Violation::Count);
         }
-        let live = self.slots.iter().filter(|slot| matches!(slot, Slot::Live { .. })).count();
-        if !all_live || live != self.len || self.nodes.records.len() != self.slots.len() {
-            return Err(Violation::Storage);
-        }
+        self.arena.check()?;
         let stamp = |slot: &Slot<T>| match slot {
-            Slot::Live { generation, .. } if RecordOf::<F, Idx>::STAMPED => generation.get(),
+            Slot::Live { generation, .. } if RecordOf::<F>::STAMPED => generation.get(),
             _ => 0,
         };
-        let stamped = self.nodes.records.iter().map(Record::stamp);
-        if !stamped.eq(self.slots.iter().map(stamp)) {
-            return Err(Violation::Storage);
-        }
-        self.check_free_list()
-    }
-}
-
-impl<F: Family, T> SlabQueue<F, T> {
-    /// Every free slot that is not retired is on the free list once, and the retired ones are counted.
-    fn check_free_list(&self) -> Result<(), Violation> {
-        let usable = |slot: &Slot<T>| matches!(slot, Slot::Free { generation } if *generation < u32::MAX);
-        let expected = self.slots.iter().skip(1).filter(|slot| usable(slot)).count();
-        if self.len + expected + self.retired != self.slots.len().saturating_sub(1) {
-            return Err(Violation::Storage);
-        }
-        let mut found = 0;
-        let mut next = self.free;
-        while let Some(p) = next {
-            found += 1;
-            if found > expected || !self.slots.get(p.at()).is_some_and(usable) {
-                return Err(Violation::Storage);
-            }
-            next = self.nodes.record(p).next_vacant();
-        }
-        if found == expected { Ok(()) } else { Err(Violation::Storage) }
+        // It compares their lengths too.
+        let stamped = columns.records.iter().map(Record::stamp);
+        if all_live && stamped.eq(columns.slots.iter().map(stamp)) { Ok(()) } else { Err(Violation::Storage) }
     }
 }
 
@@ -576,7 +357,7 @@ impl<F: Family, T> fmt::Debug for SlabQueue<F, T> {
         f.debug_struct("SlabQueue")
             .field("family", &F::ID)
             .field("now", &self.now)
-            .field("len", &self.len)
+            .field("len", &self.len())
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! All dictionaries alive at once, type-erased once per sample.
 
-use tickwright_core::odict::{Avl, BPlusDict, RedBlack, SlabDict};
+use tickwright_collections::{Avl, BPlusDict, RedBlack, SlabDict};
 
 use super::subject::{ByKey, Hooks, How, Intrusive, Kind, Mapped, Owned, Slab, Subject, nodes, rb_nodes};
 use super::work::{Work, ascend, perform};

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use clap::ValueEnum;
 use intrusive_collections::{Bound, KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
 use serde::Serialize;
-use tickwright_core::odict::{
+use tickwright_collections::{
     Balance, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, PlainKey, SlabDict,
 };
 

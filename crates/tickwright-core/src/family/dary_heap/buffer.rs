@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use crate::contract::{Reject, Tick};
-#[cfg(feature = "alloc")]
-use crate::hint;
 use crate::storage::Handle;
+#[cfg(feature = "alloc")]
+use tickwright_nodes::hint;
 
 /// Stands for a number of children per entry; [`Arity`] says which numbers there are.
 #[derive(Clone, Copy, Debug)]

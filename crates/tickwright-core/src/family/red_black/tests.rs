@@ -1,6 +1,8 @@
 use super::super::testing::against_sorted_vec;
 use super::super::timer_tree::tests::{SIZES, Subject};
-use super::{Colour, RbTree, RbTreeCached, RedBlack};
+use tickwright_nodes::tree::Color;
+
+use super::{RbTree, RbTreeCached, RedBlack};
 use crate::contract::Violation;
 
 #[test]
@@ -20,13 +22,13 @@ fn a_wrong_colour_is_named() {
         for p in 0..n {
             let links = *subject.links(p);
             let red = |subject: &mut Subject<RedBlack, true>, p: Option<usize>| {
-                p.is_some_and(|p| subject.links(p).mark == Colour::Red)
+                p.is_some_and(|p| subject.links(p).mark == Color::Red)
             };
             let beside_red = links.child.iter().chain([&links.up]).any(|&p| red(&mut subject, p));
             let (wrong, expected) = match links.mark {
-                Colour::Red => (Colour::Black, Violation::BlackHeight),
-                Colour::Black if beside_red || links.up.is_none() => (Colour::Red, Violation::RedRed),
-                Colour::Black => (Colour::Red, Violation::BlackHeight),
+                Color::Red => (Color::Black, Violation::BlackHeight),
+                Color::Black if beside_red || links.up.is_none() => (Color::Red, Violation::RedRed),
+                Color::Black => (Color::Red, Violation::BlackHeight),
             };
             assert_eq!(subject.with_links(p, |links| links.mark = wrong), Err(expected), "{p} of {n}");
         }
@@ -36,5 +38,5 @@ fn a_wrong_colour_is_named() {
 #[test]
 fn a_black_node_with_one_black_child_is_named() {
     let mut subject = Subject::<RedBlack, true>::with_expiries([10, 20]);
-    assert_eq!(subject.with_links(1, |links| links.mark = Colour::Black), Err(Violation::BlackHeight));
+    assert_eq!(subject.with_links(1, |links| links.mark = Color::Black), Err(Violation::BlackHeight));
 }

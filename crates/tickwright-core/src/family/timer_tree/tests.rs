@@ -3,13 +3,11 @@
 
 use std::vec::Vec;
 
-use super::super::avl::Avl;
-use super::super::bst::{Balance, Left, Links, Right};
-use super::super::red_black::RedBlack;
 use super::super::testing::{Random, VecNodes, shuffled};
 use super::{TimerTree, TreeRecord};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Discipline, Ordered, Record};
+use tickwright_nodes::tree::{Avl, Balance, Left, Links, RedBlack, Right};
 
 pub(in crate::family) const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 

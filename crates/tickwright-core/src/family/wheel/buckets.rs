@@ -12,7 +12,7 @@
 
 use super::digits::BucketNumber;
 use crate::contract::{Tick, Violation};
-use crate::family::chain::Chain;
+use tickwright_nodes::chain::Chain;
 
 /// A chain of nodes in order of arrival, and the earliest expiry among them.
 #[derive(Clone, Copy, Debug)]

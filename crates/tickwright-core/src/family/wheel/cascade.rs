@@ -20,8 +20,8 @@
 use super::digits::BucketNumber;
 use super::hierarchy::{Hierarchy, WheelRecord};
 use crate::contract::Tick;
-use crate::family::chain::{Chain, Links};
 use crate::storage::{Handle, Nodes};
+use tickwright_nodes::chain::{Chain, Links};
 
 /// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
 /// minimum when it was entered. `clock` becomes the wheel's when the bucket is empty.

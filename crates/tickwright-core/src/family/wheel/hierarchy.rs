@@ -12,8 +12,8 @@ use super::cascade::Cascade;
 use super::digits::BucketNumber;
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-use crate::family::chain::{Chained, Links};
 use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
+use tickwright_nodes::chain::{Chained, Links};
 
 /// What a node of the wheel remembers.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use super::super::chain::{Chained, Links};
 use super::super::testing::{Random, STEPS, VecNodes};
 use super::cascade::Cascade;
 use super::digits::BucketNumber;
 use super::hierarchy::{Hierarchy, WheelRecord};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Record};
+use tickwright_nodes::chain::{Chained, Links};
 
 /// A wheel beside a map in order of (expiry, arrival), which is compared after every step.
 struct Twin<const BUCKETS: usize, const LEVELS: usize> {

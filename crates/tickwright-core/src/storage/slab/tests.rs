@@ -1,5 +1,9 @@
 //! Breaks the slab on purpose and requires that `check()` names it; what only the inside can set up is here too.
 
+use core::num::NonZeroU32;
+
+use tickwright_nodes::arena::MOST;
+
 use super::*;
 use crate::SortedList;
 
@@ -16,42 +20,42 @@ fn holed() -> Queue {
 }
 
 fn idx(at: u32) -> Idx {
-    Idx(NonZeroU32::new(at).unwrap())
+    Idx::of(at as usize).unwrap()
 }
 
 #[test]
 fn check_names_what_is_broken() {
     type Break = fn(&mut Queue);
     let breaks: [(&str, Violation, Break); 13] = [
-        ("a linked slot is free", Violation::Storage, |q| q.slots[3] = Slot::Free { generation: 1 }),
+        ("a linked slot is free", Violation::Storage, |q| q.arena.columns.slots[3] = Slot::Free { last: 1 }),
         ("a free slot is live", Violation::Storage, |q| {
-            q.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
         ("cell 0 is live", Violation::Storage, |q| {
-            q.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.arena.columns.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
-        ("the free list is lost", Violation::Storage, |q| q.free = None),
+        ("the free list is lost", Violation::Storage, |q| q.arena.free = None),
         ("the free list is short", Violation::Storage, |q| {
-            *q.nodes.record_mut(idx(4)) = Record::vacant(None)
+            *q.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
         }),
         ("the free list has a cycle", Violation::Storage, |q| {
-            *q.nodes.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
+            *q.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(4)))
         }),
         ("the free list runs into a live slot", Violation::Storage, |q| {
-            *q.nodes.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
+            *q.arena.columns.records.record_mut(idx(2)) = Record::vacant(Some(idx(1)))
         }),
-        ("the free list leaves the slab", Violation::Storage, |q| q.free = Some(idx(77))),
+        ("the free list leaves the slab", Violation::Storage, |q| q.arena.free = Some(idx(77))),
         ("a retired slot is on the free list", Violation::Storage, |q| {
-            q.slots[2] = Slot::Free { generation: u32::MAX }
+            q.arena.columns.slots[2] = Slot::Free { last: u32::MAX }
         }),
-        ("a retirement was not counted", Violation::Storage, |q| q.retired = 1),
-        ("a slot has no record", Violation::Storage, |q| q.slots.push(Slot::Free { generation: 0 })),
-        ("the count is off", Violation::Count, |q| q.len += 1),
+        ("a retirement was not counted", Violation::Storage, |q| q.arena.retired = 1),
+        ("a slot has no record", Violation::Storage, |q| q.arena.columns.slots.push(Slot::Free { last: 0 })),
+        ("the count is off", Violation::Count, |q| q.arena.len += 1),
         ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
-            q.slots[3] = Slot::Free { generation: u32::MAX };
-            q.retired = 1;
-            q.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
-            *q.nodes.record_mut(idx(4)) = Record::vacant(None)
+            q.arena.columns.slots[3] = Slot::Free { last: u32::MAX };
+            q.arena.retired = 1;
+            q.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
+            *q.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
         }),
     ];
     for (name, violation, break_it) in breaks {
@@ -64,11 +68,11 @@ fn check_names_what_is_broken() {
 #[test]
 fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
     let mut queue = Queue::bounded(2).unwrap();
-    queue.first_generation = u32::MAX - 1;
+    queue.arena.first_generation = u32::MAX - 1;
     let bytes = queue.heap_bytes();
     let (key, _) = queue.insert(0, 0).unwrap();
     queue.remove(key).unwrap();
-    assert_eq!(queue.retired, 1);
+    assert_eq!(queue.arena.retired, 1);
     queue.insert(0, 1).unwrap();
     assert_eq!(queue.insert(0, 7).unwrap_err(), Rejected { reason: Reject::Full, value: 7 });
     assert_eq!((queue.heap_bytes(), queue.check()), (bytes, Ok(())));
@@ -80,14 +84,11 @@ fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
 
 #[test]
 fn indices_end_before_they_wrap() {
-    assert_eq!((cells_for(0, 0), cells_for(3, 2)), (Some(1), Some(6)));
-    assert_eq!((cells_for(MOST, 0), cells_for(MOST - 1, 1)), (Some(MOST + 1), Some(MOST + 1)));
-    assert_eq!((cells_for(MOST, 1), cells_for(MOST + 1, 0), cells_for(usize::MAX, 1)), (None, None, None));
     let mut queue = Queue::new();
-    queue.len = MOST;
+    queue.arena.len = MOST;
     assert_eq!(queue.insert(0, 1).unwrap_err(), Rejected { reason: Reject::Full, value: 1 });
     assert_eq!(queue.reserve(1), Err(Reject::Full));
-    queue.len = 0;
-    queue.retired = 2;
+    queue.arena.len = 0;
+    queue.arena.retired = 2;
     assert_eq!(queue.reserve(MOST - 1), Err(Reject::Full), "retired slots use up indices");
 }

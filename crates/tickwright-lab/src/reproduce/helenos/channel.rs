@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use tickwright_core::odict::DictError;
+use tickwright_collections::DictError;
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use tickwright_core::odict::{Avl, Balance, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack};
+use tickwright_collections::{Avl, Balance, Dictionary, HookDict, KeyOrder, Link, Membership, RedBlack};
 
 use super::channel::{Client, Wrong, token};
 

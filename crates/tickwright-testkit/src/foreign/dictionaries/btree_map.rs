@@ -4,8 +4,8 @@ use core::fmt;
 use core::ops::Bound::{Excluded, Unbounded};
 use std::collections::BTreeMap;
 
+use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
-use tickwright_core::odict::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 
 /// An entry: its key, and its number among all ever inserted. Another dictionary's may name one too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,8 @@ use core::hash::Hash;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
-use tickwright_core::odict::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 
 /// The dictionary, without order: it has no ends, and whatever asks for an order is [`DictError::NotOffered`], as is a second
 /// entry with the same key. An entry is its key.

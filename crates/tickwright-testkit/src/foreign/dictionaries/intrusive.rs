@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use intrusive_collections::Bound::{Excluded, Included};
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
+use tickwright_collections::{Balance, DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
-use tickwright_core::odict::{Balance, DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 
 use crate::dictionary::{AsObject, Object};
 

@@ -1,4 +1,4 @@
-//! Maps and trees of others behind [`Dictionary`](tickwright_core::odict::Dictionary): the baselines of ours. Each says what it does not
+//! Maps and trees of others behind [`Dictionary`](tickwright_collections::Dictionary): the baselines of ours. Each says what it does not
 //! offer, and the suite for dictionaries is run on what it does.
 //!
 //! | | order | duplicates | neighbours | `rekeyed` | entry of another one |

@@ -1,0 +1,559 @@
+//! An ordered dictionary over links that the caller owns, or over a slab: any key, any order, equals in the order they came.
+//!
+//! An object has a key, and a [`KeyOrder`] says how to get at it and how two compare. The dictionary is a balanced tree, threaded by a list
+//! in order. [`HookDict`] links objects through [`Link`]s inside them and never allocates; an object with two links can be in two
+//! dictionaries. [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`]; linking and balancing
+//! are those of [`tickwright_nodes::tree`]. What all of them can do is the trait [`Dictionary`].
+//!
+//! ```
+//! use core::cmp::Ordering;
+//! use tickwright_collections::{Dictionary, HookDict, KeyOrder, Link, Membership};
+//!
+//! struct Task { id: u64, name: &'static str, by_id: Link, by_name: Link }
+//! impl Task {
+//!     fn new(id: u64, name: &'static str) -> Self {
+//!         Self { id, name, by_id: Link::new(), by_name: Link::new() }
+//!     }
+//! }
+//!
+//! struct ById;
+//! impl KeyOrder<Task> for ById {
+//!     type Key<'k> = u64;
+//!     fn key<'k>(&'k self, task: &'k Task) -> u64 { task.id }
+//!     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
+//! }
+//! impl Membership<Task> for ById {
+//!     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_id }
+//! }
+//!
+//! struct ByName;
+//! impl KeyOrder<Task> for ByName {
+//!     type Key<'k> = &'k str;
+//!     fn key<'k>(&'k self, task: &'k Task) -> &'k str { task.name }
+//!     fn compare(&self, a: &&str, b: &&str) -> Ordering { a.cmp(b) }
+//! }
+//! impl Membership<Task> for ByName {
+//!     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_name }
+//! }
+//!
+//! let tasks = [Task::new(9, "init"), Task::new(3, "vfs"), Task::new(7, "console")];
+//! let mut by_id = HookDict::new(ById);
+//! let mut by_name = HookDict::new(ByName);
+//! for task in &tasks {
+//!     by_id.insert(task)?;
+//!     by_name.insert(task)?;
+//! }
+//! assert_eq!(by_id.find(&7).map(|task| task.name), Some("console"));
+//! assert_eq!(by_id.find_leq(&8).map(|task| task.id), Some(7));
+//! assert_eq!(by_name.first().map(|task| task.name), Some("console"));
+//! assert!(by_id.insert(&tasks[0]).is_err(), "already linked");
+//! # Ok::<(), tickwright_collections::DictError>(())
+//! ```
+//!
+//! # Invariants
+//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up` ([`Violation::BackLink`],
+//!    [`Violation::Head`] for the root). So many nodes are reachable as there are entries ([`Violation::Count`]).
+//! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals stand in the order of their arrival, since an
+//!    insert goes right of them and rotations keep the order.
+//! 3. The list holds the nodes in the order of the tree: each points at its neighbours ([`Violation::BackLink`]), its ends are the first and
+//!    the last, which have no neighbour beyond ([`Violation::Head`]).
+//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]); from any node, each path down to a
+//!    missing child passes the same number of black nodes ([`Violation::BlackHeight`]).
+//! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
+//! 6. Slab: exactly the linked cells are live, and the free list holds the others ([`Violation::Storage`]). Hooks: each linked node
+//!    carries this dictionary's identity ([`Violation::Owner`]).
+//!
+//! That equals stand in the order of their arrival is not recorded anywhere, so `check` cannot verify it: the suite does, with a model.
+//!
+//! **When user code misbehaves.** Key getter, comparator and link getter run before the first link write of an operation, on a whole
+//! dictionary. If one panics, nothing has changed (an object that was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key
+//! was changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches may miss them; links, counts and
+//! balance stay right, nothing loops, every entry can still be removed, and `check` reports [`Violation::Order`] where neighbours are out of order.
+//!
+//! # Layout
+//! ```text
+//!   link (64-bit hook, 56 bytes):   [ left 8 | right 8 | up 8 | mark 1, unused 7 | next 8 | prev 8 | owner 4, unused 4 ]
+//!   cell (slab, 24 bytes + slot):   [ left 4 | right 4 | up 4 | mark 1, unused 3 | next 4 | prev 4 ][ generation 4 | object ]
+//!
+//!            (30)               lines down: the tree, links up omitted
+//!           /    \              arrows: the list, also backwards
+//!        (12)    (40)
+//!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place is between the two, in two comparisons
+//!     (10)->(12)'->(30)->...
+//! ```
+//! The link is found in the object at one distance that is the same for all objects of a dictionary, so that it needs no pointer back. A slab keeps
+//! object and record in one cell, since a search reads both.
+//!
+//! # Costs
+//! | operation | worst | usual | comparisons |
+//! |---|---|---|---|
+//! | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
+//! | find, insert with a hint, d entries off | O(log n) | O(log d) | 2 for a neighbour; at most 4 and two per level |
+//! | append, prepend | O(log n) to balance | O(1) | 1 |
+//! | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
+//! | rekeyed | O(log n) | O(1) when it stays, else as remove + insert with a hint | 2 when it stays |
+//! | first, last, next, prev, len | O(1) | O(1) | 0 |
+//! | range, k entries | O(log n + k) | the same | as two finds, and 1 |
+//! | check | O(n) | O(n) | n - 1 |
+//!
+//! An AVL removal may rotate at every level. Bytes per entry: as above; a hook dictionary never allocates, a slab only when it grows.
+//!
+//! # Choose when
+//! - objects must be found by key in order, by range (the last at or below an address), or walked, and must not be copied or moved;
+//! - nothing may allocate, or an object must be in several dictionaries at once;
+//! - keys come nearly in order: hints and append make an insert O(1) in comparisons.
+//!
+//! # Avoid when
+//! - order does not matter: a hash map looks up in O(1);
+//! - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many keys on one cache line;
+//! - timers are what is kept: a timer queue keeps the key in its record and has the operations for it.
+//!
+//! Worst case and adversary: chosen keys make a path 2 log2(n + 1) long (AVL 1.44 log2(n + 2)), and no longer. Equal keys are no worse than others.
+//!
+//! # References
+//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018; Guibas & Sedgewick, FOCS 1978; Adelson-Velsky &
+//! Landis, Doklady 1962; Perlis & Thornton, Symbol manipulation by threaded lists, CACM 1960, for threads; Guibas, McCreight, Plass & Roberts, STOC
+//! 1977, for searches from a finger.
+
+use core::cmp::Ordering;
+use core::fmt;
+use core::ops::Bound;
+
+#[cfg(feature = "alloc")]
+pub mod bplus;
+#[cfg(feature = "alloc")]
+mod cells;
+pub mod hook;
+#[cfg(feature = "alloc")]
+pub mod slab;
+mod sorted;
+mod tree;
+
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use bplus::BPlusDict;
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use cells::EntryKey;
+#[doc(inline)]
+pub use hook::{HookDict, InDict, Link, Membership, ObjectRef, Position};
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use slab::SlabDict;
+#[doc(inline)]
+pub use tickwright_nodes::tree::{Avl, Balance, RedBlack};
+
+pub(crate) use sorted::{End, Objects, Sorted};
+use tickwright_nodes::Violation;
+#[cfg(feature = "alloc")]
+use tickwright_nodes::arena::Full;
+use tickwright_nodes::hook::Claimed;
+pub(crate) use tree::DictRecord;
+
+/// An insert that a dictionary refused.
+pub type Refused<V> = crate::refused::Refused<V, DictError>;
+
+/// How to get at the key of a `T`, and which of two keys comes first. Supplied by the user.
+///
+/// The order must be total and the key of an entry must not change (or [`Dictionary::rekeyed`] must follow); what happens otherwise says the
+/// [module](self). Never subtract keys to compare them: the difference of two wide integers overflows.
+pub trait KeyOrder<T> {
+    /// The key: a number, a reference into the object, a tuple of such.
+    type Key<'k>
+    where
+        Self: 'k,
+        T: 'k;
+
+    /// The key of `object`.
+    fn key<'k>(&'k self, object: &'k T) -> Self::Key<'k>;
+
+    /// Which comes first.
+    fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
+}
+
+/// The order of what a function answers for an object: a [`KeyOrder`] in a word, for keys that are no references.
+///
+/// ```
+/// use tickwright_collections::{By, Dictionary, SlabDict};
+///
+/// let mut squares = SlabDict::new(By(|n: &i32| n * n));
+/// for n in [3, -2, 1] {
+///     squares.insert(n)?;
+/// }
+/// assert_eq!(squares.find_geq(&3).and_then(|entry| squares.get(entry).ok()), Some(&-2));
+/// # Ok::<(), tickwright_collections::DictError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct By<F>(pub F);
+
+impl<F> fmt::Debug for By<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("By")
+    }
+}
+
+impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
+    type Key<'k>
+        = K
+    where
+        Self: 'k,
+        T: 'k;
+
+    #[inline]
+    fn key<'k>(&'k self, object: &'k T) -> K {
+        (self.0)(object)
+    }
+
+    #[inline]
+    fn compare(&self, a: &K, b: &K) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+/// An order whose keys are plain values that can be kept apart from the objects, as maps and B-trees keep them in their nodes.
+pub trait PlainKey<T>: KeyOrder<T> {
+    /// What is kept: in the same order as the keys.
+    type Plain: Copy + Ord + fmt::Debug;
+
+    /// The value of a key.
+    fn plain(&self, key: &Self::Key<'_>) -> Self::Plain;
+}
+
+impl<T, K: Copy + Ord + fmt::Debug, F: Fn(&T) -> K> PlainKey<T> for By<F> {
+    type Plain = K;
+
+    #[inline]
+    fn plain(&self, key: &K) -> K {
+        *key
+    }
+}
+
+/// The key type of a dictionary.
+pub type KeyOf<'k, D> = <<D as Dictionary>::Order as KeyOrder<<D as Dictionary>::Object>>::Key<'k>;
+
+/// Which entry to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Seek {
+    /// The first with the key.
+    Equal,
+    /// The last with the key.
+    LastEqual,
+    /// The first with the key or a greater one.
+    Geq,
+    /// The first with a greater key.
+    Gt,
+    /// The last with the key or a lesser one.
+    Leq,
+    /// The last with a lesser key.
+    Lt,
+}
+
+/// A dictionary that owns what is in it, and can make room in advance.
+pub trait Reserve: Dictionary {
+    /// Makes room for `additional` more entries, so that as many inserts cannot be refused with [`DictError::Full`].
+    ///
+    /// # Errors
+    /// [`DictError::Full`] when there is no memory for it, or a bound is below it.
+    fn reserve(&mut self, additional: usize) -> Result<(), DictError>;
+}
+
+/// Why a dictionary refused. It is then unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DictError {
+    /// A bounded dictionary is full, or a growing one got no memory.
+    Full,
+    /// The object's link is in this dictionary already.
+    AlreadyLinked,
+    /// The object's link, or an entry or hint, belongs to another dictionary.
+    WrongDictionary,
+    /// The entry or hint was removed, or never was in.
+    Stale,
+    /// Appended before the last entry, or prepended behind the first one or its equals.
+    OutOfOrder,
+    /// The link is not inside the object, or not where it is in the other objects of this dictionary.
+    WrongLink,
+    /// All 2^31 - 1 identities of this process are used up.
+    NoIdentity,
+    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of this crate's says so.
+    NotOffered,
+}
+
+impl fmt::Display for DictError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the dictionary is full: give it more capacity, or remove an entry first",
+            Self::AlreadyLinked => {
+                "the object is already in this dictionary: if its key changed, call rekeyed"
+            }
+            Self::WrongDictionary => {
+                "the object or entry belongs to another dictionary: remove it there first"
+            }
+            Self::Stale => "the entry is not in the dictionary any more",
+            Self::OutOfOrder => "the object does not belong at this end: insert it instead",
+            Self::WrongLink => {
+                "the link is not in the object where the others have it: let link answer one field of it"
+            }
+            Self::NoIdentity => "no identity is left for a new dictionary: construct it with one of your own",
+            Self::NotOffered => "this dictionary does not offer that: use an ordered one",
+        })
+    }
+}
+
+impl core::error::Error for DictError {}
+
+impl From<Claimed> for DictError {
+    fn from(claimed: Claimed) -> Self {
+        match claimed {
+            Claimed::Here => Self::AlreadyLinked,
+            Claimed::Elsewhere => Self::WrongDictionary,
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl From<Full> for DictError {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+/// For `?` in functions that let the value go, and where it borrows an object that an error may not.
+impl<V> From<Refused<V>> for DictError {
+    fn from(refused: Refused<V>) -> Self {
+        refused.reason
+    }
+}
+
+/// Objects in the order of their keys, equals in the order in which they came. See the [module](self) for costs and for what happens when
+/// user code misbehaves.
+///
+/// A hint is an entry from which to start a search. Any entry gives the right answer; a near one gives it sooner.
+pub trait Dictionary {
+    /// What has a key.
+    type Object;
+    /// How objects are ordered.
+    type Order: KeyOrder<Self::Object>;
+    /// Names an object that is in the dictionary.
+    type Entry: Copy + Eq + fmt::Debug;
+    /// What goes in and comes out: the object, or a reference to it.
+    type Value;
+
+    /// The order.
+    fn order(&self) -> &Self::Order;
+
+    /// How many entries there are. O(1).
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The object of an entry.
+    ///
+    /// # Errors
+    /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when it is not an entry of this dictionary.
+    fn get(&self, entry: Self::Entry) -> Result<&Self::Object, DictError>;
+
+    /// Inserts behind all equals; `hint`, if there is one, is where the search starts.
+    ///
+    /// # Errors
+    /// [`Refused`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`], [`DictError::WrongLink`],
+    /// [`DictError::NoIdentity`]; [`DictError::Stale`] and [`DictError::WrongDictionary`] for the hint, the latter for the value too.
+    fn insert_near(
+        &mut self,
+        hint: Option<Self::Entry>,
+        value: Self::Value,
+    ) -> Result<Self::Entry, Refused<Self::Value>>;
+
+    /// Inserts behind all equals.
+    ///
+    /// # Errors
+    /// As [`insert_near`](Self::insert_near).
+    #[inline]
+    fn insert(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>> {
+        self.insert_near(None, value)
+    }
+
+    /// Inserts behind the last entry, without a search.
+    ///
+    /// # Errors
+    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when its key is less than the last one.
+    fn append(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
+
+    /// Inserts in front of the first entry, without a search.
+    ///
+    /// # Errors
+    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless its key is less than the first one: it belongs behind its
+    /// equals.
+    fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
+
+    /// Takes an entry out.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
+
+    /// To be called after the key of an entry has changed: gives it the place of an insert now, behind its equals. The entry stays valid. Answers
+    /// whether it had to move.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn rekeyed(&mut self, entry: Self::Entry) -> Result<bool, DictError>;
+
+    /// The first entry. O(1).
+    fn first(&self) -> Option<Self::Entry>;
+
+    /// The last entry. O(1).
+    fn last(&self) -> Option<Self::Entry>;
+
+    /// The entry behind `entry`. O(1).
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn next(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
+
+    /// The entry in front of `entry`. O(1).
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
+
+    /// Looks an entry up; `hint`, if there is one, is where the search starts.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), for the hint. None without one.
+    fn seek(
+        &self,
+        seek: Seek,
+        key: &KeyOf<'_, Self>,
+        hint: Option<Self::Entry>,
+    ) -> Result<Option<Self::Entry>, DictError>;
+
+    /// The first entry with this key.
+    #[inline]
+    fn find(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::Equal, key, None).ok()?
+    }
+
+    /// The last entry with this key.
+    #[inline]
+    fn find_last(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::LastEqual, key, None).ok()?
+    }
+
+    /// The first entry with this key or a greater one.
+    #[inline]
+    fn find_geq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::Geq, key, None).ok()?
+    }
+
+    /// The first entry with a greater key.
+    #[inline]
+    fn find_gt(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::Gt, key, None).ok()?
+    }
+
+    /// The last entry with this key or a lesser one.
+    #[inline]
+    fn find_leq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::Leq, key, None).ok()?
+    }
+
+    /// The last entry with a lesser key.
+    #[inline]
+    fn find_lt(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
+        self.seek(Seek::Lt, key, None).ok()?
+    }
+
+    /// The entries between two keys, from both ends. Bounds that exclude each other give none.
+    fn range(&self, from: Bound<&KeyOf<'_, Self>>, to: Bound<&KeyOf<'_, Self>>) -> Range<'_, Self>
+    where
+        Self: Sized,
+    {
+        let front = match from {
+            Bound::Included(key) => self.find_geq(key),
+            Bound::Excluded(key) => self.find_gt(key),
+            Bound::Unbounded => self.first(),
+        };
+        let within = |entry: &Self::Entry| {
+            let Ok(object) = self.get(*entry) else { return false };
+            let (order, own) = (self.order(), self.order().key(object));
+            match to {
+                Bound::Included(key) => order.compare(&own, key) != Ordering::Greater,
+                Bound::Excluded(key) => order.compare(&own, key) == Ordering::Less,
+                Bound::Unbounded => true,
+            }
+        };
+        // The first is within the other bound too, or there is none: then the last does not come before it.
+        let front = front.filter(within);
+        let back = front.and_then(|_| match to {
+            Bound::Included(key) => self.find_leq(key),
+            Bound::Excluded(key) => self.find_lt(key),
+            Bound::Unbounded => self.last(),
+        });
+        Range { dictionary: self, ends: front.zip(back) }
+    }
+
+    /// All entries in order, from both ends.
+    fn iter(&self) -> Range<'_, Self>
+    where
+        Self: Sized,
+    {
+        Range { dictionary: self, ends: self.first().zip(self.last()) }
+    }
+
+    /// Removes every entry. Objects that a slab owns are dropped.
+    fn clear(&mut self);
+
+    /// Verifies every invariant of the structure in O(n).
+    ///
+    /// # Errors
+    /// The first [`Violation`] found: the user's order contradicts itself, a key was changed without [`rekeyed`](Self::rekeyed),
+    /// something overwrote memory, or this library has a bug.
+    fn check(&self) -> Result<(), Violation>;
+}
+
+/// Walks entries in order: what [`Dictionary::range`] and [`Dictionary::iter`] answer.
+pub struct Range<'d, D: Dictionary> {
+    dictionary: &'d D,
+    /// The next from either end.
+    ends: Option<(D::Entry, D::Entry)>,
+}
+
+impl<D: Dictionary> Clone for Range<'_, D> {
+    fn clone(&self) -> Self {
+        Self { dictionary: self.dictionary, ends: self.ends }
+    }
+}
+
+impl<D: Dictionary> fmt::Debug for Range<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Range").field("ends", &self.ends).finish_non_exhaustive()
+    }
+}
+
+impl<D: Dictionary> Iterator for Range<'_, D> {
+    type Item = D::Entry;
+
+    #[inline]
+    fn next(&mut self) -> Option<D::Entry> {
+        let (front, back) = self.ends?;
+        let next = if front == back { None } else { self.dictionary.next(front).ok()? };
+        self.ends = next.map(|next| (next, back));
+        Some(front)
+    }
+}
+
+impl<D: Dictionary> DoubleEndedIterator for Range<'_, D> {
+    #[inline]
+    fn next_back(&mut self) -> Option<D::Entry> {
+        let (front, back) = self.ends?;
+        let prev = if front == back { None } else { self.dictionary.prev(back).ok()? };
+        self.ends = prev.map(|prev| (front, prev));
+        Some(back)
+    }
+}
+
+impl<D: Dictionary> core::iter::FusedIterator for Range<'_, D> {}

@@ -1,0 +1,136 @@
+//! Where dictionaries that own their objects keep them: an [`Arena`] whose records lie beside the objects, and the identity
+//! that its keys carry.
+
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+use tickwright_nodes::arena::{Arena, Idx, SlotId, Together};
+use tickwright_nodes::hook::draw;
+use tickwright_nodes::{Nodes, Record, Violation};
+
+use super::{DictError, Refused};
+
+/// Names one entry of a dictionary that owns its objects. Twelve bytes; an optional one takes no more. It is stale for ever
+/// once the entry was removed. Every other dictionary knows it for a foreign one (on targets without compare-exchange
+/// dictionaries have no identity, and a foreign key may name an entry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryKey {
+    dictionary: NonZeroU32,
+    pub(super) slot: SlotId,
+}
+
+const _: () = assert!(size_of::<Option<EntryKey>>() == 12);
+
+/// The cells of one dictionary.
+pub(super) struct Cells<R, T> {
+    pub(super) arena: Arena<Together<R, T>>,
+    /// None until the first insert.
+    identity: Option<NonZeroU32>,
+}
+
+impl<R, T> fmt::Debug for Cells<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cells").field(&self.arena).finish()
+    }
+}
+
+impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
+    #[inline]
+    fn record(&self, p: Idx) -> &R {
+        Nodes::record(&self.arena.columns, p)
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Idx) -> &mut R {
+        Nodes::record_mut(&mut self.arena.columns, p)
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        self.arena.columns.prefetch(p);
+    }
+}
+
+impl<R: Record<Idx>, T> Cells<R, T> {
+    /// No cells. New ones start after generation `last`, which is 0 but in tests of retirement.
+    pub(super) const fn new(last: u32) -> Self {
+        Self { arena: Arena::starting_after(last), identity: None }
+    }
+
+    /// Makes room for `capacity` objects, and never for more.
+    pub(super) fn bound(&mut self, capacity: usize) -> Result<(), DictError> {
+        self.arena.reserve(capacity)?;
+        self.arena.bound(capacity);
+        Ok(())
+    }
+
+    /// The object of a linked cell.
+    #[inline]
+    pub(super) fn linked(&self, p: Idx) -> &T {
+        match self.arena.live(p) {
+            Some((_, object)) => object,
+            None => unreachable!("a linked cell is live"),
+        }
+    }
+
+    /// The index of a valid entry.
+    #[inline]
+    pub(super) fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
+        if self.identity != Some(entry.dictionary) {
+            return Err(DictError::WrongDictionary);
+        }
+        self.arena.get(entry.slot).map(|_| entry.slot.index).ok_or(DictError::Stale)
+    }
+
+    pub(super) fn get_mut(&mut self, entry: EntryKey) -> Result<&mut T, DictError> {
+        self.validate(entry)?;
+        self.arena.get_mut(entry.slot).ok_or(DictError::Stale)
+    }
+
+    /// The index of a hint, if there is a hint.
+    #[inline]
+    pub(super) fn hinted(&self, hint: Option<EntryKey>) -> Result<Option<Idx>, DictError> {
+        hint.map(|entry| self.validate(entry)).transpose()
+    }
+
+    #[inline]
+    pub(super) fn entry(&self, p: Option<Idx>) -> Option<EntryKey> {
+        let (slot, _) = self.arena.live(p?)?;
+        Some(EntryKey { dictionary: self.identity?, slot })
+    }
+
+    fn identity(&mut self) -> Result<NonZeroU32, DictError> {
+        if self.identity.is_none() {
+            self.identity = draw();
+            #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+            {
+                self.identity = Some(NonZeroU32::MIN);
+            }
+        }
+        self.identity.ok_or(DictError::NoIdentity)
+    }
+
+    /// Puts an object into a free cell, or a new one.
+    pub(super) fn occupy(&mut self, object: T) -> Result<EntryKey, Refused<T>> {
+        let dictionary = match self.identity() {
+            Ok(identity) => identity,
+            Err(reason) => return Err(Refused { reason, value: object }),
+        };
+        match self.arena.occupy(object) {
+            Ok(slot) => Ok(EntryKey { dictionary, slot }),
+            Err(value) => Err(Refused { reason: DictError::Full, value }),
+        }
+    }
+
+    /// Takes the object of an unlinked node out.
+    pub(super) fn vacate(&mut self, index: Idx) -> Option<T> {
+        self.arena.vacate(index).map(|(_, object)| object)
+    }
+
+    /// Whether this cell is live: [`Violation::Storage`] otherwise.
+    pub(super) fn check_live(&self, p: Idx) -> Result<(), Violation> {
+        self.arena.live(p).map(|_| ()).ok_or(Violation::Storage)
+    }
+}

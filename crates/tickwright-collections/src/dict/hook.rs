@@ -1,0 +1,465 @@
+//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever these like.
+//!
+//! An object may have several links, each for one dictionary at a time. A dictionary learns at its first insert how far from
+//! the start of the object its link lies, and refuses objects where that is different: so it gets from a link to the object without a
+//! pointer back, and the user needs no unsafe code to say where the link is.
+//!
+//! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what [happens to timers](super).
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+use core::pin::Pin;
+use core::ptr::{self, NonNull};
+
+use tickwright_nodes::hook::{Hook, HookNodes, HookPtr, Hooked, PINNED, draw};
+use tickwright_nodes::{ByRef, Handle, Nodes, Violation, const_unless_loom, hint};
+
+use crate::dict::{
+    Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek,
+    Sorted,
+};
+
+/// What links of dictionaries with balance `B` are made for.
+#[derive(Debug)]
+pub struct InDict<B>(PhantomData<fn() -> B>);
+
+// SAFETY: apart from handles, links hold a mark, and `Balance::Mark` is `Send` and `Sync`.
+unsafe impl<B: Balance> Hooked for InDict<B> {
+    type Record<P: Handle> = DictRecord<P, B>;
+    const ID: &'static str = "odict";
+    const DROPPED: &'static str =
+        "a pinned object was dropped while it was in a dictionary: remove it from there first";
+}
+
+#[cfg(all(target_pointer_width = "64", not(loom)))]
+const _: () = assert!(size_of::<Link>() == 56);
+
+/// A place in one dictionary, to embed in your own struct.
+///
+/// It is `!Unpin`, and so is your struct, since a dictionary points at it while it is linked.
+pub struct Link<B: Balance = RedBlack>(Hook<InDict<B>>);
+
+impl<B: Balance> Link<B> {
+    const_unless_loom! {
+        /// A link that is in no dictionary.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self(Hook::new())
+        }
+    }
+
+    /// Whether it is in some dictionary. True also for ever after its dictionary was forgotten.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.0.is_linked()
+    }
+}
+
+impl<B: Balance> Default for Link<B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<B: Balance> fmt::Debug for Link<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("linked", &self.is_linked()).finish()
+    }
+}
+
+/// Which link of a `T` a dictionary in this order uses.
+pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
+    /// The link: always the same field. Another one is refused with [`DictError::WrongLink`].
+    fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
+}
+
+/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two are equal when they refer to the same object.
+pub type ObjectRef<'a, T> = ByRef<'a, T>;
+
+/// Where [`HookDict::insert_pinned`] puts an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position<E> {
+    /// Behind its equals; the search starts at the entry, if there is one.
+    Sorted(Option<E>),
+    /// In front of all, as [`Dictionary::prepend`].
+    First,
+    /// Behind all, as [`Dictionary::append`].
+    Last,
+}
+
+type Ptr<B> = HookPtr<InDict<B>>;
+
+/// No object was inserted yet.
+const UNKNOWN: usize = usize::MAX;
+
+/// Access to links and objects of one dictionary. Only [`HookDict`] has one.
+struct HookObjects<'a, T, B: Balance> {
+    nodes: HookNodes<InDict<B>>,
+    /// How far from the start of each object its link lies.
+    offset: usize,
+    _objects: PhantomData<&'a T>,
+}
+
+impl<T, B: Balance> Nodes<Ptr<B>, DictRecord<Ptr<B>, B>> for HookObjects<'_, T, B> {
+    #[inline]
+    fn record(&self, p: Ptr<B>) -> &DictRecord<Ptr<B>, B> {
+        self.nodes.record(p)
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Ptr<B>) -> &mut DictRecord<Ptr<B>, B> {
+        self.nodes.record_mut(p)
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Ptr<B>>) {
+        hint::prefetch(p.map_or(ptr::null(), |p| p.as_ptr().as_ptr().cast_const()));
+    }
+}
+
+impl<'a, T, B: Balance> HookObjects<'a, T, B> {
+    /// The object of a linked node.
+    #[inline]
+    fn reference(&self, p: Ptr<B>) -> &'a T {
+        let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
+        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at `offset` from its start, and the offset
+        // never changes after the first insert; 2. it is linked (promise 1 of `Discipline`, which `Tree` keeps), and the
+        // reference was valid for 'a (scoped by type, pinned by the conditions of `insert_pinned`).
+        unsafe { &*object }
+    }
+}
+
+impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
+    type Object = T;
+
+    #[inline]
+    fn object(&self, p: Ptr<B>) -> &T {
+        self.reference(p)
+    }
+}
+
+/// An ordered dictionary over objects that the caller owns. It never allocates. A constant expression builds it, so
+/// that it can be a static. The [module](crate::dict) shows and says what it can do.
+///
+/// An object cannot go away before its dictionary:
+///
+/// ```compile_fail,E0505
+/// use core::cmp::Ordering;
+/// use tickwright_collections::{Dictionary, HookDict, KeyOrder, Link, Membership};
+///
+/// struct Object(u32, Link);
+/// struct InOrder;
+/// impl KeyOrder<Object> for InOrder {
+///     type Key<'k> = u32;
+///     fn key<'k>(&'k self, object: &'k Object) -> u32 { object.0 }
+///     fn compare(&self, a: &u32, b: &u32) -> Ordering { a.cmp(b) }
+/// }
+/// impl Membership<Object> for InOrder {
+///     fn link<'t>(&self, object: &'t Object) -> &'t Link { &object.1 }
+/// }
+/// let object = Object(1, Link::new());
+/// let mut dictionary = HookDict::new(InOrder);
+/// let _ = dictionary.insert(&object);
+/// drop(object);
+/// dictionary.clear();
+/// ```
+///
+/// It hands out shared references to its objects, so it crosses threads only where they may be shared:
+///
+/// ```compile_fail,E0277
+/// use core::cell::Cell;
+/// use tickwright_collections::{By, HookDict};
+///
+/// fn send<D: Send>(_: D) {}
+/// send(HookDict::<'static, (), Cell<u32>>::new(()));
+/// ```
+pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
+    sorted: Sorted<Ptr<B>, B, O>,
+    objects: HookObjects<'a, T, B>,
+    /// 0 until the first insert.
+    id: u32,
+    len: usize,
+}
+
+// SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see `Sync for Hook`), and its order with it, which is
+// `Send`. 2. It hands out `&'a T`, and `T` is `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and
+// `Balance::Mark` is `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of `Discipline`.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> {}
+
+// SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and `T` is `Sync`; so is the order.
+// 3. and 4. As above.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> {}
+
+impl<O, T> HookDict<'_, O, T> {
+    /// An empty red-black dictionary. It takes an identity at its first insert; where the target has no compare-exchange, use
+    /// [`with_identity`](Self::with_identity) instead, or every insert is refused with [`DictError::NoIdentity`].
+    #[must_use]
+    pub const fn new(order: O) -> Self {
+        Self::balanced(order)
+    }
+}
+
+impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
+    /// As [`new`](HookDict::new) with any balance.
+    #[must_use]
+    pub const fn balanced(order: O) -> Self {
+        // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1. `locate` made each from a
+        // reference to a whole object; 2. `link` claimed it, and `release` follows its removal from the tree.
+        let nodes = unsafe { HookNodes::new() };
+        Self {
+            sorted: Sorted::new(order),
+            objects: HookObjects { nodes, offset: UNKNOWN, _objects: PhantomData },
+            id: 0,
+            len: 0,
+        }
+    }
+
+    /// An empty dictionary with an identity of the caller's choice, of which the lower 31 bits count.
+    ///
+    /// # Safety
+    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it was given them or took them itself.
+    ///    (Those that take their own start at 1: choose from the top.) 2. They are not 0.
+    #[must_use]
+    pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
+        let mut dictionary = Self::balanced(order);
+        dictionary.id = id.get() & !PINNED;
+        dictionary
+    }
+
+    fn identity(&mut self) -> Result<u32, DictError> {
+        if self.id == 0 {
+            self.id = draw().ok_or(DictError::NoIdentity)?.get();
+        }
+        Ok(self.id)
+    }
+
+    #[inline]
+    fn entry(&self, p: Option<Ptr<B>>) -> Option<ObjectRef<'a, T>> {
+        p.map(|p| ByRef::from(self.objects.reference(p)))
+    }
+
+    /// Gives an unlinked object back to its owner.
+    #[inline]
+    fn release(&mut self, p: Ptr<B>) -> &'a T {
+        let object = self.objects.reference(p);
+        self.len -= 1;
+        // SAFETY: 1. `p` was linked until now, so its object lives for `'a`, longer than this call.
+        let hook = unsafe { p.as_ptr().as_ref() };
+        // SAFETY: 1. this dictionary has claimed it; 2. the tree has unlinked it.
+        unsafe { hook.release() };
+        object
+    }
+
+    fn unlink_all(&mut self) {
+        // One at a time through the algorithm: another dictionary, on another thread, may claim an object as soon as it is
+        // released, and write its links. So they must not be needed any more.
+        while let Some(p) = self.sorted.tree.first() {
+            self.sorted.tree.unlink(&mut self.objects, p);
+            self.release(p);
+        }
+    }
+}
+
+impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
+    /// The link of `object` and a pointer to it that reaches the whole object, when it is where this dictionary expects it.
+    #[inline]
+    fn locate<'t>(&self, object: &'t T) -> Result<(&'t Link<B>, Ptr<B>), DictError> {
+        let link = self.sorted.order.link(object);
+        let (whole, at) = (NonNull::from(object), NonNull::from(&link.0).addr());
+        let offset = at.get().wrapping_sub(whole.addr().get());
+        let inside = size_of::<T>().checked_sub(size_of::<Link<B>>()).is_some_and(|most| offset <= most);
+        if !inside || self.objects.offset != UNKNOWN && self.objects.offset != offset {
+            return Err(DictError::WrongLink);
+        }
+        // From the whole object, so that all of it can be reached through the link.
+        Ok((link, HookPtr::new(whole.cast::<Hook<InDict<B>>>().with_addr(at))))
+    }
+
+    /// The node of an object that is in this dictionary.
+    #[inline]
+    fn validate(&self, object: &T) -> Result<Ptr<B>, DictError> {
+        let (link, p) = self.locate(object)?;
+        match link.0.owner() {
+            0 => Err(DictError::Stale),
+            id if id == self.id => Ok(p),
+            _ => Err(DictError::WrongDictionary),
+        }
+    }
+
+    /// The node of a hint, if there is a hint.
+    #[inline]
+    fn hinted(&self, hint: Option<ObjectRef<'a, T>>) -> Result<Option<Ptr<B>>, DictError> {
+        hint.map(|entry| self.validate(entry.get())).transpose()
+    }
+
+    /// Inserts an object whose lifetime the compiler cannot see.
+    ///
+    /// # Errors
+    /// As [`Dictionary::insert_near`], [`Dictionary::prepend`] and [`Dictionary::append`].
+    ///
+    /// # Safety
+    /// Every reference to the object that this dictionary hands out (as an entry, by removal, search or iteration, to the order's functions) says
+    /// that it lives for `'a`. The caller sees to it that
+    /// 1. none of them is used after the object is gone; in particular it is not freed by another thread because
+    ///    [`Link::is_linked`] turned false there: the call that unlinks it has to return first;
+    /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit` or union.
+    ///
+    /// That it is unlinked before it goes is not a condition: the link's drop checks that, and aborts the process otherwise.
+    pub unsafe fn insert_pinned(
+        &mut self,
+        position: Position<ObjectRef<'a, T>>,
+        object: Pin<&T>,
+    ) -> Result<ObjectRef<'a, T>, DictError> {
+        // SAFETY: 1. pinned memory stays valid until its drop, which drops the link (condition 2), and that aborts while it is
+        // linked; 2. use of the longer lifetime after that is excluded by condition 1.
+        let object: &'a T = unsafe { NonNull::from(object.get_ref()).as_ref() };
+        self.link(position, object, PINNED)
+    }
+
+    fn link(
+        &mut self,
+        position: Position<ObjectRef<'a, T>>,
+        object: &'a T,
+        pinned: u32,
+    ) -> Result<ObjectRef<'a, T>, DictError> {
+        let id = self.identity()?;
+        let (link, p) = self.locate(object)?;
+        let place = match position {
+            Position::Sorted(hint) => self.sorted.place_of(&self.objects, self.hinted(hint)?, object),
+            Position::First => self.sorted.place_at(&self.objects, End::First, object)?,
+            Position::Last => self.sorted.place_at(&self.objects, End::Last, object)?,
+        };
+        // All of the user's code has run: after the claim nothing fails.
+        // SAFETY: 1. `id` is this dictionary's, which links the node below.
+        unsafe { link.0.claim(id, pinned) }?;
+        self.len += 1;
+        self.objects.offset = p.as_ptr().addr().get() - NonNull::from(object).addr().get();
+        self.sorted.tree.link(&mut self.objects, p, place);
+        Ok(ByRef::from(object))
+    }
+
+    fn insert_scoped(
+        &mut self,
+        position: Position<ObjectRef<'a, T>>,
+        value: &'a T,
+    ) -> Result<ObjectRef<'a, T>, Refused<&'a T>> {
+        self.link(position, value, 0).map_err(|reason| Refused { reason, value })
+    }
+}
+
+impl<'a, O: Membership<T, B>, T, B: Balance> Dictionary for HookDict<'a, O, T, B> {
+    type Object = T;
+    type Order = O;
+    type Entry = ObjectRef<'a, T>;
+    type Value = &'a T;
+
+    fn order(&self) -> &O {
+        &self.sorted.order
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn get(&self, entry: Self::Entry) -> Result<&T, DictError> {
+        self.validate(entry.get())?;
+        Ok(entry.get())
+    }
+
+    #[inline]
+    fn insert_near(
+        &mut self,
+        hint: Option<Self::Entry>,
+        value: &'a T,
+    ) -> Result<Self::Entry, Refused<&'a T>> {
+        self.insert_scoped(Position::Sorted(hint), value)
+    }
+
+    #[inline]
+    fn append(&mut self, value: &'a T) -> Result<Self::Entry, Refused<&'a T>> {
+        self.insert_scoped(Position::Last, value)
+    }
+
+    #[inline]
+    fn prepend(&mut self, value: &'a T) -> Result<Self::Entry, Refused<&'a T>> {
+        self.insert_scoped(Position::First, value)
+    }
+
+    #[inline]
+    fn remove(&mut self, entry: Self::Entry) -> Result<&'a T, DictError> {
+        let p = self.validate(entry.get())?;
+        self.sorted.tree.unlink(&mut self.objects, p);
+        Ok(self.release(p))
+    }
+
+    fn rekeyed(&mut self, entry: Self::Entry) -> Result<bool, DictError> {
+        let p = self.validate(entry.get())?;
+        Ok(self.sorted.rekeyed(&mut self.objects, p))
+    }
+
+    #[inline]
+    fn first(&self) -> Option<Self::Entry> {
+        self.entry(self.sorted.tree.first())
+    }
+
+    #[inline]
+    fn last(&self) -> Option<Self::Entry> {
+        self.entry(self.sorted.tree.last())
+    }
+
+    #[inline]
+    fn next(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError> {
+        let p = self.validate(entry.get())?;
+        Ok(self.entry(self.sorted.next(&self.objects, p)))
+    }
+
+    #[inline]
+    fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError> {
+        let p = self.validate(entry.get())?;
+        Ok(self.entry(self.sorted.prev(&self.objects, p)))
+    }
+
+    #[inline]
+    fn seek(
+        &self,
+        seek: Seek,
+        key: &KeyOf<'_, Self>,
+        hint: Option<Self::Entry>,
+    ) -> Result<Option<Self::Entry>, DictError> {
+        let hint = self.hinted(hint)?;
+        Ok(self.entry(self.sorted.seek(&self.objects, seek, key, hint)))
+    }
+
+    fn clear(&mut self) {
+        self.unlink_all();
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.sorted.check(&self.objects, self.len, |p| {
+            // SAFETY: 1. as in `release`: `p` is linked.
+            let hook = unsafe { p.as_ptr().as_ref() };
+            if hook.owner() == self.id { Ok(()) } else { Err(Violation::Owner) }
+        })
+    }
+}
+
+impl<O, T, B: Balance> Drop for HookDict<'_, O, T, B> {
+    fn drop(&mut self) {
+        self.unlink_all();
+    }
+}
+
+impl<O, T, B: Balance> fmt::Debug for HookDict<'_, O, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookDict").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+// Its scenes have links in statics, which without compare-exchange are not `Sync`.
+#[cfg(all(test, target_has_atomic = "32", not(tickwright_no_cas)))]
+mod tests;

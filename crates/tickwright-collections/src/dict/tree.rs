@@ -1,0 +1,281 @@
+//! The tree and the list through it. It knows no keys: whoever searches brings the rule.
+//!
+//! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever it answers, also when it contradicts
+//! itself, a search walks a path of the tree and ends where a child is missing. It runs before the first link write, so it may panic.
+
+use core::fmt;
+use core::hint::select_unpredictable;
+use core::marker::PhantomData;
+
+use tickwright_nodes::Violation;
+use tickwright_nodes::chain::{self, Chain, Chained};
+use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
+use tickwright_nodes::{Handle, Nodes, Record};
+
+/// What a node of a dictionary remembers: its neighbours in the tree and in the list.
+pub struct DictRecord<P, B: Balance> {
+    tree: bst::Links<P, B::Mark>,
+    list: chain::Links<P>,
+}
+
+impl<P: Handle, B: Balance> fmt::Debug for DictRecord<P, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DictRecord").field("tree", &self.tree).field("list", &self.list).finish()
+    }
+}
+
+impl<P: Handle, B: Balance> Record<P> for DictRecord<P, B> {
+    const IDLE: Self = Self { tree: bst::Links::leaf(None, B::LEAF), list: chain::Links::NONE };
+
+    fn vacant(next: Option<P>) -> Self {
+        Self { tree: bst::Links::leaf(next, B::LEAF), list: chain::Links::NONE }
+    }
+
+    fn next_vacant(&self) -> Option<P> {
+        self.tree.up
+    }
+}
+
+impl<P: Handle, B: Balance> Linked<P> for DictRecord<P, B> {
+    type Mark = B::Mark;
+
+    #[inline]
+    fn links(&self) -> &bst::Links<P, B::Mark> {
+        &self.tree
+    }
+
+    #[inline]
+    fn links_mut(&mut self) -> &mut bst::Links<P, B::Mark> {
+        &mut self.tree
+    }
+}
+
+impl<P: Handle, B: Balance> Chained<P> for DictRecord<P, B> {
+    #[inline]
+    fn links(&self) -> &chain::Links<P> {
+        &self.list
+    }
+
+    #[inline]
+    fn links_mut(&mut self) -> &mut chain::Links<P> {
+        &mut self.list
+    }
+}
+
+/// Where a leaf can be linked: the side of `parent` that has no child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place<P> {
+    parent: P,
+    side: Side,
+}
+
+/// A tree with any [`Balance`], and the list of its nodes in order.
+pub(crate) struct Tree<P, B> {
+    root: Option<P>,
+    list: Chain<P>,
+    balance: PhantomData<fn() -> B>,
+}
+
+impl<P: Handle, B> fmt::Debug for Tree<P, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree").field("root", &self.root).field("list", &self.list).finish()
+    }
+}
+
+impl<P: Handle, B: Balance> Tree<P, B> {
+    pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<P> {
+        self.list.head
+    }
+
+    #[inline]
+    pub(crate) fn last(&self) -> Option<P> {
+        self.list.tail
+    }
+
+    #[inline]
+    pub(crate) fn next<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P) -> Option<P> {
+        nodes.record(p).list.next
+    }
+
+    #[inline]
+    pub(crate) fn prev<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P) -> Option<P> {
+        nodes.record(p).list.prev
+    }
+
+    #[inline]
+    fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
+        match side {
+            Left => Self::prev(nodes, p),
+            Right => Self::next(nodes, p),
+        }
+    }
+
+    /// The node left of a place.
+    #[inline]
+    pub(crate) fn before<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
+        select_unpredictable(place.side == Right, Some(place.parent), Self::prev(nodes, place.parent))
+    }
+
+    /// The node right of a place.
+    #[inline]
+    pub(crate) fn after<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
+        select_unpredictable(place.side == Left, Some(place.parent), Self::next(nodes, place.parent))
+    }
+
+    /// The place behind `p`, or in front of all; none in an empty tree.
+    pub(crate) fn place_behind<N: Nodes<P, DictRecord<P, B>>>(
+        &self,
+        nodes: &N,
+        p: Option<P>,
+    ) -> Option<Place<P>> {
+        match p {
+            Some(p) => Self::gap(nodes, p, Right),
+            None => self.first().map(|parent| Place { parent, side: Left }),
+        }
+    }
+
+    /// The place next to `p`: of two neighbours the lower one has no child on the side of the other.
+    #[inline]
+    fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
+        match bst::links(nodes, p).at(side) {
+            None => Some(Place { parent: p, side }),
+            Some(_) => Self::beside(nodes, p, side).map(|parent| Place { parent, side: side.other() }),
+        }
+    }
+
+    /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to start from: O(1) when the place is next to
+    /// it, O(log n) always, and the nearer the fewer nodes are asked on average.
+    #[inline]
+    pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
+        &self,
+        nodes: &N,
+        hint: Option<P>,
+        mut right: impl FnMut(P) -> bool,
+    ) -> Option<Place<P>> {
+        match hint {
+            Some(hint) => Self::place_near(nodes, hint, right),
+            None => self.root.map(|root| Self::descend(nodes, root, &mut right)),
+        }
+    }
+
+    #[inline]
+    fn descend<N: Nodes<P, DictRecord<P, B>>>(
+        nodes: &N,
+        from: P,
+        right: &mut impl FnMut(P) -> bool,
+    ) -> Place<P> {
+        let mut parent = from;
+        // The place is below `parent`.
+        loop {
+            // Which way it goes cannot be predicted. Both children are read while the key is, and one is moved on a condition: neither a branch
+            // nor an index that waits for the comparison before the next read can begin.
+            let links = bst::links(nodes, parent);
+            let (less, greater) = (links.at(Left), links.at(Right));
+            nodes.prefetch(less);
+            nodes.prefetch(greater);
+            let goes_right = right(parent);
+            match select_unpredictable(goes_right, greater, less) {
+                Some(child) => parent = child,
+                None => return Place { parent, side: Side::right_when(goes_right) },
+            }
+        }
+    }
+
+    /// First the neighbour, then upwards until the place is known to be below, then down.
+    ///
+    /// ```text
+    ///          bound            on the way up from the hint, to the right of which the place is, only nodes further right
+    ///         /                 are asked. `near` is the last known to be left of the place, `bound` the first right of it:
+    ///     near                  what lies between them is the right tree of `near`.
+    ///    /    \
+    ///  hint    (place)
+    /// ```
+    #[inline]
+    fn place_near<N: Nodes<P, DictRecord<P, B>>>(
+        nodes: &N,
+        hint: P,
+        mut right: impl FnMut(P) -> bool,
+    ) -> Option<Place<P>> {
+        let side = Side::right_when(right(hint));
+        let mut beyond = |p: P| Side::right_when(right(p)) == side;
+        let Some(mut near) = Self::beside(nodes, hint, side).filter(|&p| beyond(p)) else {
+            return Self::gap(nodes, hint, side);
+        };
+        let mut at = near;
+        while let Some(up) = bst::links(nodes, at).up {
+            if bst::links(nodes, up).at(side.other()) == Some(at) {
+                if !beyond(up) {
+                    break;
+                }
+                near = up;
+            }
+            at = up;
+        }
+        match bst::links(nodes, near).at(side) {
+            Some(child) => Some(Self::descend(nodes, child, &mut right)),
+            None => Some(Place { parent: near, side }),
+        }
+    }
+
+    /// Links `p`, which is in no tree. `place` is one of this tree as it is; none if it is empty.
+    #[inline]
+    pub(crate) fn link<N: Nodes<P, DictRecord<P, B>>>(
+        &mut self,
+        nodes: &mut N,
+        p: P,
+        place: Option<Place<P>>,
+    ) {
+        let list = match place {
+            Some(Place { parent, side: Left }) => self.list.push_before(nodes, p, parent),
+            Some(Place { parent, side: Right }) => self.list.push_after(nodes, p, parent),
+            None => self.list.push_back(nodes, p),
+        };
+        let (parent, side) = place.map_or((None, Left), |place| (Some(place.parent), place.side));
+        *nodes.record_mut(p) = DictRecord { tree: bst::Links::leaf(parent, B::LEAF), list };
+        bst::attach::<P, DictRecord<P, B>, N, B>(&mut self.root, nodes, parent, side, p);
+    }
+
+    /// Unlinks `p`, which is in this tree.
+    #[inline]
+    pub(crate) fn unlink<N: Nodes<P, DictRecord<P, B>>>(&mut self, nodes: &mut N, p: P) {
+        let list = nodes.record(p).list;
+        self.list.unlink(nodes, list);
+        bst::detach::<P, DictRecord<P, B>, N, B>(&mut self.root, nodes, p);
+    }
+
+    /// Verifies tree and list; `visit` is given each node in order, with the one before it.
+    ///
+    /// # Errors
+    /// The first violation found, or what `visit` says.
+    pub(crate) fn check<N: Nodes<P, DictRecord<P, B>>>(
+        &self,
+        nodes: &N,
+        len: usize,
+        mut visit: impl FnMut(Option<P>, P) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let mut last = None;
+        let mut list = Ok(());
+        let mut in_list = |before: Option<P>, p: Option<P>| {
+            let next = before.map_or(self.first(), |before| Self::next(nodes, before));
+            let prev = p.map_or(self.last(), |p| Self::prev(nodes, p));
+            if next != p || prev != before {
+                let end = before.is_none() || p.is_none();
+                let broken = if end { Violation::Head } else { Violation::BackLink };
+                list = list.and(Err(broken));
+            }
+        };
+        let visit = |p| {
+            in_list(last, Some(p));
+            visit(last.replace(p), p)
+        };
+        bst::check::<P, DictRecord<P, B>, N, B>(self.root, nodes, len, visit)?;
+        in_list(last, None);
+        list
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests;

@@ -1,0 +1,312 @@
+//! Breaks links, marks, keys, ends and counts of valid dictionaries on purpose, one at a time, and requires `check` to name it.
+//! Then every search from every hint, on dictionaries small enough to try all of them.
+
+use core::fmt::Debug;
+use std::vec::Vec;
+
+use super::super::{Avl, By, End, Objects, RedBlack, Seek, Sorted};
+use super::*;
+use tickwright_nodes::testing::{Random, shuffled};
+use tickwright_nodes::tree::Color;
+
+const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
+type ByValue = By<fn(&u32) -> u32>;
+const KEY: ByValue = By(|&key| key);
+
+/// Records and keys in vectors, named by their places.
+struct Store<B: Balance>(Vec<(DictRecord<usize, B>, u32)>);
+
+impl<B: Balance> Nodes<usize, DictRecord<usize, B>> for Store<B> {
+    fn record(&self, p: usize) -> &DictRecord<usize, B> {
+        &self.0[p].0
+    }
+
+    fn record_mut(&mut self, p: usize) -> &mut DictRecord<usize, B> {
+        &mut self.0[p].0
+    }
+}
+
+impl<B: Balance> Objects<usize, B> for Store<B> {
+    type Object = u32;
+
+    fn object(&self, p: usize) -> &u32 {
+        &self.0[p].1
+    }
+}
+
+struct Subject<B: Balance> {
+    sorted: Sorted<usize, B, ByValue>,
+    store: Store<B>,
+    len: usize,
+}
+
+impl<B: Balance> Subject<B> {
+    fn with_keys(keys: impl IntoIterator<Item = u32>) -> Self {
+        let mut subject = Self { sorted: Sorted::new(KEY), store: Store(Vec::new()), len: 0 };
+        for key in keys {
+            subject.store.0.push((DictRecord::IDLE, key));
+            let place = subject.sorted.place_of(&subject.store, None, &key);
+            subject.sorted.tree.link(&mut subject.store, subject.len, place);
+            subject.len += 1;
+            assert_eq!(subject.check(), Ok(()));
+        }
+        subject
+    }
+
+    /// `n` nodes at 10, 20, ..., put in at random.
+    fn of(n: usize) -> Self {
+        let order = shuffled(u32::try_from(n).unwrap(), &mut Random::new(n as u64));
+        Self::with_keys(order.into_iter().map(|at| 10 + 10 * at))
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.sorted.check(&self.store, self.len, |_| Ok(()))
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        core::iter::successors(self.sorted.tree.first(), |&p| self.sorted.next(&self.store, p)).collect()
+    }
+
+    fn with(&mut self, p: usize, change: impl FnOnce(&mut DictRecord<usize, B>)) -> Result<(), Violation> {
+        let record = &mut self.store.0[p].0;
+        let before = DictRecord { tree: record.tree, list: record.list };
+        change(record);
+        let result = self.check();
+        self.store.0[p].0 = before;
+        result
+    }
+}
+
+/// Every node or none, but not `right`.
+fn wrongs(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
+    (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
+}
+
+fn keys<B: Balance>() {
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        for pair in subject.in_order().windows(2) {
+            let (early, late) = (subject.store.0[pair[0]].1, subject.store.0[pair[1]].1);
+            subject.store.0[pair[0]].1 = late + 1;
+            assert_eq!(subject.check(), Err(Violation::Order));
+            subject.store.0[pair[0]].1 = late;
+            assert_eq!(subject.check(), Ok(()), "equals are in order");
+            subject.store.0[pair[0]].1 = early;
+        }
+    }
+}
+
+fn links_up_and_down<B: Balance>() {
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        for p in 0..n {
+            let root = subject.sorted.tree.root == Some(p);
+            for wrong in wrongs(n, subject.store.0[p].0.tree.up) {
+                let expected = if root { Violation::Head } else { Violation::BackLink };
+                assert_eq!(subject.with(p, |record| record.tree.up = wrong), Err(expected));
+            }
+            for side in [Left, Right] {
+                for wrong in wrongs(n, subject.store.0[p].0.tree.at(side)) {
+                    let expected = if wrong.is_some() { Violation::BackLink } else { Violation::Count };
+                    assert_eq!(subject.with(p, |record| record.tree.set(side, wrong)), Err(expected));
+                }
+            }
+        }
+    }
+}
+
+fn list_links<B: Balance>() {
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        let (first, last) = (subject.sorted.tree.first(), subject.sorted.tree.last());
+        for p in 0..n {
+            for wrong in wrongs(n, subject.store.0[p].0.list.next) {
+                let expected = if last == Some(p) { Violation::Head } else { Violation::BackLink };
+                assert_eq!(
+                    subject.with(p, |record| record.list.next = wrong),
+                    Err(expected),
+                    "{p} {wrong:?}"
+                );
+            }
+            for wrong in wrongs(n, subject.store.0[p].0.list.prev) {
+                let expected = if first == Some(p) { Violation::Head } else { Violation::BackLink };
+                assert_eq!(
+                    subject.with(p, |record| record.list.prev = wrong),
+                    Err(expected),
+                    "{p} {wrong:?}"
+                );
+            }
+        }
+    }
+}
+
+fn ends_root_and_count<B: Balance>() {
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        let (root, list) = (subject.sorted.tree.root, subject.sorted.tree.list);
+        for wrong in wrongs(n, list.head) {
+            subject.sorted.tree.list.head = wrong;
+            assert_eq!(subject.check(), Err(Violation::Head));
+            subject.sorted.tree.list = list;
+        }
+        for wrong in wrongs(n, list.tail) {
+            subject.sorted.tree.list.tail = wrong;
+            assert_eq!(subject.check(), Err(Violation::Head));
+            subject.sorted.tree.list = list;
+        }
+        for wrong in wrongs(n, root) {
+            subject.sorted.tree.root = wrong;
+            let expected = if wrong.is_some() { Violation::Head } else { Violation::Count };
+            assert_eq!(subject.check(), Err(expected));
+            subject.sorted.tree.root = root;
+        }
+        for wrong in [0, n - 1, n + 1, usize::MAX] {
+            subject.len = wrong;
+            assert_eq!(subject.check(), Err(Violation::Count));
+            subject.len = n;
+        }
+    }
+    let mut empty = Subject::<B>::of(0);
+    empty.sorted.tree.list.tail = Some(0);
+    assert_eq!(empty.check(), Err(Violation::Head));
+}
+
+/// Gives every node every other mark.
+fn marks<B: Balance>(all: &[B::Mark], expected: &[Violation])
+where
+    B::Mark: Debug,
+{
+    let mut seen = Vec::new();
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        for p in 0..n {
+            let right = subject.store.0[p].0.tree.mark;
+            for &wrong in all.iter().filter(|&&wrong| wrong != right) {
+                let broken = subject.with(p, |record| record.tree.mark = wrong).unwrap_err();
+                assert!(expected.contains(&broken), "{broken:?}");
+                seen.push(broken);
+            }
+        }
+    }
+    assert!(expected.iter().all(|violation| seen.contains(violation)), "{seen:?}");
+}
+
+#[test]
+fn colours() {
+    marks::<RedBlack>(&[Color::Red, Color::Black], &[Violation::RedRed, Violation::BlackHeight]);
+    // A black node above a single black one: seen only where a missing child counts.
+    let mut subject = Subject::<RedBlack>::with_keys([10, 20]);
+    assert_eq!(subject.with(1, |record| record.tree.mark = Color::Black), Err(Violation::BlackHeight));
+}
+
+#[test]
+fn differences() {
+    marks::<Avl>(&[-2, -1, 0, 1, 2, i8::MIN, i8::MAX], &[Violation::Balance]);
+}
+
+fn storage_is_asked_of_each_node<B: Balance>() {
+    let subject = Subject::<B>::of(12);
+    for foreign in 0..12 {
+        let own = |p| if p == foreign { Err(Violation::Owner) } else { Ok(()) };
+        assert_eq!(subject.sorted.check(&subject.store, 12, own), Err(Violation::Owner));
+    }
+}
+
+/// Keys in threes, so that each is met with equals, absent, and beyond both ends; every hint there is.
+fn every_search_from_every_hint<B: Balance>() {
+    let most = if cfg!(miri) { 8 } else { 30 };
+    for n in 0..most {
+        let order = shuffled(n, &mut Random::new(u64::from(n)));
+        let subject = Subject::<B>::with_keys(order.iter().map(|at| 2 * (at / 3) + 1));
+        let model = subject.in_order();
+        let at = |p: usize| subject.store.0[p].1;
+        for key in 0..2 * (n / 3) + 4 {
+            let lower = model.partition_point(|&p| at(p) < key);
+            let upper = model.partition_point(|&p| at(p) <= key);
+            let found = |place: Option<usize>| place.and_then(|place| model.get(place).copied());
+            let expected = |seek| match seek {
+                Seek::Equal => found(Some(lower)).filter(|&p| at(p) == key),
+                Seek::LastEqual => found(upper.checked_sub(1)).filter(|&p| at(p) == key),
+                Seek::Geq => found(Some(lower)),
+                Seek::Gt => found(Some(upper)),
+                Seek::Leq => found(upper.checked_sub(1)),
+                Seek::Lt => found(lower.checked_sub(1)),
+            };
+            for hint in (0..n as usize).map(Some).chain([None]) {
+                for seek in [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt] {
+                    let answer = subject.sorted.seek(&subject.store, seek, &key, hint);
+                    assert_eq!(answer, expected(seek), "{seek:?} {key} from {hint:?} of {n}");
+                }
+            }
+        }
+    }
+}
+
+/// A neighbour is found in two comparisons, what is d entries off in about 2 log d on average, and all within two paths.
+fn hints_save_comparisons<B: Balance>() {
+    let n: u32 = if cfg!(miri) { 64 } else { 1024 };
+    let subject = Subject::<B>::with_keys(0..n);
+    let count = |hint: u32, key: u32| {
+        let mut comparisons = 0;
+        let _ = subject.sorted.tree.place(&subject.store, Some(hint as usize), |p| {
+            comparisons += 1;
+            key >= subject.store.0[p].1
+        });
+        comparisons
+    };
+    let path = 2 * (n + 1).ilog2();
+    for hint in 1..n - 1 {
+        assert!(count(hint, hint) <= 2, "behind the hint");
+        assert!(count(hint, hint - 1) <= 2, "before the hint");
+        assert!((0..n).all(|key| count(hint, key) <= 4 + 2 * path));
+    }
+    for distance in [1, 2, 3, 5, 8, 13, 21] {
+        let up: u32 = (0..n - distance).map(|hint| count(hint, hint + distance)).sum();
+        let down: u32 = (distance..n).map(|hint| count(hint, hint - distance)).sum();
+        let most = (n - distance) * (4 + 2 * (distance + 1).ilog2());
+        assert!(up <= most && down <= most, "{distance} off: {up} and {down} of {most}");
+    }
+}
+
+/// Whatever a rule answers, a search ends in a place where a leaf fits.
+fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
+    let mut random = Random::new(7);
+    for n in SIZES {
+        let mut subject = Subject::<B>::of(n);
+        for more in n..n + 40 {
+            let hint = Some(random.below(u32::try_from(more).unwrap()) as usize).filter(|p| p % 3 > 0);
+            let place = subject.sorted.tree.place(&subject.store, hint, |_| random.below(2) == 0);
+            subject.store.0.push((DictRecord::IDLE, 0));
+            subject.sorted.tree.link(&mut subject.store, more, place);
+            subject.len += 1;
+            assert_eq!(subject.sorted.tree.check(&subject.store, subject.len, |_, _| Ok(())), Ok(()));
+        }
+    }
+}
+
+fn ends_take_what_belongs_there<B: Balance>() {
+    let subject = Subject::<B>::with_keys([20, 10, 20]);
+    let fits = |end, key| subject.sorted.place_at(&subject.store, end, &key).is_ok();
+    assert!(fits(End::First, 9) && !fits(End::First, 10) && !fits(End::First, 11));
+    assert!(fits(End::Last, 21) && fits(End::Last, 20) && !fits(End::Last, 19));
+    let empty = Subject::<B>::of(0);
+    for end in [End::First, End::Last] {
+        assert_eq!(empty.sorted.place_at(&empty.store, end, &1), Ok(None));
+    }
+}
+
+macro_rules! for_each_balance {
+    ($($test:ident)+) => {
+        mod red_black {
+            $(#[test] fn $test() { super::$test::<super::RedBlack>(); })+
+        }
+        mod avl {
+            $(#[test] fn $test() { super::$test::<super::Avl>(); })+
+        }
+    };
+}
+
+for_each_balance! {
+    keys links_up_and_down list_links ends_root_and_count storage_is_asked_of_each_node every_search_from_every_hint
+    hints_save_comparisons a_rule_that_contradicts_itself_is_contained ends_take_what_belongs_there
+}

@@ -1,0 +1,374 @@
+//! A priority queue by itself: a binary heap with a comparator of the user's, whose elements know where they are.
+//!
+//! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves first, as in `std`'s `BinaryHeap`. It is for
+//! what else is served by rank: bridge hooks, sorcery caches, requests. Equal elements leave in any order; where theirs
+//! matters, the comparator compares an arrival number too.
+//!
+//! # Invariants
+//! 1. No element is greater than the one above it; equals are fine ([`Violation::HeapOrder`]).
+//! 2. An element that records its position records the one it has ([`Violation::Position`]). One that was taken out records 0.
+//!
+//! # User code
+//! The comparator runs before the first move, [`HeapOrder::placed`] after the last: an operation looks for its way with comparisons alone,
+//! and the way from a cell to one below it is the bits of that one's number, so nothing has to be kept of it. A comparator that panics
+//! leaves the heap as it was, one that contradicts itself leaves every element in it once. A `placed` that panics leaves
+//! every element in it once and positions that are wrong: [`Heap::verify`] says so, and removals by them are refused.
+//!
+//! # Costs
+//! | operation | worst | usual |
+//! |---|---|---|
+//! | push | O(log n); O(n) when the array grows | O(1) for random ranks |
+//! | pop, remove, update | O(log n) | pop O(log n), the others O(1): most elements are leaves |
+//! | peek | O(1) | O(1) |
+//!
+//! A pop compares 2 log_2 n times at most. Memory: the elements, in one array.
+//!
+//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike: they compare numbers that lie in the array, which
+//! cannot panic, and so move while they look. Looking first, as is needed here, would walk each way twice there.
+//!
+//! # References
+//! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that Asterisk got in 2009 (`ast_heap_*`). Two of
+//! its faults became tests: until 2010 a removal from the middle sank what took the place and never raised it, so
+//! timers ran late; and to this day the recorded index is believed, so that removing an element twice takes another one out.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::fmt;
+
+use tickwright_nodes::Violation;
+
+use crate::refused::Refused;
+
+/// What a [`Heap`] asks about its elements. A function or closure `Fn(&T, &T) -> Ordering` is one that records no positions.
+pub trait HeapOrder<T> {
+    /// Which of the two ranks higher. The greatest element leaves first.
+    fn compare(&self, a: &T, b: &T) -> Ordering;
+
+    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it has left.
+    /// It must not panic, and must not change the element's rank.
+    fn placed(&self, element: &mut T, position: usize) {
+        let _ = (element, position);
+    }
+
+    /// What [`placed`](Self::placed) told last; `None` where elements record nothing. Any number is fine in an element that was never in
+    /// a heap.
+    fn position(&self, element: &T) -> Option<usize> {
+        let _ = element;
+        None
+    }
+
+    /// Whether the two are one and the same element, not merely equal: by address, or by a number that is the element's own. Asked where
+    /// positions are recorded; where none are, any answer will do.
+    fn same(&self, a: &T, b: &T) -> bool;
+}
+
+impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
+    fn compare(&self, a: &T, b: &T) -> Ordering {
+        self(a, b)
+    }
+
+    /// Is never asked: no positions are recorded.
+    fn same(&self, _: &T, _: &T) -> bool {
+        false
+    }
+}
+
+/// The heap. See the [module](self).
+///
+/// ```
+/// use tickwright_collections::Heap;
+///
+/// let mut heap = Heap::new(|a: &u32, b: &u32| a.cmp(b));
+/// for number in [1, 3, 2] {
+///     heap.push(number)?;
+/// }
+/// assert_eq!(heap.peek(1), Some(&3));
+/// assert_eq!([heap.pop(), heap.pop(), heap.pop(), heap.pop()], [Some(3), Some(2), Some(1), None]);
+/// # Ok::<(), tickwright_collections::refused::Refused<u32, tickwright_collections::HeapError>>(())
+/// ```
+///
+/// Elements that are removed or change their rank have a cell for their position:
+///
+/// ```
+/// use core::cell::Cell;
+/// use core::cmp::Ordering;
+/// use std::rc::Rc;
+///
+/// use tickwright_collections::{Heap, HeapError, HeapOrder};
+///
+/// struct Job {
+///     rank: Cell<u32>,
+///     position: Cell<usize>,
+/// }
+///
+/// struct ByRank;
+///
+/// impl HeapOrder<Rc<Job>> for ByRank {
+///     fn compare(&self, a: &Rc<Job>, b: &Rc<Job>) -> Ordering {
+///         a.rank.cmp(&b.rank)
+///     }
+///     fn placed(&self, job: &mut Rc<Job>, position: usize) {
+///         job.position.set(position);
+///     }
+///     fn position(&self, job: &Rc<Job>) -> Option<usize> {
+///         Some(job.position.get())
+///     }
+///     fn same(&self, a: &Rc<Job>, b: &Rc<Job>) -> bool {
+///         Rc::ptr_eq(a, b)
+///     }
+/// }
+///
+/// let job = |rank| Rc::new(Job { rank: Cell::new(rank), position: Cell::new(0) });
+/// let (low, high) = (job(1), job(9));
+/// let mut heap = Heap::new(ByRank);
+/// heap.push(Rc::clone(&low))?;
+/// heap.push(Rc::clone(&high))?;
+/// low.rank.set(10);
+/// assert_eq!(heap.update(&low), Ok(()));
+/// assert!(heap.remove(&low).is_ok());
+/// assert_eq!(heap.remove(&low).err(), Some(HeapError::Stale));
+/// assert_eq!(heap.len(), 1);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Heap<T, C: HeapOrder<T>> {
+    /// The element at position `p` is at `p - 1`.
+    elements: Vec<T>,
+    order: C,
+}
+
+impl<T, C: HeapOrder<T>> Heap<T, C> {
+    /// An empty heap. Nothing is allocated before the first push.
+    #[must_use]
+    pub const fn new(order: C) -> Self {
+        Self { elements: Vec::new(), order }
+    }
+
+    /// Makes room for `additional` more elements, so that as many pushes cannot fail and do not allocate.
+    ///
+    /// # Errors
+    /// [`HeapError::Full`] when there is no memory for them.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), HeapError> {
+        self.elements.try_reserve_exact(additional).map_err(|_| HeapError::Full)
+    }
+
+    /// What it compares by.
+    #[must_use]
+    pub const fn order(&self) -> &C {
+        &self.order
+    }
+
+    /// How many elements it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The element at a position: 1 is the greatest, the others up to `len` are in no particular order.
+    #[must_use]
+    pub fn peek(&self, position: usize) -> Option<&T> {
+        self.elements.get(position.checked_sub(1)?)
+    }
+
+    /// Takes an element in.
+    ///
+    /// # Errors
+    /// [`HeapError::AlreadyIn`] when its recorded position is its place here, [`HeapError::Full`] when there is no memory; the element
+    /// comes back.
+    pub fn push(&mut self, element: T) -> Result<(), Refused<T, HeapError>> {
+        if self.find(&element).is_ok() {
+            return Err(Refused { reason: HeapError::AlreadyIn, value: element });
+        }
+        if self.elements.try_reserve(1).is_err() {
+            return Err(Refused { reason: HeapError::Full, value: element });
+        }
+        let last = self.len() + 1;
+        let to = self.risen(last, &element);
+        self.elements.push(element);
+        self.travel(last, to);
+        Ok(())
+    }
+
+    /// Takes the greatest element out.
+    pub fn pop(&mut self) -> Option<T> {
+        self.take(1)
+    }
+
+    /// Takes out the element whose recorded position this is.
+    ///
+    /// # Errors
+    /// [`HeapError::Stale`] when it records that it is in no heap, or nothing at all; [`HeapError::WrongHeap`] when something else is where it
+    /// says that it is: it is in another heap, or its record was overwritten.
+    pub fn remove(&mut self, element: &T) -> Result<T, HeapError> {
+        let position = self.find(element)?;
+        self.take(position).ok_or(HeapError::Stale)
+    }
+
+    /// Puts an element whose rank has changed where it belongs: by the rank that it has in the heap. `element` only says which it is. Until this is done no other operation may run: ranks of elements in a heap
+    /// stand still.
+    ///
+    /// # Errors
+    /// As [`remove`](Self::remove).
+    pub fn update(&mut self, element: &T) -> Result<(), HeapError> {
+        let from = self.find(element)?;
+        let to = self.peek(from).map(|there| self.settled(from, there, self.len()));
+        self.travel(from, to.ok_or(HeapError::Stale)?);
+        Ok(())
+    }
+
+    /// Takes every element out, tells it so, and drops it. Keeps the memory.
+    pub fn clear(&mut self) {
+        while let Some(mut element) = self.elements.pop() {
+            self.order.placed(&mut element, 0);
+        }
+    }
+
+    /// Verifies both invariants in O(n).
+    ///
+    /// # Errors
+    /// The first [`Violation`] found: a comparator that contradicts itself, a rank or position that something else has changed.
+    pub fn verify(&self) -> Result<(), Violation> {
+        for (position, element) in (1..).zip(&self.elements) {
+            let above = self.peek(position / 2);
+            if above.is_some_and(|above| self.order.compare(element, above) == Ordering::Greater) {
+                return Err(Violation::HeapOrder);
+            }
+            if self.order.position(element).is_some_and(|recorded| recorded != position) {
+                return Err(Violation::Position);
+            }
+        }
+        Ok(())
+    }
+
+    /// The position of an element, as it records it and as it is.
+    fn find(&self, element: &T) -> Result<usize, HeapError> {
+        let position =
+            self.order.position(element).filter(|&position| position > 0).ok_or(HeapError::Stale)?;
+        match self.peek(position) {
+            Some(there) if self.order.same(there, element) => Ok(position),
+            _ => Err(HeapError::WrongHeap),
+        }
+    }
+
+    /// Takes out what is at a position; the last element fills the place.
+    fn take(&mut self, position: usize) -> Option<T> {
+        self.peek(position)?;
+        let left = self.len() - 1;
+        // Where the last one goes, while it still stands aside.
+        let to = match self.elements.last() {
+            Some(last) if position <= left => Some(self.settled(position, last, left)),
+            _ => None,
+        };
+        let mut taken = self.elements.swap_remove(position - 1);
+        if let Some(to) = to {
+            self.travel(position, to);
+        }
+        self.order.placed(&mut taken, 0);
+        Some(taken)
+    }
+
+    /// Where an element belongs that is put in `from`, among the first `len`. Both ways: what fills a place
+    /// may come from another branch, and be greater than what stands above.
+    fn settled(&self, from: usize, element: &T, len: usize) -> usize {
+        match self.risen(from, element) {
+            to if to == from => self.sunk(from, element, len),
+            to => to,
+        }
+    }
+
+    /// `from`, or the position above it to which an element rises.
+    fn risen(&self, from: usize, element: &T) -> usize {
+        let mut at = from;
+        while let Some(above) = self.peek(at / 2)
+            && self.order.compare(element, above) == Ordering::Greater
+        {
+            at /= 2;
+        }
+        at
+    }
+
+    /// `from`, or the position below it, up to `len`, to which an element sinks.
+    fn sunk(&self, from: usize, element: &T, len: usize) -> usize {
+        let mut at = from;
+        while at <= len / 2
+            && let Some(mut below) = self.peek(2 * at)
+        {
+            let mut child = 2 * at;
+            if child < len
+                && let Some(sibling) = self.peek(child + 1)
+                && self.order.compare(sibling, below) == Ordering::Greater
+            {
+                child += 1;
+                below = sibling;
+            }
+            if self.order.compare(below, element) != Ordering::Greater {
+                break;
+            }
+            at = child;
+        }
+        at
+    }
+
+    /// Moves the element at `from` to `to`, which is above or below it; those between move on by one. Then tells all of them.
+    fn travel(&mut self, from: usize, to: usize) {
+        let (top, bottom) = (from.min(to), from.max(to));
+        let levels = bottom.ilog2() - top.ilog2();
+        // The way is `bottom`, `bottom >> 1`, ... up to `top`.
+        for step in 0..levels {
+            let below = if from == bottom { step } else { levels - 1 - step };
+            self.elements.swap((bottom >> below) - 1, (bottom >> (below + 1)) - 1);
+        }
+        for level in 0..=levels {
+            let position = bottom >> level;
+            self.order.placed(&mut self.elements[position - 1], position);
+        }
+    }
+}
+
+/// As [`Heap::clear`]: an element that outlives the heap knows that it is in none.
+impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl<T: fmt::Debug, C: HeapOrder<T>> fmt::Debug for Heap<T, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heap").field("elements", &self.elements).finish_non_exhaustive()
+    }
+}
+
+/// Why a heap refused. It is then unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HeapError {
+    /// There is no memory for another element.
+    Full,
+    /// The element is in this heap already.
+    AlreadyIn,
+    /// The element is in no heap, or does not say where it is.
+    Stale,
+    /// The element is in another heap.
+    WrongHeap,
+}
+
+impl fmt::Display for HeapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "there is no memory for another element: remove one first",
+            Self::AlreadyIn => "the element is already in this heap: if its order changed, call update",
+            Self::Stale => "the element is in no heap, or its order tells no position",
+            Self::WrongHeap => "the element is in another heap: remove it there first",
+        })
+    }
+}
+
+impl core::error::Error for HeapError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Collections that own their objects, or link yours: ordered dictionaries, ids, a registry, a priority queue.
+//!
+//! | you have | use |
+//! |---|---|
+//! | objects of your own, to find by key, in order, by range; nothing may allocate | [`HookDict`] |
+//! | the same, owned by the dictionary | [`SlabDict`] |
+//! | many small entries that are looked up far more often than changed | [`BPlusDict`] |
+//! | numbers to give out and take back | [`Ids`] |
+//! | objects to find by id and by address | [`Registry`] |
+//! | objects of which the first by your comparator is next | [`Heap`] |
+//!
+//! Dictionaries have the trait [`Dictionary`]; [`dict`] states their invariants, layout and costs.
+//! `no_std`; without the default feature `alloc` there are [`HookDict`], [`Ids`] and [`Registry`].
+//!
+//! For timers use the queues of `tickwright-core`: they keep deadlines in their records.
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+#[cfg(test)]
+extern crate std;
+
+pub mod dict;
+#[cfg(feature = "alloc")]
+pub mod heap;
+pub mod ids;
+pub mod refused;
+pub mod registry;
+
+#[doc(inline)]
+pub use dict::{
+    Avl, Balance, By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership, ObjectRef,
+    PlainKey, Position, RedBlack, Refused, Reserve, Seek,
+};
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use dict::{BPlusDict, EntryKey, SlabDict};
+#[cfg(feature = "alloc")]
+#[doc(inline)]
+pub use heap::{Heap, HeapError, HeapOrder};
+#[doc(inline)]
+pub use ids::{ByFirst, FreeRange, IdError, Ids};
+#[doc(inline)]
+pub use registry::{Registry, RegistryError};
+#[doc(inline)]
+pub use tickwright_nodes::Violation;

@@ -1,0 +1,235 @@
+//! A registry of threads, tasks or areas: each object by its id and by its address, in two dictionaries.
+//!
+//! Ids and addresses are unique: an object is in both dictionaries or in none. [`around`](Registry::around) answers the last object at or
+//! below an address, which is how one finds the area that an address lies in.
+//!
+//! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates; over slabs both hold the same small value, such
+//! as an `Arc`.
+//!
+//! ```
+//! use core::cmp::Ordering;
+//! use tickwright_collections::{HookDict, KeyOrder, Link, Membership, Registry};
+//!
+//! struct Area { id: u64, base: usize, len: usize, by_id: Link, by_base: Link }
+//!
+//! struct ById;
+//! impl KeyOrder<Area> for ById {
+//!     type Key<'k> = u64;
+//!     fn key<'k>(&'k self, area: &'k Area) -> u64 { area.id }
+//!     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
+//! }
+//! impl Membership<Area> for ById {
+//!     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_id }
+//! }
+//! struct ByBase;
+//! impl KeyOrder<Area> for ByBase {
+//!     type Key<'k> = usize;
+//!     fn key<'k>(&'k self, area: &'k Area) -> usize { area.base }
+//!     fn compare(&self, a: &usize, b: &usize) -> Ordering { a.cmp(b) }
+//! }
+//! impl Membership<Area> for ByBase {
+//!     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_base }
+//! }
+//!
+//! let area = |id, base, len| Area { id, base, len, by_id: Link::new(), by_base: Link::new() };
+//! let areas = [area(7, 0x1000, 0x500), area(3, 0x8000, 0x100)];
+//! let mut registry = Registry::new(HookDict::new(ById), HookDict::new(ByBase));
+//! for area in &areas {
+//!     registry.register(area)?;
+//! }
+//! let holds = |address: usize| registry.around(&address).filter(|area| address - area.base < area.len);
+//! assert_eq!(holds(0x14ff).map(|area| area.id), Some(7));
+//! assert!(holds(0x1500).is_none());
+//! assert_eq!(registry.by_id(&3).map(|area| area.base), Some(0x8000));
+//! # Ok::<(), tickwright_collections::RegistryError>(())
+//! ```
+//!
+//! # Costs
+//! Each look-up is one search, O(log n); `register` and `unregister` are two searches in each dictionary at most. None of them allocates
+//! but where a slab grows.
+
+use core::fmt;
+
+use crate::dict::{DictError, Dictionary, KeyOf, KeyOrder};
+use tickwright_nodes::Violation;
+
+/// Why an object was not registered or not found. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// Another object has the id.
+    IdTaken,
+    /// Another object has the address.
+    AddressTaken,
+    /// No object has the id.
+    Unknown,
+    /// What a dictionary says.
+    Refused(DictError),
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IdTaken => {
+                f.write_str("an object with this id is registered: unregister it, or take another id")
+            }
+            Self::AddressTaken => {
+                f.write_str("an object with this address is registered: unregister it first")
+            }
+            Self::Unknown => f.write_str("no object with this id is registered"),
+            Self::Refused(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RegistryError {}
+
+impl From<DictError> for RegistryError {
+    fn from(reason: DictError) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+/// Objects by id and by address. The [module](crate::registry) shows and says what it can do.
+///
+/// Should an order panic while an object is registered, it may be in the dictionary by ids alone; `check` tells ([`Violation::Count`]).
+/// An id or address must not change while its object is registered; should it, searches may miss the object, and [`check`](Self::check) tells.
+#[derive(Debug)]
+pub struct Registry<I, A> {
+    by_id: I,
+    by_address: A,
+}
+
+impl<I, A> Registry<I, A> {
+    /// A registry over two empty dictionaries.
+    pub const fn new(by_id: I, by_address: A) -> Self {
+        Self { by_id, by_address }
+    }
+
+    /// The dictionary by ids, to walk and search.
+    pub const fn ids(&self) -> &I {
+        &self.by_id
+    }
+
+    /// The dictionary by addresses, to walk and search.
+    pub const fn addresses(&self) -> &A {
+        &self.by_address
+    }
+}
+
+impl<I, A> Registry<I, A>
+where
+    I: Dictionary,
+    I::Value: Clone,
+    A: Dictionary<Object = I::Object, Value = I::Value>,
+{
+    /// How many objects are registered. O(1).
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether none is registered.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Registers an object under the id and the address that it has.
+    ///
+    /// # Errors
+    /// [`RegistryError::IdTaken`], [`RegistryError::AddressTaken`], also for an object that is registered; or what a dictionary says.
+    pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
+        let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
+            DictError::AlreadyLinked => RegistryError::IdTaken,
+            reason => RegistryError::Refused(reason),
+        })?;
+        let registered = self.register_address(id, object);
+        if registered.is_err() {
+            self.by_id.remove(id)?;
+        }
+        registered
+    }
+
+    /// Inserts by address the object that was just inserted by id, behind its equals.
+    fn register_address(&mut self, id: I::Entry, object: I::Value) -> Result<(), RegistryError> {
+        // Both keys can be asked for now that the object is in a dictionary.
+        if let Some(before) = self.by_id.prev(id)? {
+            let (order, before) = (self.by_id.order(), self.by_id.get(before)?);
+            if order.compare(&order.key(before), &order.key(self.by_id.get(id)?)).is_eq() {
+                return Err(RegistryError::IdTaken);
+            }
+        }
+        let address = self.by_address.order().key(self.by_id.get(id)?);
+        let below = self.by_address.find_leq(&address);
+        if let Some(below) = below {
+            let order = self.by_address.order();
+            if order.compare(&order.key(self.by_address.get(below)?), &address).is_eq() {
+                return Err(RegistryError::AddressTaken);
+            }
+        }
+        drop(address);
+        self.by_address.insert_near(below, object).map_err(|refused| match refused.reason {
+            DictError::AlreadyLinked => RegistryError::AddressTaken,
+            reason => RegistryError::Refused(reason),
+        })?;
+        Ok(())
+    }
+
+    /// Takes out the object with this id.
+    ///
+    /// # Errors
+    /// [`RegistryError::Unknown`], or what a dictionary says.
+    pub fn unregister(&mut self, id: &KeyOf<'_, I>) -> Result<I::Value, RegistryError> {
+        let by_id = self.by_id.find(id).ok_or(RegistryError::Unknown)?;
+        let address = self.by_address.order().key(self.by_id.get(by_id)?);
+        let by_address = self.by_address.find(&address).ok_or(DictError::Stale)?;
+        drop(address);
+        self.by_address.remove(by_address)?;
+        Ok(self.by_id.remove(by_id)?)
+    }
+
+    /// The object with this id.
+    #[inline]
+    pub fn by_id(&self, id: &KeyOf<'_, I>) -> Option<&I::Object> {
+        self.by_id.get(self.by_id.find(id)?).ok()
+    }
+
+    /// The object at this address.
+    #[inline]
+    pub fn by_address(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
+        self.by_address.get(self.by_address.find(address)?).ok()
+    }
+
+    /// The last object at or below this address. Whether the address lies within it, its length says.
+    #[inline]
+    pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
+        self.by_address.get(self.by_address.find_leq(address)?).ok()
+    }
+
+    /// The objects in the order of their ids.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &I::Object> {
+        self.by_id.iter().filter_map(|entry| self.by_id.get(entry).ok())
+    }
+
+    /// Takes all objects out.
+    pub fn clear(&mut self) {
+        self.by_address.clear();
+        self.by_id.clear();
+    }
+
+    /// Verifies both dictionaries, and that each object that is found by id is found by its address. O(n log n).
+    ///
+    /// # Errors
+    /// The first [`Violation`] found: [`Violation::Count`] when one holds more objects, [`Violation::Order`] when an address is not found.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.by_id.check()?;
+        self.by_address.check()?;
+        if self.by_id.len() != self.by_address.len() {
+            return Err(Violation::Count);
+        }
+        let found = |object| self.by_address(&self.by_address.order().key(object)).is_some();
+        if self.iter().all(found) { Ok(()) } else { Err(Violation::Order) }
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests;

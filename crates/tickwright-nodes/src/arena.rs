@@ -1,0 +1,148 @@
+//! Slots that are named by an index and a generation: how structures own what is put into them. Safe code only.
+//!
+//! # Layout
+//! ```text
+//!   index       0        1          2          3
+//!   record  [ unused | record  | record   | vacant -> 1 ]     what an algorithm walks
+//!   slot    [ unused | gen, T  | gen, T   | gen, free   ]     the value, while the slot is live
+//! ```
+//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records does not read values, and its code
+//! does not depend on `T`. [`Together`] keeps both in one cell: a search that compares values reads one place.
+//!
+//! # Invariants
+//! 1. The generation of a live slot is never 0. The compiler keeps the live/free mark in that zero.
+//! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice. A slot that has used up
+//!    its generations is retired.
+//! 3. Each free slot that is not retired is on the free list once. The list runs through the records
+//!    ([`Violation::Storage`], as 4.).
+//! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
+
+use core::num::NonZeroU32;
+
+use crate::Handle;
+#[cfg(doc)]
+use crate::Violation;
+
+#[cfg(feature = "alloc")]
+mod columns;
+#[cfg(feature = "alloc")]
+mod slots;
+
+#[cfg(feature = "alloc")]
+pub use columns::{Apart, Cell, Columns, Records, Together};
+#[cfg(feature = "alloc")]
+pub use slots::Arena;
+
+// An index must not lose bits as a `usize`: then a forged id could alias a real one.
+#[cfg(feature = "alloc")]
+const _: () = assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks");
+
+/// The index of a slot. Never 0, so that an optional index takes four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Idx(NonZeroU32);
+
+impl Idx {
+    /// The index as a place in a vector.
+    #[inline]
+    #[must_use]
+    pub fn at(self) -> usize {
+        self.0.get() as usize
+    }
+
+    /// The index of a place in a vector. `None` for place 0, and beyond the last index.
+    #[inline]
+    #[must_use]
+    pub fn of(at: usize) -> Option<Self> {
+        NonZeroU32::new(u32::try_from(at).ok()?).map(Self).filter(|_| at <= MOST)
+    }
+}
+
+impl Handle for Idx {
+    #[inline]
+    fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    #[inline]
+    fn from_number(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
+    }
+}
+
+/// Names one occupation of a slot: stale for ever once the slot is vacated. Eight bytes; an optional one takes no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotId {
+    /// Which slot.
+    pub index: Idx,
+    /// Which of its occupations.
+    pub generation: NonZeroU32,
+}
+
+const _: () = assert!(size_of::<Option<SlotId>>() == 8);
+
+impl SlotId {
+    /// The id as a number that is never 0.
+    #[inline]
+    #[must_use]
+    pub fn to_bits(self) -> u64 {
+        u64::from(self.generation.get()) << 32 | u64::from(self.index.0.get())
+    }
+
+    /// The id of [`to_bits`](Self::to_bits). `None` for a number that is no id (0 among them).
+    #[must_use]
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        let index = NonZeroU32::new(u32::try_from(bits & u64::from(u32::MAX)).ok()?)?;
+        let generation = NonZeroU32::new(u32::try_from(bits >> 32).ok()?)?;
+        Some(Self { index: Idx(index), generation })
+    }
+}
+
+/// One slot. `Free` keeps the generation of the last occupation, 0 before the first.
+#[derive(Debug)]
+pub enum Slot<T> {
+    /// It holds a value.
+    Live {
+        /// Of this occupation.
+        generation: NonZeroU32,
+        /// What it holds.
+        value: T,
+    },
+    /// It is on the free list, or retired.
+    Free {
+        /// The generation of the last occupation.
+        last: u32,
+    },
+}
+
+const _: () = assert!(size_of::<Slot<u32>>() == 8);
+
+impl<T> Slot<T> {
+    /// Whether it holds a value.
+    #[inline]
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
+
+    fn is_usable(&self) -> bool {
+        matches!(self, Self::Free { last } if *last < u32::MAX)
+    }
+}
+
+/// There is no memory for another slot, no index, or a bound is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The most slots: indices are `u32`, and 0 is none.
+pub const MOST: usize = u32::MAX as usize - 1;
+
+/// How many slots hold `total` values beside `retired` slots and slot 0. `None` when they cannot be numbered.
+#[must_use]
+pub fn slots_for(total: usize, retired: usize) -> Option<usize> {
+    let slots = total.checked_add(retired)?;
+    if slots <= MOST { Some(slots + 1) } else { None }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests;

@@ -1,0 +1,239 @@
+//! Occupying and vacating slots.
+
+use core::fmt;
+use core::mem;
+use core::num::NonZeroU32;
+
+use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
+use crate::{Record, Violation};
+
+/// Slots with generations, over either layout. The [module](super) states its invariants.
+pub struct Arena<C> {
+    /// Records and slots.
+    pub columns: C,
+    #[doc(hidden)]
+    pub free: Option<Idx>,
+    #[doc(hidden)]
+    pub retired: usize,
+    #[doc(hidden)]
+    pub len: usize,
+    limit: usize,
+    #[doc(hidden)]
+    pub first_generation: u32,
+}
+
+impl<C: Columns> Arena<C> {
+    /// No slots. The first occupation of each slot has generation `last + 1`.
+    #[must_use]
+    pub const fn starting_after(last: u32) -> Self {
+        Self { columns: C::EMPTY, free: None, retired: 0, len: 0, limit: MOST, first_generation: last }
+    }
+
+    /// How many slots are live.
+    #[inline]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no slot is live.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether a bound, or the last index, is reached.
+    #[inline]
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.len >= self.limit
+    }
+
+    /// From now on at most `limit` slots are live, and the arena gets memory on request only.
+    pub fn bound(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// How many slots have to be appended before `additional` more can be occupied.
+    ///
+    /// # Errors
+    /// [`Full`] when a bound is below that, or indices end before.
+    pub fn missing(&self, additional: usize) -> Result<usize, Full> {
+        let total = self.len.checked_add(additional).filter(|&total| total <= self.limit).ok_or(Full)?;
+        if additional == 0 {
+            return Ok(0);
+        }
+        // Free slots serve first; retired ones and slot 0 serve nobody.
+        let slots = slots_for(total, self.retired).ok_or(Full)?;
+        Ok(slots.saturating_sub(self.columns.len()))
+    }
+
+    /// Gets memory for `additional` more occupations.
+    ///
+    /// # Errors
+    /// [`Full`] when there is none, or as [`missing`](Self::missing).
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.columns.try_reserve_exact(self.missing(additional)?)
+    }
+
+    /// Puts a value into a free slot, or a new one.
+    ///
+    /// # Errors
+    /// The value, when the arena is full or there is no memory. Nothing has changed then.
+    #[inline]
+    pub fn occupy(&mut self, value: C::Value) -> Result<SlotId, C::Value> {
+        if self.is_full() {
+            return Err(value);
+        }
+        let index = match self.free {
+            Some(index) => {
+                self.free = self.columns.record(index).next_vacant();
+                index
+            }
+            None => match self.grow() {
+                Some(index) => index,
+                None => return Err(value),
+            },
+        };
+        let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(value) };
+        // A free slot that is not retired has a successor to its generation.
+        let last = match slot {
+            Slot::Free { last } => *last,
+            Slot::Live { generation, .. } => generation.get(),
+        };
+        let generation = NonZeroU32::MIN.saturating_add(last);
+        *slot = Slot::Live { generation, value };
+        self.len += 1;
+        Ok(SlotId { index, generation })
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Option<Idx> {
+        let used = self.columns.len().max(1);
+        let index = Idx::of(used)?;
+        let missing = used + 1 - self.columns.len();
+        if self.limit < MOST && used + 1 > self.columns.capacity() {
+            return None;
+        }
+        self.columns.try_reserve(missing).ok()?;
+        for _ in 0..missing {
+            self.columns.push(self.first_generation);
+        }
+        Some(index)
+    }
+
+    /// Takes the value out of a live slot, and puts the slot on the free list or retires it. `None`: it is not live.
+    #[inline]
+    pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
+        let slot = self.columns.slot_mut(index.at())?;
+        let Slot::Live { generation, .. } = *slot else { return None };
+        let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
+        if generation < NonZeroU32::MAX {
+            *self.columns.record_mut(index) = Record::vacant(self.free);
+            self.free = Some(index);
+        } else {
+            *self.columns.record_mut(index) = Record::IDLE;
+            self.retired += 1;
+        }
+        self.len -= 1;
+        match vacated {
+            Slot::Live { value, .. } => Some((SlotId { index, generation }, value)),
+            Slot::Free { .. } => None,
+        }
+    }
+
+    /// Vacates every live slot and drops the values. No algorithm holds one of them any more. Where the drop of a value
+    /// panics, the other values are dropped while that panic unwinds.
+    pub fn clear(&mut self) {
+        struct Clearing<'a, C: Columns> {
+            arena: &'a mut Arena<C>,
+            next: usize,
+        }
+        impl<C: Columns> Clearing<'_, C> {
+            fn run(&mut self) {
+                while self.next < self.arena.columns.len() {
+                    let index = Idx::of(self.next);
+                    self.next += 1;
+                    drop(index.and_then(|index| self.arena.vacate(index)));
+                }
+            }
+        }
+        impl<C: Columns> Drop for Clearing<'_, C> {
+            fn drop(&mut self) {
+                self.run();
+            }
+        }
+        Clearing { arena: self, next: 1 }.run();
+    }
+
+    /// The value of an occupation. `None`: it is over.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, id: SlotId) -> Option<&C::Value> {
+        match self.columns.slot(id.index.at()) {
+            Some(Slot::Live { generation, value }) if *generation == id.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of an occupation, to change. `None`: it is over.
+    #[inline]
+    #[must_use]
+    pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
+        match self.columns.slot_mut(id.index.at()) {
+            Some(Slot::Live { generation, value }) if *generation == id.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The present occupation of a slot, and its value. `None`: the slot is not live.
+    #[inline]
+    #[must_use]
+    pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {
+        match self.columns.slot(index.at()) {
+            Some(Slot::Live { generation, value }) => {
+                Some((SlotId { index, generation: *generation }, value))
+            }
+            _ => None,
+        }
+    }
+
+    /// All live slots, by index. O(slots).
+    pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
+        (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))
+    }
+
+    /// Verifies invariants 3 and 4. O(slots).
+    ///
+    /// # Errors
+    /// [`Violation::Storage`].
+    pub fn check(&self) -> Result<(), Violation> {
+        let slots = || (0..self.columns.len()).filter_map(|at| self.columns.slot(at));
+        let live = slots().filter(|slot| slot.is_live()).count();
+        let usable = slots().skip(1).filter(|slot| slot.is_usable()).count();
+        if live != self.len || live + usable + self.retired != self.columns.len().saturating_sub(1) {
+            return Err(Violation::Storage);
+        }
+        let mut found = 0;
+        let mut next = self.free;
+        // `found` slots of the free list were met, each usable.
+        while let Some(p) = next {
+            found += 1;
+            if found > usable || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {
+                return Err(Violation::Storage);
+            }
+            next = self.columns.record(p).next_vacant();
+        }
+        if found == usable { Ok(()) } else { Err(Violation::Storage) }
+    }
+}
+
+impl<C> fmt::Debug for Arena<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("len", &self.len)
+            .field("retired", &self.retired)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! Breaks the arena on purpose, over both layouts, and requires that `check` names it.
+
+use core::num::NonZeroU32;
+
+use super::*;
+use crate::{Record, Violation};
+
+/// Remembers the next vacant slot alone.
+struct Link(Option<Idx>);
+
+impl Record<Idx> for Link {
+    const IDLE: Self = Self(None);
+
+    fn vacant(next: Option<Idx>) -> Self {
+        Self(next)
+    }
+
+    fn next_vacant(&self) -> Option<Idx> {
+        self.0
+    }
+}
+
+fn idx(at: usize) -> Idx {
+    Idx::of(at).unwrap()
+}
+
+fn live(value: u32) -> Slot<u32> {
+    Slot::Live { generation: NonZeroU32::MIN, value }
+}
+
+/// Slots 1, 3 and 5 are live; 2 and 4 are free.
+fn holed<C: Columns<Record = Link, Value = u32>>() -> Arena<C> {
+    let mut arena = Arena::starting_after(0);
+    let ids = [0, 1, 2, 3, 4].map(|value| arena.occupy(value).unwrap());
+    assert_eq!(arena.vacate(ids[1].index), Some((ids[1], 1)));
+    assert_eq!(arena.vacate(ids[3].index).map(|(_, value)| value), Some(3));
+    assert_eq!((arena.check(), arena.len()), (Ok(()), 3));
+    assert_eq!((arena.get(ids[0]), arena.get(ids[1])), (Some(&0), None));
+    arena
+}
+
+fn check_names_what_is_broken<C: Columns<Record = Link, Value = u32>>() {
+    type Break<C> = fn(&mut Arena<C>);
+    let breaks: [(&str, Break<C>); 11] = [
+        ("a slot was freed behind its back", |a| {
+            *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
+        }),
+        ("a free slot is live", |a| *a.columns.slot_mut(2).unwrap() = live(0)),
+        ("slot 0 is live", |a| *a.columns.slot_mut(0).unwrap() = live(0)),
+        ("the free list is lost", |a| a.free = None),
+        ("the free list is short", |a| *a.columns.record_mut(idx(4)) = Link(None)),
+        ("the free list has a cycle", |a| *a.columns.record_mut(idx(2)) = Link(Some(idx(4)))),
+        ("the free list runs into a live slot", |a| *a.columns.record_mut(idx(2)) = Link(Some(idx(1)))),
+        ("the free list leaves the arena", |a| a.free = Some(idx(77))),
+        ("a retired slot is on the free list", |a| {
+            *a.columns.slot_mut(2).unwrap() = Slot::Free { last: u32::MAX };
+        }),
+        ("a retirement was not counted", |a| a.retired = 1),
+        ("the count is off", |a| a.len += 1),
+    ];
+    for (name, break_it) in breaks {
+        let mut arena = holed::<C>();
+        break_it(&mut arena);
+        assert_eq!(arena.check(), Err(Violation::Storage), "{name}");
+    }
+}
+
+fn a_slot_that_has_used_up_its_generations_is_retired<C: Columns<Record = Link, Value = u32>>() {
+    let mut arena = Arena::<C>::starting_after(u32::MAX - 2);
+    let first = arena.occupy(1).unwrap();
+    arena.vacate(first.index);
+    let second = arena.occupy(2).unwrap();
+    assert_eq!((second.index, second.generation), (first.index, NonZeroU32::MAX));
+    arena.vacate(second.index);
+    assert_eq!((arena.retired, arena.check()), (1, Ok(())));
+    let third = arena.occupy(3).unwrap();
+    assert_ne!(third.index, first.index);
+    assert_eq!((arena.get(first), arena.get(second), arena.get(third)), (None, None, Some(&3)));
+}
+
+fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Columns<Record = Link, Value = u32>>() {
+    let mut arena = Arena::<C>::starting_after(u32::MAX - 1);
+    arena.reserve(2).unwrap();
+    arena.bound(2);
+    let bytes = arena.columns.heap_bytes();
+    let id = arena.occupy(0).unwrap();
+    arena.vacate(id.index);
+    arena.occupy(1).unwrap();
+    assert_eq!(arena.occupy(7), Err(7));
+    assert_eq!((arena.columns.heap_bytes(), arena.check()), (bytes, Ok(())));
+    arena.reserve(1).unwrap();
+    arena.occupy(7).unwrap();
+    assert_eq!((arena.len(), arena.check(), arena.is_full()), (2, Ok(()), true));
+    assert_eq!((arena.occupy(8), arena.reserve(1)), (Err(8), Err(Full)), "the bound stays");
+}
+
+macro_rules! for_each_layout {
+    ($($test:ident),+ $(,)?) => {
+        mod apart {
+            $(#[test] fn $test() { super::$test::<super::Apart<super::Link, u32>>(); })+
+        }
+        mod together {
+            $(#[test] fn $test() { super::$test::<super::Together<super::Link, u32>>(); })+
+        }
+    };
+}
+
+for_each_layout!(
+    check_names_what_is_broken,
+    a_slot_that_has_used_up_its_generations_is_retired,
+    a_bound_holds_and_replaces_a_retired_slot_on_request_only,
+);
+
+#[test]
+fn indices_end_before_they_wrap() {
+    assert_eq!((slots_for(0, 0), slots_for(3, 2)), (Some(1), Some(6)));
+    assert_eq!((slots_for(MOST, 0), slots_for(MOST - 1, 1)), (Some(MOST + 1), Some(MOST + 1)));
+    assert_eq!((slots_for(MOST, 1), slots_for(MOST + 1, 0), slots_for(usize::MAX, 1)), (None, None, None));
+    let mut arena = Arena::<Apart<Link, u32>>::starting_after(0);
+    arena.len = MOST;
+    assert_eq!((arena.occupy(1), arena.reserve(1)), (Err(1), Err(Full)));
+    arena.len = 0;
+    arena.retired = 2;
+    assert_eq!(arena.reserve(MOST - 1), Err(Full), "retired slots use up indices");
+}
+
+#[test]
+fn an_id_is_a_number_and_back() {
+    let mut arena = Arena::<Apart<Link, u32>>::starting_after(41);
+    let id = arena.occupy(1).unwrap();
+    assert_eq!(id.to_bits(), 42 << 32 | 1);
+    assert_eq!(SlotId::from_bits(id.to_bits()), Some(id));
+    assert_eq!((SlotId::from_bits(0), SlotId::from_bits(7), SlotId::from_bits(1 << 40)), (None, None, None));
+}

@@ -1,0 +1,307 @@
+//! Hooks: nodes inside the caller's own structs. No allocation, ever.
+//!
+//! ```text
+//!   caller's struct  .. | Hook { record, owner } | value | ..
+//!                         ^ HookPtr: a pointer to the hook, made from a reference to more than the hook
+//! ```
+//! A hook's `owner` word says whose it is: 0 for no structure, else the structure's identity, with the top bit telling
+//! whether the node was inserted pinned. A structure writes a record only while the owner word names it and it is borrowed
+//! mutably. So a node is claimed by one compare-exchange and released by one store, and nodes may be shared between threads.
+//!
+//! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of `tickwright-core`.
+
+use core::fmt;
+use core::marker::{PhantomData, PhantomPinned};
+use core::num::NonZeroU32;
+use core::ptr::NonNull;
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+use core::sync::atomic::AtomicU32;
+
+use crate::{Handle, Nodes, Record};
+
+mod shared;
+
+use shared::{OwnerWord, RecordCell};
+
+use core::sync::atomic::Ordering;
+
+/// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
+pub const PINNED: u32 = 1 << 31;
+
+/// What hooks are made for: the structures of one kind.
+///
+/// # Safety
+/// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no pointer of its own.
+pub unsafe trait Hooked: 'static {
+    /// What a hook holds.
+    type Record<P: Handle>: Record<P>;
+
+    /// The name of the structure.
+    const ID: &'static str;
+
+    /// Printed before the process is aborted, because a pinned node was dropped while it was linked.
+    const DROPPED: &'static str;
+}
+
+/// The record that hooks for `F` hold.
+pub type RecordOf<F> = <F as Hooked>::Record<HookPtr<F>>;
+
+/// The part of a node that algorithms know: links and owner, no value.
+pub struct Hook<F: Hooked> {
+    record: RecordCell<RecordOf<F>>,
+    owner: OwnerWord,
+    _pinned: PhantomPinned,
+}
+
+/// Points at the hook of a linked node.
+pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
+
+impl<F: Hooked> HookPtr<F> {
+    /// A handle for the hook at `hook`. Structures that follow it say, by [`HookNodes::new`], that it is valid.
+    #[inline]
+    #[must_use]
+    pub const fn new(hook: NonNull<Hook<F>>) -> Self {
+        Self(hook)
+    }
+
+    /// Where the hook is.
+    #[inline]
+    #[must_use]
+    pub const fn as_ptr(self) -> NonNull<Hook<F>> {
+        self.0
+    }
+}
+
+impl<F: Hooked> Clone for HookPtr<F> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Hooked> Copy for HookPtr<F> {}
+
+impl<F: Hooked> PartialEq for HookPtr<F> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<F: Hooked> Eq for HookPtr<F> {}
+
+impl<F: Hooked> Handle for HookPtr<F> {}
+
+impl<F: Hooked> fmt::Debug for HookPtr<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: 1. A hook's record is reached only through `HookNodes`, whose maker promises that a structure lends it out of its own
+// borrow, and only for nodes whose owner word names that structure. 2. The owner word names one structure at a time: it goes
+// from 0 to an identity by compare-exchange and back by the same structure (`claim`, `release`). 3. So access to the record
+// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between structures.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+unsafe impl<F: Hooked> Sync for Hook<F> {}
+
+// SAFETY: 1. A hook can be moved between threads only while no structure points at it (a linked one is borrowed or pinned).
+// 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of `Hooked`).
+unsafe impl<F: Hooked> Send for Hook<F> {}
+
+/// Why a hook was not claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// This structure has it already.
+    Here,
+    /// Another structure has it.
+    Elsewhere,
+}
+
+impl<F: Hooked> Hook<F> {
+    crate::const_unless_loom! {
+        /// A hook that is in no structure.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { record: RecordCell::new(Record::IDLE), owner: OwnerWord::free(), _pinned: PhantomPinned }
+        }
+    }
+
+    /// Whether it is in some structure. True also for ever after that structure was forgotten.
+    #[inline]
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        self.owner.load(Ordering::Acquire) != 0
+    }
+
+    /// The identity of the structure that it is in, 0 for none. The caller that compares it with its own identity needs
+    /// no ordering: its own claim is its own write.
+    #[inline]
+    #[must_use]
+    pub fn owner(&self) -> u32 {
+        self.owner.load(Ordering::Relaxed) & !PINNED
+    }
+
+    /// Takes an unowned hook for the structure `id`. `pinned` is [`PINNED`] or 0.
+    ///
+    /// # Errors
+    /// Who has it.
+    ///
+    /// # Safety
+    /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
+    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+    #[inline]
+    pub unsafe fn claim(&self, id: u32, pinned: u32) -> Result<(), Claimed> {
+        match self.owner.take(id | pinned, Ordering::Acquire) {
+            Ok(_) => Ok(()),
+            Err(owner) if owner & !PINNED == id => Err(Claimed::Here),
+            Err(_) => Err(Claimed::Elsewhere),
+        }
+    }
+
+    /// As above for targets without compare-exchange, where a `Hook` is not `Sync`.
+    ///
+    /// # Errors
+    /// Who has it.
+    ///
+    /// # Safety
+    /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
+    #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+    #[inline]
+    pub unsafe fn claim(&self, id: u32, pinned: u32) -> Result<(), Claimed> {
+        match self.owner.load(Ordering::Relaxed) {
+            0 => {
+                self.owner.store(id | pinned, Ordering::Relaxed);
+                Ok(())
+            }
+            owner if owner & !PINNED == id => Err(Claimed::Here),
+            _ => Err(Claimed::Elsewhere),
+        }
+    }
+
+    /// Gives a claimed hook back.
+    ///
+    /// # Safety
+    /// 1. The caller is the structure that has it. 2. No algorithm and no other record holds a handle for it any more.
+    #[inline]
+    pub unsafe fn release(&self) {
+        self.owner.store(0, Ordering::Release);
+    }
+
+    /// Writes the owner word as no structure does: for tests of what notices it.
+    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
+    pub fn set_owner(&self, owner: u32) -> u32 {
+        let was = self.owner.load(Ordering::Relaxed);
+        self.owner.store(owner, Ordering::Relaxed);
+        was
+    }
+}
+
+impl<F: Hooked> Default for Hook<F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Hooked> fmt::Debug for Hook<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hook").field("family", &F::ID).finish_non_exhaustive()
+    }
+}
+
+impl<F: Hooked> Drop for Hook<F> {
+    fn drop(&mut self) {
+        if self.owner.exclusive() & PINNED != 0 {
+            abort(F::DROPPED);
+        }
+    }
+}
+
+/// Ends the process, also where panics unwind: a structure still points at memory that is about to go.
+#[cold]
+fn abort(message: &str) -> ! {
+    struct PanicAgain;
+    impl Drop for PanicAgain {
+        fn drop(&mut self) {
+            panic!("aborting");
+        }
+    }
+    // A panic while a panic unwinds aborts. `core` has no `abort` of its own.
+    let _second = PanicAgain;
+    panic!("{message}");
+}
+
+/// Access to the records of the nodes that one structure has.
+pub struct HookNodes<F: Hooked> {
+    _family: PhantomData<fn() -> F>,
+}
+
+impl<F: Hooked> HookNodes<F> {
+    /// The access of one structure.
+    ///
+    /// # Safety
+    /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each handle that it is asked for
+    /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
+    /// 2. points at a hook that the structure has claimed and not released since, so that it stays where it is: it is borrowed
+    ///    for as long as the structure lives, or pinned, and the drop of a pinned one aborts.
+    #[inline]
+    #[must_use]
+    pub const unsafe fn new() -> Self {
+        Self { _family: PhantomData }
+    }
+}
+
+impl<F: Hooked> fmt::Debug for HookNodes<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookNodes")
+    }
+}
+
+impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
+    #[inline]
+    fn record(&self, p: HookPtr<F>) -> &RecordOf<F> {
+        // SAFETY: 1. `p` was made from a live reference (condition 1 of `new`); 2. the hook is still there and where it was
+        // (condition 2).
+        let hook = unsafe { p.0.as_ref() };
+        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. that structure is borrowed, so no
+        // `record_mut` reference is alive (it would borrow `self` mutably).
+        unsafe { &*hook.record.read() }
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: HookPtr<F>) -> &mut RecordOf<F> {
+        // SAFETY: 1. and 2. as in `record`.
+        let hook = unsafe { p.0.as_ref() };
+        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. `self` is borrowed mutably for as long as the
+        // result, so no other reference to a record of this structure is alive.
+        unsafe { &mut *hook.record.write() }
+    }
+}
+
+/// An identity that no structure had before. `None`: all 2^31 - 1 are used up.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+#[must_use]
+pub fn draw() -> Option<NonZeroU32> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    allot(&LAST)
+}
+
+/// Without compare-exchange none can be drawn.
+#[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+#[must_use]
+pub fn draw() -> Option<NonZeroU32> {
+    None
+}
+
+/// Returns each identity once, and none when all are gone.
+#[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
+    let last = counter
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| (last + 1 < PINNED).then_some(last + 1))
+        .ok()?;
+    NonZeroU32::new(last + 1)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,57 @@
+//! Where nodes live: one algorithm, written once, runs over slots of an arena and over links inside the caller's structs.
+//!
+//! ```text
+//!   algorithm          chain, tree with a balance, or a timer queue of `tickwright-core`
+//!      |  names nodes by handles `P`, reads and writes records `R` through `Nodes<P, R>`
+//!      v
+//!   arena              [record|record|record|...]       P = Idx (u32, never 0)
+//!   hooks              caller's struct { .. Hook { record, owner } .. }     P = HookPtr (a pointer)
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`node`] | what an algorithm may ask of memory: [`Handle`], [`Record`], [`Nodes`] |
+//! | [`arena`] | indices of slots with generations |
+//! | [`hook`] | links inside the caller's structs, and the word that says whose a node is |
+//! | [`chain`] | doubly linked lists |
+//! | [`tree`] | binary search trees, balanced by colors or by heights |
+//!
+//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries. `no_std`, without dependencies.
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+#[cfg(any(test, feature = "testing"))]
+extern crate std;
+
+/// A function that is constant except in models: loom's types are not built by constant expressions.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $visible:vis const fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $visible const fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $visible fn $($rest)*
+    };
+}
+
+pub mod arena;
+mod by_ref;
+pub mod chain;
+pub mod hint;
+pub mod hook;
+pub mod node;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
+pub mod tree;
+mod violation;
+
+pub use by_ref::ByRef;
+pub use node::{Handle, Nodes, Record};
+pub use violation::Violation;

@@ -1,0 +1,470 @@
+//! What binary search trees share: linking, unlinking, rotating, walking, verifying. None of it knows what the order is.
+//!
+//! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node taken out ([`detach`]); its
+//! [`Balance`] then restores the heights. Timer trees and dictionaries are built on it. Nodes with
+//! equal keys belong on the right of those that are there, which keeps first-in-first-out; rotations keep the order among them.
+//!
+//! ```text
+//!            up                       child[Left] < = the node < = child[Right]
+//!            |
+//!          node { mark }              mark: what the balance remembers, a color or a difference of heights
+//!         /    \
+//!  child[Left]  child[Right]
+//! ```
+
+use core::fmt::Debug;
+
+use crate::{Handle, Nodes, Violation};
+
+mod avl;
+mod red_black;
+
+pub use avl::Avl;
+pub use red_black::{Color, RedBlack};
+
+/// One of the two directions down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Towards the earlier.
+    Left = 0,
+    /// Towards the later.
+    Right = 1,
+}
+
+pub use Side::{Left, Right};
+
+impl Side {
+    /// `Right` when `right` holds.
+    #[inline]
+    #[must_use]
+    pub const fn right_when(right: bool) -> Self {
+        if right { Right } else { Left }
+    }
+
+    /// The other side.
+    #[inline]
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Left => Right,
+            Right => Left,
+        }
+    }
+}
+
+/// The neighbours of a node, and what the balance remembers of it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Links<P, M> {
+    /// The children: left, right.
+    pub child: [Option<P>; 2],
+    /// The parent; none for the root.
+    pub up: Option<P>,
+    /// What the balance remembers.
+    pub mark: M,
+}
+
+impl<P: Handle, M> Links<P, M> {
+    /// The links of a node without children.
+    #[inline]
+    pub const fn leaf(up: Option<P>, mark: M) -> Self {
+        Self { up, child: [None, None], mark }
+    }
+
+    /// The child on one side.
+    #[inline]
+    pub fn at(&self, side: Side) -> Option<P> {
+        self.child[side as usize]
+    }
+
+    /// Sets the child on one side.
+    #[inline]
+    pub fn set(&mut self, side: Side, child: Option<P>) {
+        self.child[side as usize] = child;
+    }
+
+    /// The side on which `child` hangs.
+    #[inline]
+    pub fn side_of(&self, child: P) -> Side {
+        Side::right_when(self.at(Left) != Some(child))
+    }
+}
+
+/// A record that holds [`Links`], and whatever its tree is ordered by.
+pub trait Linked<P: Handle> {
+    /// What the balance remembers.
+    type Mark: Copy + PartialEq + Debug;
+
+    /// The links.
+    fn links(&self) -> &Links<P, Self::Mark>;
+
+    /// The links, to write.
+    fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
+}
+
+/// Who may keep a balance: this crate alone. Over hooks a wrong one is a dangling pointer.
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Keeps a tree shallow, whatever it is ordered by. This trait is sealed: its implementations are
+/// [`RedBlack`] and [`Avl`].
+///
+/// ```compile_fail,E0277
+/// #[derive(Debug)]
+/// struct Mine;
+/// impl tickwright_nodes::tree::Balance for Mine {}
+/// ```
+pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
+    /// What it remembers of each node.
+    type Mark: Copy + PartialEq + Debug + Send + Sync;
+
+    /// The mark of a new leaf.
+    const LEAF: Self::Mark;
+
+    /// What is broken when a path is longer than this balance allows for 2^64 nodes.
+    const TOO_DEEP: Violation;
+
+    /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
+    fn linked<P: Handle, R: Linked<P, Mark = Self::Mark>, N: Nodes<P, R>>(
+        root: &mut Option<P>,
+        nodes: &mut N,
+        p: P,
+        parent: Option<P>,
+    );
+
+    /// Restores the balance after a node was unlinked.
+    fn unlinked<P: Handle, R: Linked<P, Mark = Self::Mark>, N: Nodes<P, R>>(
+        root: &mut Option<P>,
+        nodes: &mut N,
+        gap: Gap<P, Self::Mark>,
+    );
+
+    /// Whether a node with this mark may be the root.
+    ///
+    /// # Errors
+    /// What is broken.
+    fn check_root(mark: Self::Mark) -> Result<(), Violation>;
+
+    /// The height, as this balance counts it, of a node with these children (mark and height; a missing one has height 0).
+    ///
+    /// # Errors
+    /// What is broken.
+    fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
+}
+
+/// The place where a node is missing after [`detach`]: the end of the path that became one shorter.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap<P, M> {
+    /// Whose child is missing; none when the root is.
+    pub parent: Option<P>,
+    /// On which side of it.
+    pub side: Side,
+    /// The child that rose into the place.
+    pub child: Option<P>,
+    /// The mark that left the tree.
+    pub mark: M,
+}
+
+/// The links of `p`.
+#[inline]
+pub fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(nodes: &'n N, p: P) -> &'n Links<P, R::Mark> {
+    nodes.record(p).links()
+}
+
+/// The links of `p`, to write.
+#[inline]
+pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
+    nodes: &'n mut N,
+    p: P,
+) -> &'n mut Links<P, R::Mark> {
+    nodes.record_mut(p).links_mut()
+}
+
+/// Hangs `p`, whose own links are set, below `parent`, or makes it the root.
+#[inline]
+fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    parent: Option<P>,
+    side: Side,
+    p: Option<P>,
+) {
+    match parent {
+        Some(parent) => links_mut(nodes, parent).set(side, p),
+        None => *root = p,
+    }
+}
+
+/// Hangs the leaf `p`, whose own links are set, below `parent`, or makes it the root, and restores the balance.
+#[inline]
+pub fn attach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, parent: Option<P>, side: Side, p: P)
+where
+    P: Handle,
+    R: Linked<P, Mark = B::Mark>,
+    N: Nodes<P, R>,
+    B: Balance,
+{
+    hang(root, nodes, parent, side, Some(p));
+    B::linked(root, nodes, p, parent);
+}
+
+/// Takes `p` out of the tree and restores the balance.
+#[inline]
+pub fn detach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, p: P)
+where
+    P: Handle,
+    R: Linked<P, Mark = B::Mark>,
+    N: Nodes<P, R>,
+    B: Balance,
+{
+    let gap = unlink(root, nodes, p);
+    B::unlinked(root, nodes, gap);
+}
+
+/// The end of the tree below `top` on one side: its earliest node on the left.
+#[inline]
+pub fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
+    let mut at = top;
+    // Everything below `top` that is beyond `at` on this side is below `at`.
+    while let Some(child) = links(nodes, at).at(side) {
+        at = child;
+    }
+    at
+}
+
+/// The node after `p` in order.
+#[inline]
+pub fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<P> {
+    if let Some(right) = links(nodes, p).at(Right) {
+        return Some(outermost(nodes, right, Left));
+    }
+    let mut at = p;
+    // `p` is the latest of the tree below `at`.
+    while let Some(up) = links(nodes, at).up {
+        if links(nodes, up).at(Left) == Some(at) {
+            return Some(up);
+        }
+        at = up;
+    }
+    None
+}
+
+/// Whether no node comes before `p`.
+#[inline]
+pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> bool {
+    let mut at = p;
+    let mut up = links(nodes, p).up;
+    if links(nodes, p).at(Left).is_some() {
+        return false;
+    }
+    // `p` is the earliest of the tree below `at`.
+    while let Some(parent) = up {
+        let links = links(nodes, parent);
+        if links.at(Left) != Some(at) {
+            return false;
+        }
+        at = parent;
+        up = links.up;
+    }
+    true
+}
+
+/// Moves `down` to `side`, and `rise`, its child on the other one, into its place.
+///
+/// ```text
+///        down                  rise
+///       /    \     side =     /    \
+///      a     rise  Left ->  down    c
+///           /    \         /    \
+///       inner     c       a    inner
+/// ```
+#[inline]
+pub fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    down: P,
+    rise: P,
+    side: Side,
+) {
+    let up = links(nodes, down).up;
+    let links_rise = links_mut(nodes, rise);
+    let inner = links_rise.at(side);
+    links_rise.up = up;
+    links_rise.set(side, Some(down));
+    let links_down = links_mut(nodes, down);
+    links_down.up = Some(rise);
+    links_down.set(side.other(), inner);
+    if let Some(inner) = inner {
+        links_mut(nodes, inner).up = Some(down);
+    }
+    replace(root, nodes, up, down, rise);
+}
+
+/// Makes `new` the child that `old` was of `parent`, or the root.
+#[inline]
+fn replace<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    parent: Option<P>,
+    old: P,
+    new: P,
+) {
+    match parent {
+        Some(parent) => {
+            let links = links_mut(nodes, parent);
+            links.set(links.side_of(old), Some(new));
+        }
+        None => *root = Some(new),
+    }
+}
+
+/// Takes out a node without a left child: its right child rises.
+#[inline]
+fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    parent: Option<P>,
+    side: Side,
+    child: Option<P>,
+    mark: R::Mark,
+) -> Gap<P, R::Mark> {
+    if let Some(child) = child {
+        links_mut(nodes, child).up = parent;
+    }
+    hang(root, nodes, parent, side, child);
+    Gap { parent, side, child, mark }
+}
+
+/// Takes out the earliest node of the tree: it has no left child, and hangs on the left or is the root.
+#[inline]
+pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    p: P,
+) -> Gap<P, R::Mark> {
+    let &Links { up, child: [_, right], mark } = links(nodes, p);
+    unlink_half(root, nodes, up, Left, right, mark)
+}
+
+/// Takes `p` out of the tree. Between two children its successor takes its place and its mark:
+///
+/// ```text
+///        p                 s
+///       / \               / \
+///      a   b      ->     a   b
+///         / \               / \
+///        s   d             c   d      the gap is where s was: child c, the mark of s
+///         \
+///          c
+/// ```
+fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    p: P,
+) -> Gap<P, R::Mark> {
+    let &Links { up, child: [left, right], mark } = links(nodes, p);
+    let side = up.map_or(Left, |up| links(nodes, up).side_of(p));
+    let (Some(left), Some(right)) = (left, right) else {
+        return unlink_half(root, nodes, up, side, left.or(right), mark);
+    };
+    let heir = outermost(nodes, right, Left);
+    let &Links { up: above, child: [_, child], mark: gone } = links(nodes, heir);
+    let gap = match above {
+        Some(above) if heir != right => {
+            let gap = unlink_half(root, nodes, Some(above), Left, child, gone);
+            links_mut(nodes, heir).set(Right, Some(right));
+            links_mut(nodes, right).up = Some(heir);
+            gap
+        }
+        _ => Gap { parent: Some(heir), side: Right, child, mark: gone },
+    };
+    let links_heir = links_mut(nodes, heir);
+    links_heir.up = up;
+    links_heir.set(Left, Some(left));
+    links_heir.mark = mark;
+    links_mut(nodes, left).up = Some(heir);
+    hang(root, nodes, up, side, Some(heir));
+    gap
+}
+
+/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's reaches 2 log2(n + 1).
+const DEEPEST: u32 = 128;
+
+/// Verifies shape and balance of a tree; `visit` is given each node in order, to verify what it is ordered by.
+///
+/// A broken link is named before a broken balance, which it would break as well. Recursion is bounded by 128 levels.
+/// Each link down is entered only when the node there points back, so that every node is met once, also where links make a cycle.
+///
+/// # Errors
+/// The first violation found, or what `visit` says.
+pub fn check<P, R, N, B>(
+    root: Option<P>,
+    nodes: &N,
+    len: usize,
+    visit: impl FnMut(P) -> Result<(), Violation>,
+) -> Result<(), Violation>
+where
+    P: Handle,
+    R: Linked<P, Mark = B::Mark>,
+    N: Nodes<P, R>,
+    B: Balance,
+{
+    let mut checker = Checker { nodes, visit, missing: len, balance: Ok(()) };
+    if let Some(root) = root {
+        if links(nodes, root).up.is_some() {
+            return Err(Violation::Head);
+        }
+        let (mark, _) = checker.below::<P, R, B>(root, DEEPEST)?;
+        checker.balance = checker.balance.and(B::check_root(mark));
+    }
+    if checker.missing > 0 {
+        return Err(Violation::Count);
+    }
+    checker.balance
+}
+
+struct Checker<'q, N, V> {
+    nodes: &'q N,
+    visit: V,
+    /// How many nodes are still to be met.
+    missing: usize,
+    /// What was found broken in the balance so far.
+    balance: Result<(), Violation>,
+}
+
+impl<N, V> Checker<'_, N, V> {
+    /// Verifies the tree below `p`, whose own `up` is right; answers its mark and height.
+    fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
+    where
+        P: Handle,
+        R: Linked<P, Mark = B::Mark>,
+        N: Nodes<P, R>,
+        V: FnMut(P) -> Result<(), Violation>,
+        B: Balance,
+    {
+        self.missing = self.missing.checked_sub(1).ok_or(Violation::Count)?;
+        let depth = depth.checked_sub(1).ok_or(B::TOO_DEEP)?;
+        let &Links { child, mark, .. } = links(self.nodes, p);
+        if child[0].is_some() && child[0] == child[1] {
+            return Err(Violation::BackLink);
+        }
+        let mut heights = [None, None];
+        for side in [Left, Right] {
+            if let Some(child) = child[side as usize] {
+                if links(self.nodes, child).up != Some(p) {
+                    return Err(Violation::BackLink);
+                }
+                heights[side as usize] = Some(self.below::<P, R, B>(child, depth)?);
+            }
+            if side == Left {
+                (self.visit)(p)?;
+            }
+        }
+        let height = B::height(mark, heights).unwrap_or_else(|broken| {
+            self.balance = self.balance.and(Err(broken));
+            0
+        });
+        Ok((mark, height))
+    }
+}

@@ -1,0 +1,201 @@
+//! The red-black balance: no path is more than twice as long as another.
+//!
+//! Insertion and removal follow Cormen et al., Introduction to Algorithms, chapter 13.
+
+use super::{self as tree, Balance, Gap, Linked, Links, Side};
+use crate::{Handle, Nodes, Violation};
+
+/// The color of a node. A missing child counts as black.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// May not have a red child, nor be the root.
+    Red,
+    /// Counts for the black height.
+    Black,
+}
+
+use Color::{Black, Red};
+
+/// Keeps a tree within twice the least height by colors.
+#[derive(Clone, Copy, Debug)]
+pub struct RedBlack;
+
+#[inline]
+fn paint<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(nodes: &mut N, p: P, color: Color) {
+    tree::links_mut(nodes, p).mark = color;
+}
+
+impl super::sealed::Sealed for RedBlack {}
+
+impl Balance for RedBlack {
+    type Mark = Color;
+    const LEAF: Color = Red;
+    const TOO_DEEP: Violation = Violation::BlackHeight;
+
+    #[inline]
+    fn linked<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
+        root: &mut Option<P>,
+        nodes: &mut N,
+        p: P,
+        parent: Option<P>,
+    ) {
+        match parent {
+            Some(parent) if tree::links(nodes, parent).mark == Red => part_reds(root, nodes, p, parent),
+            Some(_) => {}
+            None => paint(nodes, p, Black),
+        }
+    }
+
+    #[inline]
+    fn unlinked<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
+        root: &mut Option<P>,
+        nodes: &mut N,
+        Gap { parent, side, child, mark }: Gap<P, Color>,
+    ) {
+        match (child, parent) {
+            // An only child is red, and so its parent was black.
+            (Some(child), _) => paint(nodes, child, Black),
+            (None, Some(parent)) if mark == Black => refill(root, nodes, parent, side),
+            _ => {}
+        }
+    }
+
+    fn check_root(mark: Color) -> Result<(), Violation> {
+        if mark == Red { Err(Violation::RedRed) } else { Ok(()) }
+    }
+
+    /// How many black nodes a path down passes.
+    fn height(mark: Color, [left, right]: [Option<(Color, u32)>; 2]) -> Result<u32, Violation> {
+        let (left_mark, left) = left.unwrap_or((Black, 0));
+        let (right_mark, right) = right.unwrap_or((Black, 0));
+        if mark == Red && (left_mark == Red || right_mark == Red) {
+            return Err(Violation::RedRed);
+        }
+        if left != right {
+            return Err(Violation::BlackHeight);
+        }
+        Ok(left + u32::from(mark == Black))
+    }
+}
+
+/// Ends the one pair of a red node and a red parent that a new leaf may make. Upper case is black:
+///
+/// ```text
+/// 1. red uncle: repaint, go on two levels up     2. inner child: turn it outwards, then 3.
+///        G                g                            G                 G
+///       / \              / \                          / \               / \
+///      p   u     ->     P   U                        p   U     ->      n   U
+///     /                /                              \               /
+///    n                n                                n             p
+///
+/// 3. outer child: turn the grandparent down
+///        G                P
+///       / \              / \
+///      p   U     ->     n   g
+///     /                      \
+///    n                        U
+/// ```
+#[inline(never)]
+fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    node: P,
+    parent: P,
+) {
+    let (mut node, mut parent) = (node, parent);
+    // `node` and `parent` are red. No other rule is broken anywhere.
+    loop {
+        let Some(grand) = tree::links(nodes, parent).up else {
+            return paint(nodes, parent, Black);
+        };
+        let &Links { up, child, .. } = tree::links(nodes, grand);
+        let side = Side::right_when(child[0] != Some(parent));
+        if let Some(uncle) = child[side.other() as usize]
+            && tree::links(nodes, uncle).mark == Red
+        {
+            paint(nodes, parent, Black);
+            paint(nodes, uncle, Black);
+            let Some(up) = up else { return };
+            paint(nodes, grand, Red);
+            if tree::links(nodes, up).mark == Black {
+                return;
+            }
+            (node, parent) = (grand, up);
+            continue;
+        }
+        if tree::links(nodes, parent).at(side) != Some(node) {
+            tree::rotate(root, nodes, parent, node, side);
+            parent = node;
+        }
+        tree::rotate(root, nodes, grand, parent, side.other());
+        paint(nodes, parent, Black);
+        return paint(nodes, grand, Red);
+    }
+}
+
+/// Makes up for a black node that is missing on one side. Upper case is black, `?` either; `x` marks the short side, here the left:
+///
+/// ```text
+/// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short itself
+///      P               S                              p?              P
+///     / \             / \                            / \             / \
+///    x   s     ->    p   D                          x   S     ->        s
+///       / \         / \                                / \             / \
+///      C   D       x   C                              C   D           C   D
+///
+/// 3. inner nephew red: turn it up, then 4.        4. outer nephew red: turn the sibling up
+///      p?              p?                             p?              s?
+///     / \             / \                            / \             / \
+///    x   S     ->    x   C                          x   S     ->    P   D
+///       / \               \                            / \           \
+///      c   D               s                          c?  d           c?
+///                           \
+///                            D
+/// ```
+#[inline(never)]
+fn refill<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
+    root: &mut Option<P>,
+    nodes: &mut N,
+    parent: P,
+    side: Side,
+) {
+    let (mut parent, mut side) = (parent, side);
+    // Paths through the child of `parent` on `side` pass one black node too few, all others the right number.
+    // So the other side is at least one black node high: `parent` has a sibling of the gap there.
+    loop {
+        let other = side.other();
+        let Some(mut sibling) = tree::links(nodes, parent).at(other) else { return };
+        if tree::links(nodes, sibling).mark == Red {
+            paint(nodes, sibling, Black);
+            paint(nodes, parent, Red);
+            tree::rotate(root, nodes, parent, sibling, side);
+            let Some(nephew) = tree::links(nodes, parent).at(other) else { return };
+            sibling = nephew;
+        }
+        let &Links { child, .. } = tree::links(nodes, sibling);
+        let (inner, outer) = (child[side as usize], child[other as usize]);
+        let (rise, end) = match (inner, outer) {
+            (_, Some(outer)) if tree::links(nodes, outer).mark == Red => (sibling, outer),
+            (Some(inner), _) if tree::links(nodes, inner).mark == Red => {
+                tree::rotate(root, nodes, sibling, inner, other);
+                (inner, sibling)
+            }
+            _ => {
+                paint(nodes, sibling, Red);
+                let &Links { up, mark, .. } = tree::links(nodes, parent);
+                if mark == Red {
+                    return paint(nodes, parent, Black);
+                }
+                let Some(up) = up else { return };
+                side = tree::links(nodes, up).side_of(parent);
+                parent = up;
+                continue;
+            }
+        };
+        let mark = tree::links(nodes, parent).mark;
+        tree::rotate(root, nodes, parent, rise, side);
+        paint(nodes, rise, mark);
+        paint(nodes, parent, Black);
+        return paint(nodes, end, Black);
+    }
+}
