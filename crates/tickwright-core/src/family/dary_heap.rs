@@ -76,6 +76,7 @@
 mod buffer;
 #[cfg(all(test, feature = "alloc"))]
 mod mutants;
+mod siblings;
 mod sift;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
@@ -90,11 +91,9 @@ use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 use crate::storage::slab::SlabQueue;
 #[cfg(feature = "alloc")]
 use buffer::Growing;
-pub use buffer::{Arity, Degree, Group, groups_for};
+pub use buffer::{Arity, Degree, Group, MOST, groups_for};
 use buffer::{Buffer, Entry, Inline, Lent};
-
-/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
-pub const MOST: usize = u32::MAX as usize - 4;
+use siblings::{earliest, pick};
 
 /// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
 #[cfg(feature = "alloc")]
@@ -270,7 +269,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         if self.hole {
             let below = Self::children(Self::ROOT);
             let siblings = self.buffer.group(below)?;
-            let at = sift::earliest(siblings).0;
+            let at = earliest(siblings).0;
             Some((below * D + at, &siblings[at]))
         } else {
             Some((Self::ROOT, &self.buffer.group(0)?[Self::ROOT]))
@@ -407,11 +406,11 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     #[inline]
     fn second(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
         let (head, _) = self.first()?;
-        let below = self.buffer.group(Self::children(head)).map(sift::pick);
+        let below = self.buffer.group(Self::children(head)).map(pick);
         let beside = self.hole.then(|| {
             let mut siblings = *self.buffer.group(head / D)?;
             siblings[head % D] = Entry::EMPTY;
-            Some(sift::pick(&siblings))
+            Some(pick(&siblings))
         });
         let candidates = [below, beside.flatten()];
         candidates.into_iter().flatten().max_by_key(Entry::key)?.node

@@ -9,6 +9,9 @@ use crate::storage::Handle;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::hint;
 
+/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
+pub const MOST: usize = u32::MAX as usize - 4;
+
 /// Stands for a number of children per entry; [`Arity`] says which numbers there are.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree<const D: usize>;
@@ -208,7 +211,7 @@ where
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
         let groups = groups_for::<D>(total);
-        if groups <= self.groups.capacity() && total <= super::MOST {
+        if groups <= self.groups.capacity() && total <= MOST {
             return Ok(());
         }
         grow(&mut self.groups, total, groups, additional == 1)
@@ -267,7 +270,7 @@ where
 #[cold]
 fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) -> Result<(), Reject> {
     // Cells are numbered, and numbers given out in sequence, in 32 bits.
-    if entries > super::MOST {
+    if entries > MOST {
         return Err(Reject::Full);
     }
     let missing = groups - cells.len();
@@ -297,7 +300,7 @@ where
     Degree<D>: Arity,
 {
     const NEW: Self = {
-        assert!(CAP <= super::MOST, "a heap holds less than 2^32 - 4 timers");
+        assert!(CAP <= MOST, "a heap holds less than 2^32 - 4 timers");
         Self {
             root: Group::EMPTY,
             line: Degree::<D>::ALIGNED,
@@ -388,7 +391,7 @@ where
     /// # Errors
     /// [`Reject::Full`] when there are too few groups for that.
     pub(super) fn new(capacity: usize, groups: &'static mut [Group<P, D>]) -> Result<Self, Reject> {
-        if capacity > super::MOST || groups_for::<D>(capacity) > groups.len() {
+        if capacity > MOST || groups_for::<D>(capacity) > groups.len() {
             return Err(Reject::Full);
         }
         Ok(Self { groups, used: 0, capacity })

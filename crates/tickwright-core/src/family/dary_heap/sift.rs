@@ -3,36 +3,10 @@
 //!
 //! The sifts are always inlined: called, their arguments do not fit in registers.
 
-use core::hint::select_unpredictable;
-
 use super::buffer::{Buffer, Entry};
+use super::siblings::earliest;
 use super::{Heap, HeapRecord};
 use crate::storage::{Handle, Nodes};
-
-/// Which of the siblings is the earliest, and its key; an unused cell only if all are unused.
-///
-/// A tournament: with four siblings two of the three comparisons are independent, and the outcomes,
-/// which no predictor can guess, select by conditional moves.
-#[inline]
-pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> (usize, u128) {
-    let mut keys = siblings.each_ref().map(Entry::key);
-    let mut winners: [usize; D] = core::array::from_fn(|at| at);
-    let mut left = D;
-    while left > 1 {
-        left /= 2;
-        for at in 0..left {
-            let first = keys[2 * at] > keys[2 * at + 1];
-            keys[at] = select_unpredictable(first, keys[2 * at], keys[2 * at + 1]);
-            winners[at] = select_unpredictable(first, winners[2 * at], winners[2 * at + 1]);
-        }
-    }
-    (winners[0], keys[0])
-}
-
-/// The earliest of the siblings.
-pub(super) fn pick<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> Entry<P> {
-    siblings[earliest(siblings).0]
-}
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.

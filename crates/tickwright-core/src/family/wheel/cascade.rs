@@ -18,18 +18,10 @@
 //!   long chain. Each step of a walk waits for memory; two walks wait at the same time.
 
 use super::digits::BucketNumber;
-use super::hierarchy::{Hierarchy, WheelRecord};
+use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
 use crate::storage::{Handle, Nodes};
 use tickwright_nodes::chain::{Chain, Links};
-
-/// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
-/// minimum when it was entered. `clock` becomes the wheel's when the bucket is empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cascade<const BUCKETS: usize> {
-    pub(super) from: BucketNumber<BUCKETS>,
-    pub(super) clock: Tick,
-}
 
 /// A walk from both ends begins after this many nodes: to set it up costs as much as to move them.
 const FEW: usize = 8;

@@ -8,7 +8,6 @@
 //! ```
 
 use super::buckets::{Bucket, Buckets};
-use super::cascade::Cascade;
 use super::digits::BucketNumber;
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
@@ -72,6 +71,14 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     fn links_mut(&mut self) -> &mut Links<P> {
         &mut self.links
     }
+}
+
+/// A bucket that is half emptied. The nodes that have left it are placed by `clock`, the bucket's
+/// minimum when it was entered. `clock` becomes the wheel's when the bucket is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cascade<const BUCKETS: usize> {
+    pub(super) from: BucketNumber<BUCKETS>,
+    pub(super) clock: Tick,
 }
 
 /// The wheel over handles `P`.

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 use std::vec::Vec;
 
 use super::super::testing::{Random, STEPS, VecNodes};
-use super::cascade::Cascade;
 use super::digits::BucketNumber;
-use super::hierarchy::{Hierarchy, WheelRecord};
+use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::{Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Record};
 use tickwright_nodes::chain::{Chained, Links};
