@@ -52,9 +52,11 @@ pub(crate) fn number() -> u32 {
     NUMBER.load(core::sync::atomic::Ordering::Relaxed)
 }
 """
-CORE, TICK, THREADS = "tickwright-core", "tickwright", "tickwright-threads"
+NODES, CORE = "tickwright-nodes", "tickwright-core"
+TICK, THREADS = "tickwright", "tickwright-threads"
 # name: package, test targets, loom or not. A name is what the table of verdicts shows.
 SUITES = {
+    "nodes lib": (NODES, "lib", False),
     "core lib": (CORE, "lib", False),
     "core tests": (CORE, "slab hook hook_abort alloc_failure", False),
     "conformance": (
@@ -90,6 +92,14 @@ SUITES = {
 }
 # area: package, files, mutants by cargo-mutants, orderings and fences, statements, suites.
 AREAS = {
+    "nodes": (
+        NODES,
+        "(arena|hook|chain|tree)",
+        30,
+        2,
+        8,
+        ["nodes lib", "core lib", "core tests", "conformance"],
+    ),
     "core": (CORE, "(family|storage)/", 90, 0, 20, ["core lib", "core tests", "conformance"]),
     "shard": (TICK, "shard/", 35, 8, 8, ["lib", "shard tests", "loom", "loom lib", "call tests"]),
     "calls": (
@@ -113,7 +123,7 @@ AREAS = {
 ABOUT = {"coarse": "coarse_wheel", "geometries": "wheel/", "renumbering": "dary_heap"}
 # Suites that take longer: they judge what the others let pass, at the end.
 SLOW = {"conformance", "loom", "threads loom"}
-MODELS_ONLY = {"threads loom": ["models"]}
+MODELS_ONLY = {"loom lib": ["models"], "threads loom": ["models"]}
 FIELDS = "area file line column function what end replacement text"
 Mutant = collections.namedtuple("Mutant", FIELDS)
 
