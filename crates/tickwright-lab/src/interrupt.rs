@@ -49,11 +49,37 @@ pub(crate) fn install() -> Result<(), LabError> {
         flag::register_usize(signal, Arc::clone(&asked.signal), number)?;
         flag::register(signal, Arc::clone(&asked.stop)).map(drop)
     };
-    SIGNALS
-        .into_iter()
-        .try_for_each(register)
-        .and_then(|()| watch())
+    // One action at a time is registered: a signal between two of them would be noted in part, and lost.
+    held_back(|| SIGNALS.into_iter().try_for_each(register).and_then(|()| watch()))
         .map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))
+}
+
+/// Calls `work`. [`SIGNALS`] that come meanwhile are delivered afterwards.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "signal masks, which rustix does not have")]
+fn held_back<R>(work: impl FnOnce() -> R) -> R {
+    use core::mem::MaybeUninit;
+    use core::ptr;
+
+    let mut signals = MaybeUninit::<libc::sigset_t>::zeroed();
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: 1. A place for a set.
+    unsafe { libc::sigemptyset(signals.as_mut_ptr()) };
+    for (signal, _) in SIGNALS {
+        // SAFETY: 1. A set that was emptied above.
+        unsafe { libc::sigaddset(signals.as_mut_ptr(), signal) };
+    }
+    // SAFETY: 1. A filled set. 2. A place for the one before.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), before.as_mut_ptr()) };
+    let answer = work();
+    // SAFETY: 1. The set that was written above; all zeros, an empty one, if it was refused.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
+    answer
+}
+
+#[cfg(not(target_os = "linux"))]
+fn held_back<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 /// Whether a signal asked to stop. Cheap, but not for the inside of a timed loop.
@@ -159,3 +185,6 @@ fn watch() -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn end(_: u32) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
