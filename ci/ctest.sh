@@ -194,7 +194,8 @@ if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get 
 fi
 if command -v valgrind >/dev/null; then
     # What a forked child has of its parent counts as lost, thousands of lines of it: children are silent.
-    memcheck=(valgrind -q --error-exitcode=99 --leak-check=full --child-silent-after-fork=yes --suppressions=ctest/valgrind/suppressions)
+    # valgrind runs one thread at a time, and without "fair" one that never waits keeps the others from running for minutes.
+    memcheck=(valgrind -q --fair-sched=try --error-exitcode=99 --leak-check=full --child-silent-after-fork=yes --suppressions=ctest/valgrind/suppressions)
     # A thread that is still ending when its process does has its memory by a pointer into the middle:
     # "possibly lost". The children of this test end so, and none of the others.
     memchecked() {
