@@ -1,4 +1,5 @@
-//! `tickwright latency` as a user and a script meet it: what is refused, what is written, and what is left behind, which is nothing.
+//! `tickwright latency` as a user and a script meet it: what is refused, what is written, and what
+//! is left behind, which is nothing.
 #![cfg(target_os = "linux")]
 
 use core::time::Duration;
@@ -156,7 +157,8 @@ fn without_privileges_it_says_so_and_goes_on() {
     );
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Where one is not root, or setpriv is missing, or the program lies where nobody may go, there is nothing to give up.
+    // Where one is not root, or setpriv is missing, or the program lies where nobody may go, there
+    // is nothing to give up.
     if output.status.success() {
         assert!(said.contains("no SCHED_FIFO 80"), "{said}");
         assert!(said.contains("order of the averages"), "{said}");
@@ -191,7 +193,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.success());
 }
 
-/// The processes whose command line has the words of a load of `parent`, or that are of the group of one.
+/// The processes whose command line has the words of a load of `parent`, or that are of the group
+/// of one.
 fn loads_of(parent: u32) -> Vec<u32> {
     let mine = format!("--parent\0{parent}\0");
     let mut found = Vec::new();
@@ -365,10 +368,10 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
         assert_ne!(run.out.read_line(&mut line).unwrap(), 0);
     }
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A stop between two turns touches no sample, and none is told: then the next line is of a structure, and another stop
-    // follows. A turn takes nearly all of the time.
+    // A stop between two turns touches no sample, and none is told: then the next line is of a
+    // structure, and another stop follows. A turn takes nearly all of the time.
     for attempt in 0.. {
-        assert!(attempt < 50, "no gap was told");
+        assert!(attempt < 10, "no gap was told");
         signal("-STOP", pid);
         soon("it did not stop", || {
             state().rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))

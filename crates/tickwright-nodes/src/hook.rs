@@ -4,11 +4,13 @@
 //!   caller's struct  .. | Hook { record, owner } | value | ..
 //!                         ^ HookPtr: a pointer to the hook, made from a reference to more than the hook
 //! ```
-//! A hook's `owner` word says whose it is: 0 for no structure, else the structure's identity, with the top bit telling
-//! whether the node was inserted pinned. A structure writes a record only while the owner word names it and it is borrowed
-//! mutably. So a node is claimed by one compare-exchange and released by one store, and nodes may be shared between threads.
+//! A hook's `owner` word says whose it is: 0 for no structure, else the structure's identity, with
+//! the top bit telling whether the node was inserted pinned. A structure writes a record only while
+//! the owner word names it and it is borrowed mutably. So a node is claimed by one compare-exchange
+//! and released by one store, and nodes may be shared between threads.
 //!
-//! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of `tickwright-core`.
+//! A structure dropped or forgotten, a node dropped or inserted twice: see `HookQueue` of
+//! `tickwright-core`.
 
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
@@ -25,13 +27,15 @@ use shared::{OwnerWord, RecordCell};
 
 use core::sync::atomic::Ordering;
 
-/// Set in an owner word when the node was inserted pinned: then dropping it while linked must abort.
+/// Set in an owner word when the node was inserted pinned: then dropping it while linked must
+/// abort.
 pub const PINNED: u32 = 1 << 31;
 
 /// What hooks are made for: the structures of one kind.
 ///
 /// # Safety
-/// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no pointer of its own.
+/// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no
+/// pointer of its own.
 pub unsafe trait Hooked: 'static {
     /// What a hook holds.
     type Record<P: Handle>: Record<P>;
@@ -39,7 +43,8 @@ pub unsafe trait Hooked: 'static {
     /// The name of the structure.
     const ID: &'static str;
 
-    /// Printed before the process is aborted, because a pinned node was dropped while it was linked.
+    /// Printed before the process is aborted, because a pinned node was dropped while it was
+    /// linked.
     const DROPPED: &'static str;
 }
 
@@ -57,7 +62,8 @@ pub struct Hook<F: Hooked> {
 pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
 
 impl<F: Hooked> HookPtr<F> {
-    /// A handle for the hook at `hook`. Structures that follow it say, by [`HookNodes::new`], that it is valid.
+    /// A handle for the hook at `hook`. Structures that follow it say, by [`HookNodes::new`], that
+    /// it is valid.
     #[inline]
     #[must_use]
     pub const fn new(hook: NonNull<Hook<F>>) -> Self {
@@ -98,15 +104,19 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
     }
 }
 
-// SAFETY: 1. A hook's record is reached only through `HookNodes`, whose maker promises that a structure lends it out of its own
-// borrow, and only for nodes whose owner word names that structure. 2. The owner word names one structure at a time: it goes
-// from 0 to an identity by compare-exchange and back by the same structure (`claim`, `release`). 3. So access to the record
-// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between structures.
+// SAFETY: 1. A hook's record is reached only through `HookNodes`, whose maker promises that a
+// structure lends it out of its own borrow, and only for nodes whose owner word names that
+// structure. 2. The owner word names one structure at a time: it goes from 0 to an identity by
+// compare-exchange and back by the same structure (`claim`, `release`). 3. So access to the record
+// is exclusive wherever the hook is shared; acquire/release on the owner word orders it between
+// structures.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Hooked> Sync for Hook<F> {}
 
-// SAFETY: 1. A hook can be moved between threads only while no structure points at it (a linked one is borrowed or pinned).
-// 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of `Hooked`).
+// SAFETY: 1. A hook can be moved between threads only while no structure points at it (a linked one
+// is borrowed or pinned).
+// 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of
+//    `Hooked`).
 unsafe impl<F: Hooked> Send for Hook<F> {}
 
 /// Why a hook was not claimed.
@@ -134,8 +144,8 @@ impl<F: Hooked> Hook<F> {
         self.owner.load(Ordering::Acquire) != 0
     }
 
-    /// The identity of the structure that it is in, 0 for none. The caller that compares it with its own identity needs
-    /// no ordering: its own claim is its own write.
+    /// The identity of the structure that it is in, 0 for none. The caller that compares it with
+    /// its own identity needs no ordering: its own claim is its own write.
     #[inline]
     #[must_use]
     pub fn owner(&self) -> u32 {
@@ -182,16 +192,20 @@ impl<F: Hooked> Hook<F> {
     /// Gives a claimed hook back.
     ///
     /// # Safety
-    /// 1. The caller is the structure that has it. 2. No algorithm and no other record holds a handle for it any more.
+    /// 1. The caller is the structure that has it. 2. No algorithm and no other record holds a
+    ///    handle for it any more.
     #[inline]
     pub unsafe fn release(&self) {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word as no structure does: for tests of what notices it.
+    /// Writes the owner word, and returns the word before: for tests of what notices a wrong one.
+    ///
+    /// # Safety
+    /// 1. The structure that has the node is only checked until the word is right again.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
-    pub fn set_owner(&self, owner: u32) -> u32 {
+    pub unsafe fn set_owner(&self, owner: u32) -> u32 {
         let was = self.owner.load(Ordering::Relaxed);
         self.owner.store(owner, Ordering::Relaxed);
         was
@@ -218,7 +232,8 @@ impl<F: Hooked> Drop for Hook<F> {
     }
 }
 
-/// Ends the process, also where panics unwind: a structure still points at memory that is about to go.
+/// Ends the process, also where panics unwind: a structure still points at memory that is about to
+/// go.
 #[cold]
 fn abort(message: &str) -> ! {
     struct PanicAgain;
@@ -241,10 +256,12 @@ impl<F: Hooked> HookNodes<F> {
     /// The access of one structure.
     ///
     /// # Safety
-    /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each handle that it is asked for
+    /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each
+    /// handle that it is asked for
     /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
-    /// 2. points at a hook that the structure has claimed and not released since, so that it stays where it is: it is borrowed
-    ///    for as long as the structure lives, or pinned, and the drop of a pinned one aborts.
+    /// 2. points at a hook that the structure has claimed and not released since, so that it stays
+    ///    where it is: it is borrowed for as long as the structure lives, or pinned, and the drop
+    ///    of a pinned one aborts.
     #[inline]
     #[must_use]
     pub const unsafe fn new() -> Self {
@@ -261,11 +278,11 @@ impl<F: Hooked> fmt::Debug for HookNodes<F> {
 impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
     #[inline]
     fn record(&self, p: HookPtr<F>) -> &RecordOf<F> {
-        // SAFETY: 1. `p` was made from a live reference (condition 1 of `new`); 2. the hook is still there and where it was
-        // (condition 2).
+        // SAFETY: 1. `p` was made from a live reference (condition 1 of `new`); 2. the hook is
+        // still there and where it was (condition 2).
         let hook = unsafe { p.0.as_ref() };
-        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. that structure is borrowed, so no
-        // `record_mut` reference is alive (it would borrow `self` mutably).
+        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. that structure is
+        // borrowed, so no `record_mut` reference is alive (it would borrow `self` mutably).
         unsafe { &*hook.record.read() }
     }
 
@@ -273,8 +290,9 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
     fn record_mut(&mut self, p: HookPtr<F>) -> &mut RecordOf<F> {
         // SAFETY: 1. and 2. as in `record`.
         let hook = unsafe { p.0.as_ref() };
-        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. `self` is borrowed mutably for as long as the
-        // result, so no other reference to a record of this structure is alive.
+        // SAFETY: 1. the node belongs to the structure that lends `self`; 2. `self` is borrowed
+        // mutably for as long as the result, so no other reference to a record of this structure is
+        // alive.
         unsafe { &mut *hook.record.write() }
     }
 }

@@ -212,7 +212,7 @@ mod real {
 mod word {
     use core::time::Duration;
 
-    use crate::primitive::{AtomicU32, Ordering, const_where_possible};
+    use crate::primitive::{AtomicU32, Ordering};
 
     #[cfg(all(test, loom))]
     mod models;
@@ -234,8 +234,8 @@ mod word {
     }
 
     impl Word {
-        const_where_possible! {
-            pub(super) fn new() -> Self {
+        tickwright_nodes::const_unless_loom! {
+            pub(super) const fn new() -> Self {
                 Self {
                     word: AtomicU32::new(RUNS),
                     #[cfg(loom)]

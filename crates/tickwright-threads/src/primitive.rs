@@ -17,17 +17,6 @@ pub(crate) mod modelled {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }
 
-/// A function that is `const`, if it can be: loom's atomics are not made by constants.
-macro_rules! const_where_possible {
-    ($(#[$about:meta])* $vis:vis fn $($rest:tt)*) => {
-        #[cfg(not(loom))]
-        $(#[$about])* $vis const fn $($rest)*
-        #[cfg(loom)]
-        $(#[$about])* $vis fn $($rest)*
-    };
-}
-pub(crate) use const_where_possible;
-
 /// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves
 /// the state whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

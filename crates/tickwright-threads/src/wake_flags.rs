@@ -141,7 +141,8 @@ impl WakeFlags {
         self.change(0, UNPARKED);
     }
 
-    /// The thread has ended, and is notified no more. False: its record must be received first.
+    /// Closes the flags of a thread that has ended: nobody notifies it again. Returns false if the
+    /// worker must receive its record first.
     #[inline]
     pub(crate) fn close(&self) -> bool {
         if !self.has(OPEN) {

@@ -16,8 +16,8 @@ use crate::sync::Arc;
 /// between (no lost wake-up). It may be too early: then the run finds nothing due.
 pub trait Alarm: Send + Sync {
     /// Sets it to go off when the service's clock shows `at` nanoseconds, at once if that is past;
-    /// `None`: not at all. Replaces what was set before. It must not wait, panic, nor call the
-    /// service back.
+    /// `None` stops the alarm. Each call replaces the one before. An implementation must not wait,
+    /// panic or call the service.
     fn set(&self, at: Option<u64>);
 
     /// Whether its thread is the parent's and this is a forked child, so that another alarm may

@@ -22,10 +22,12 @@
 //!
 //! # Who runs the callbacks
 //!
-//! Whoever calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for [`wait`](Scheduler::wait), or a thread of its own
-//! ([`SchedulerThread`]). Callbacks run without the lock, and one at a time: who calls `run_queue` while another thread does is told
-//! [`Busy`](RunError::Busy), and from inside a callback [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it
-//! began and armed before; equal due times run in the order in which they were armed.
+//! Whoever calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for
+//! [`wait`](Scheduler::wait), or a thread of its own ([`SchedulerThread`]). Callbacks run without
+//! the lock, and one at a time: who calls `run_queue` while another thread does is told
+//! [`Busy`](RunError::Busy), and from inside a callback
+//! [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it began and armed
+//! before; equal due times run in the order in which they were armed.
 //!
 //! # Four ways to cancel
 //!
@@ -38,24 +40,31 @@
 //! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
 //! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
 //!
-//! - A callback that is handed back is dropped by the caller; that of a timer that ran is dropped by the thread that ran it, without the lock, before a
-//!   waiting cancel returns. In every case once.
-//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let: one of several who cancel
-//!   the same run is told so, the first who waits. Who counts references takes the timer's back then; else the callback has done that when it answered "done".
-//! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers that wait for each other wait for ever, and so
-//!   does one who holds a lock that the callback wants.
-//! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a callback of its own it is refused.
+//! - A callback that is handed back is dropped by the caller; that of a timer that ran is dropped
+//!   by the thread that ran it, without the lock, before a waiting cancel returns. In every case
+//!   once.
+//! - `Finished { suppressed: true }` says that the callback had asked to run again and was not let:
+//!   one of several who cancel the same run is told so, the first who waits. Who counts references
+//!   takes the timer's back then; else the callback has done that when it answered "done".
+//! - Two who cancel one running timer both wait and are both right. Two callbacks of two schedulers
+//!   that wait for each other wait for ever, and so does one who holds a lock that the callback
+//!   wants.
+//! - A whole scheduler: [`shutdown`](Scheduler::shutdown). Nothing can be armed afterwards; from a
+//!   callback of its own it is refused.
 //!
 //! # A panic in a callback
 //!
-//! The timer is gone (a kept one is idle), whoever waits for it goes on, all others are as they were, and the panic goes on to who called `run_queue`.
-//! If the drop of the callback panics while that unwinds, the process ends, as everywhere in Rust.
+//! The timer is gone (a kept one is idle), whoever waits for it goes on, all others are as they
+//! were, and the panic goes on to who called `run_queue`. If the drop of the callback panics while
+//! that unwinds, the process ends, as everywhere in Rust.
 
 //! # Forks
 //!
-//! A forked child has a copy that is whole, whatever other threads did with the scheduler at the moment of the fork: its timers are
-//! pending for the same times, and nobody runs it. Start a thread there, or run the queue. A timer whose callback ran on another thread is gone
-//! in the child, a kept one too; that callback is not dropped. What holds of drivers is [there](crate::driver#forks).
+//! A forked child has a copy that is whole, whatever other threads did with the scheduler at the
+//! moment of the fork: its timers are pending for the same times, and nobody runs it. Start a
+//! thread there, or run the queue. A timer whose callback ran on another thread is gone in the
+//! child, a kept one too; that callback is not dropped. What holds of drivers is
+//! [there](crate::driver#forks).
 
 mod callback;
 mod report;
@@ -81,8 +90,9 @@ pub use run::RunError;
 pub use thread::SchedulerThread;
 pub use urgent::Urgent;
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
-use crate::driver::{Alarm, timeout_ms};
+use crate::driver::timeout_ms;
 use crate::fork::{self, ForkLock, Order};
 use crate::service::{
     Info, Origin, Refusal, Refused, Removal, Service, Settings, Site, State, Statistics, Timing, nanos,
@@ -124,7 +134,8 @@ pub struct Placed<C> {
     pub old: Cancelled<C>,
 }
 
-/// To wait would be to wait for oneself: a callback asked for its own end, or for that of its scheduler.
+/// To wait would be to wait for oneself: a callback asked for its own end, or for that of its
+/// scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock;
 
@@ -146,7 +157,8 @@ pub struct Scheduler<C: Callback> {
     queue: Queue,
 }
 
-/// How many wait for the lock, and how many have had it after a wait: hints for a pass, which makes room. No step of the protocol reads them.
+/// How many wait for the lock, and how many have had it after a wait: hints for a pass, which makes
+/// room. No step of the protocol reads them.
 #[derive(Default)]
 struct Queue {
     waiting: AtomicUsize,
@@ -243,11 +255,12 @@ impl<C: Callback> Scheduler<C> {
         self.add_timer(Timing::after(delay), &Site::here(""), 0, callback)
     }
 
-    /// Runs `callback` by `timing`. `token` is the user's, to [cancel by](Self::cancel_matching); `origin` is shown in
-    /// [`dump`](Self::dump) and counted by.
+    /// Runs `callback` by `timing`. `token` is the user's, to [cancel by](Self::cancel_matching);
+    /// `origin` is shown in [`dump`](Self::dump) and counted by.
     ///
     /// # Errors
-    /// [`Refused`] with the callback: no memory, a wall time on a clock without one, or the scheduler is shut down.
+    /// [`Refused`] with the callback: no memory, a wall time on a clock without one, or the
+    /// scheduler is shut down.
     pub fn add_timer(
         &self,
         timing: Timing,
@@ -262,7 +275,8 @@ impl<C: Callback> Scheduler<C> {
         core.service.add(timing, origin, token, callback)
     }
 
-    /// Makes a timer that is [started](Self::start) later, any number of times, until it is [shut down](Self::shutdown_timer).
+    /// Makes a timer that is [started](Self::start) later, any number of times, until it is
+    /// [shut down](Self::shutdown_timer).
     ///
     /// # Errors
     /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
@@ -274,8 +288,8 @@ impl<C: Callback> Scheduler<C> {
         core.service.keep(origin, token, callback)
     }
 
-    /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs is armed when its
-    /// callback has ended, whatever that answers.
+    /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
+    /// is armed when its callback has ended, whatever that answers.
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
@@ -302,8 +316,9 @@ impl<C: Callback> Scheduler<C> {
         self.place(Some(old), timing, origin, token, callback).map(|placed| (placed.id, placed.old))
     }
 
-    /// As [`replace`](Self::replace), or without an old one as [`add_timer`](Self::add_timer); and answers both ids, which the timer need not have
-    /// any more when this returns: another thread may have run it.
+    /// As [`replace`](Self::replace), or without an old one as [`add_timer`](Self::add_timer); and
+    /// answers both ids, which the timer need not have any more when this returns: another thread
+    /// may have run it.
     ///
     /// # Errors
     /// As `replace`.
@@ -352,7 +367,8 @@ impl<C: Callback> Scheduler<C> {
         core.cancelled(removal)
     }
 
-    /// Cancels a timer, and when this returns its callback does not run: if it ran on another thread, it was waited for.
+    /// Cancels a timer, and when this returns its callback does not run: if it ran on another
+    /// thread, it was waited for.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.
@@ -360,14 +376,16 @@ impl<C: Callback> Scheduler<C> {
         self.stop(id, Service::cancel)
     }
 
-    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept: nothing can arm it again.
+    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
+    /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
         let removal = core.service.shutdown(id);
         core.cancelled(removal)
     }
 
-    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync) does.
+    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync)
+    /// does.
     ///
     /// # Errors
     /// As `cancel_sync`.
@@ -408,8 +426,9 @@ impl<C: Callback> Scheduler<C> {
         Ok(Cancelled::Finished { suppressed })
     }
 
-    /// Cancels every timer with this token, kept ones too, and hands their callbacks out. One that runs will not run again; the second
-    /// answer names it, for who has to [wait](Self::shutdown_timer_sync) for its end. O(timers).
+    /// Cancels every timer with this token, kept ones too, and hands their callbacks out. One that
+    /// runs will not run again; the second answer names it, for who has to
+    /// [wait](Self::shutdown_timer_sync) for its end. O(timers).
     pub fn cancel_matching(&self, token: usize) -> (Vec<(TimerId, C)>, Option<TimerId>) {
         let mut core = self.lock();
         let matching = core.service.iter().filter(|timer| timer.token == token);
@@ -425,8 +444,10 @@ impl<C: Callback> Scheduler<C> {
         (removed, running)
     }
 
-    /// As [`cancel_matching`](Self::cancel_matching), one by one, and hands each callback to `each`, without the lock. Allocates nothing. What fires
-    /// or is added meanwhile, between one and the next, may or may not be met; all else is, once. Answers how many were removed, and who runs.
+    /// As [`cancel_matching`](Self::cancel_matching), one by one, and hands each callback to
+    /// `each`, without the lock. Allocates nothing. What fires or is added meanwhile, between one
+    /// and the next, may or may not be met; all else is, once. Answers how many were removed, and
+    /// who runs.
     pub fn cancel_each_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
         while let Some((id, removal)) = self.remove_next(&mut from, |timer| timer.token == token) {
@@ -459,7 +480,8 @@ impl<C: Callback> Scheduler<C> {
         self.lock().pass == Some(this_thread())
     }
 
-    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock. Allocates nothing.
+    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
+    /// Allocates nothing.
     ///
     /// # Errors
     /// As `shutdown`.
@@ -488,8 +510,8 @@ impl<C: Callback> Scheduler<C> {
         core.waiting -= 1;
     }
 
-    /// Ends the scheduler: waits for the callback that runs on another thread, hands all others out, and refuses whatever is armed
-    /// afterwards. A second time it does nothing.
+    /// Ends the scheduler: waits for the callback that runs on another thread, hands all others
+    /// out, and refuses whatever is armed afterwards. A second time it does nothing.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
@@ -504,8 +526,9 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due, `None` if nothing is pending. Over a wheel it may be too
-    /// short, once for each bucket: then the queue is run for nothing, and the next answer is right. O(levels) at most.
+    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due,
+    /// `None` if nothing is pending. Over a wheel it may be too short, once for each bucket: then
+    /// the queue is run for nothing, and the next answer is right. O(levels) at most.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.lock().service.remaining()
@@ -537,8 +560,8 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.find(id)
     }
 
-    /// What is known of a timer, and what `look` finds in its callback, which is not there to be looked at while it runs. `look` is called under the
-    /// lock: it must not call back.
+    /// What is known of a timer, and what `look` finds in its callback, which is not there to be
+    /// looked at while it runs. `look` is called under the lock: it must not call back.
     pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Info, Option<R>)> {
         let core = self.lock();
         let info = core.service.find(id)?;
@@ -577,12 +600,14 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.shared_clock()
     }
 
-    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a [`TimerFd`](crate::driver).
+    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a
+    /// [`TimerFd`](crate::driver).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().service.set_alarm(alarm);
     }
 
-    /// The same if it has none so far, or that of a thread which is the parent's; whether that was so.
+    /// The same if it has none so far, or that of a thread which is the parent's; whether that was
+    /// so.
     fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
         let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
@@ -658,8 +683,8 @@ impl<C: Callback> Scheduler<C> {
 }
 
 impl<C> Core<C> {
-    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread is over. The timer that it ran is
-    /// gone, since its callback is on the stack of that thread.
+    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread
+    /// is over. The timer that it ran is gone, since its callback is on the stack of that thread.
     fn forget_threads(&mut self) {
         self.waiting = 0;
         self.outcomes.clear();

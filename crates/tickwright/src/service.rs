@@ -1,7 +1,9 @@
-//! A timer service: a clock over a queue, and the life of each timer. One thread's; [`Scheduler`](crate::scheduler::Scheduler) is the one to share.
+//! A timer service: a clock over a queue, and the life of each timer. One thread's;
+//! [`Scheduler`](crate::scheduler::Scheduler) is the one to share.
 //!
-//! A [`Service`] holds payloads of any type and says when one is due: [`take`](Service::take) hands the payload out and marks
-//! its timer as running, [`finish`](Service::finish) says what becomes of it. What runs in between is the caller's affair.
+//! A [`Service`] holds payloads of any type and says when one is due: [`take`](Service::take) hands
+//! the payload out and marks its timer as running, [`finish`](Service::finish) says what becomes of
+//! it. What runs in between is the caller's affair.
 //!
 //! ```
 //! use core::time::Duration;
@@ -25,20 +27,24 @@
 //!
 //! # Time
 //!
-//! Deadlines are rounded up to ticks and the clock down, so nothing is early. A tick is 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it).
+//! Deadlines are rounded up to ticks and the clock down, so nothing is early. A tick is 1 ns, or 1
+//! ms for wheels ([`Settings::tick`] changes it).
 //!
-//! What a step of the wall, a sleep of the machine or a pause means to each kind of timer is in [`clock`](crate::clock).
+//! What a step of the wall, a sleep of the machine or a pause means to each kind of timer is in
+//! [`clock`](crate::clock).
 //!
 //! # Passes
 //!
-//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing that is due later is taken, and nothing that is
-//! armed after it began. So a timer that is always armed for now cannot keep a pass from ending; it is the first of the next one.
+//! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing
+//! that is due later is taken, and nothing that is armed after it began. So a timer that is always
+//! armed for now cannot keep a pass from ending; it is the first of the next one.
 //!
 //! # Costs
 //!
-//! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the clock (while timers by the wall are pending
-//! also one of its offset), and O(1) to look an id up; nothing is allocated up to [`Settings::capacity`]. A step of the wall files all
-//! timers by the wall anew: O(timers).
+//! `add`, `start`, `cancel`, `take`, `finish`: one operation of the queue, at most one read of the
+//! clock (while timers by the wall are pending also one of its offset), and O(1) to look an id up;
+//! nothing is allocated up to [`Settings::capacity`]. A step of the wall files all timers by the
+//! wall anew: O(timers).
 
 pub mod host;
 mod int;
@@ -68,8 +74,8 @@ pub use table::{State, TimerId};
 pub use timing::{Missed, Timing, When};
 pub use words::{Due, Finished, Info, Next, Refusal, Refused, Removal, Statistics};
 
+use crate::alarm::Alarm;
 use crate::clock::{Clock, Source, Ticks};
-use crate::driver::Alarm;
 use host::Host;
 use int::IntIds;
 use site::Sites;
@@ -88,7 +94,8 @@ pub struct Service<P> {
     table: Table<P>,
     ints: Option<IntIds>,
     sites: Sites,
-    /// The queue takes so many timers without more memory. Never fewer than there are, so that arming one that exists cannot fail.
+    /// The queue takes so many timers without more memory. Never fewer than there are, so that
+    /// arming one that exists cannot fail.
     room: usize,
     /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
     ahead: Option<u32>,
@@ -108,7 +115,8 @@ impl<P> Service<P> {
     /// An empty service. If there is no memory for [`Settings::capacity`], it is made without.
     ///
     /// # Panics
-    /// Without memory for an empty one, as every allocation of the standard library; [`try_new`](Self::try_new) does not.
+    /// Without memory for an empty one, as every allocation of the standard library;
+    /// [`try_new`](Self::try_new) does not.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;
@@ -245,7 +253,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// Adds a timer that is not armed, and that is kept when it is done or cancelled, until it is [shut down](Self::shutdown).
+    /// Adds a timer that is not armed, and that is kept when it is done or cancelled, until it is
+    /// [shut down](Self::shutdown).
     ///
     /// # Errors
     /// [`Refused`] with the payload when there is no memory.
@@ -257,8 +266,8 @@ impl<P> Service<P> {
         Ok(id)
     }
 
-    /// Arms a timer that is idle, or gives one that is pending another time; one that runs is armed when it has
-    /// finished, whatever its callback answers.
+    /// Arms a timer that is idle, or gives one that is pending another time; one that runs is armed
+    /// when it has finished, whatever its callback answers.
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
@@ -267,12 +276,14 @@ impl<P> Service<P> {
         self.start_slot(slot, timing)
     }
 
-    /// Takes a timer out; one that is kept becomes idle. One that runs is not armed again when it finishes.
+    /// Takes a timer out; one that is kept becomes idle. One that runs is not armed again when it
+    /// finishes.
     pub fn cancel(&mut self, id: TimerId) -> Removal<P> {
         self.table.find(id).map_or(Removal::NotFound, |slot| self.remove_slot(slot))
     }
 
-    /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then on, so nothing arms it again.
+    /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then
+    /// on, so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
         let Some(slot) = self.table.find(id) else { return Removal::NotFound };
         self.entry(slot).set(Flag::Kept, false);
@@ -294,14 +305,16 @@ impl<P> Service<P> {
         self.queue.touch(self.cutoff);
     }
 
-    /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its tick. It runs from now on.
+    /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its
+    /// tick. It runs from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
         let mut unlimited = usize::MAX;
         self.take_within(&mut unlimited)
     }
 
-    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which are taken from `moves`. With none of them left
-    /// the answer is `None`, although there may be a next one: call it again. So the time that it takes has a bound.
+    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which
+    /// are taken from `moves`. With none of them left the answer is `None`, although there may be a
+    /// next one: call it again. So the time that it takes has a bound.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
             // The clock is the user's code: it is asked while all is whole.
@@ -310,7 +323,8 @@ impl<P> Service<P> {
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.entry(slot).pass == pass {
-                // All that is left of what is due was armed in this pass as well, but for a host tick that was put aside.
+                // All that is left of what is due was armed in this pass as well, but for a host
+                // tick that was put aside.
                 self.ahead = Some(slot);
                 slot = self.release_host()?;
             }
@@ -320,7 +334,8 @@ impl<P> Service<P> {
             if by_wall {
                 self.walls -= 1;
                 if shifted(now, offset) < due {
-                    // The wall runs slower than what it was filed by. In this pass it does not come again, also if there is no later tick.
+                    // The wall runs slower than what it was filed by. In this pass it does not come
+                    // again, also if there is no later tick.
                     self.entry(slot).pass = pass;
                     let _ = self.file_at(slot, unshifted(due, offset), now);
                     continue;
@@ -345,7 +360,8 @@ impl<P> Service<P> {
         entry.set(Flag::Started, true);
         let (token, site) = (entry.token, entry.site);
         let due = offset.map_or(due, |offset| unshifted(due, offset));
-        // To a timer by the wall that was due in the past because of a step, it became due with that.
+        // To a timer by the wall that was due in the past because of a step, it became due with
+        // that.
         let since = offset.map_or(due, |_| due.max(self.stepped_at));
         self.statistics.fired += 1;
         self.count_overruns(overruns);
@@ -359,8 +375,8 @@ impl<P> Service<P> {
         self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
     }
 
-    /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is meant; for another one nothing
-    /// happens, and the payload comes back.
+    /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is
+    /// meant; for another one nothing happens, and the payload comes back.
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
         let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
         let Some(slot) = self.table.find(id) else { return nothing(payload) };
@@ -397,7 +413,8 @@ impl<P> Service<P> {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
         };
-        // Of a periodic timer the missed periods were counted when it was taken; what passed meanwhile is counted the next time.
+        // Of a periodic timer the missed periods were counted when it was taken; what passed
+        // meanwhile is counted the next time.
         let (overruns, from) = match entry.is(Flag::Periodic) {
             true => (0, entry.due),
             false => {
@@ -435,9 +452,10 @@ impl<P> Service<P> {
         self.alarm.as_ref()
     }
 
-    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At most what the clock
-    /// [can be trusted for](Clock::longest_sleep) where that matters: then look again. O(levels) at most: over a wheel it may be too short, and the pass
-    /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
+    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At
+    /// most what the clock [can be trusted for](Clock::longest_sleep) where that matters: then look
+    /// again. O(levels) at most: over a wheel it may be too short, and the pass that finds nothing
+    /// due puts it right ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn remaining(&mut self) -> Option<Duration> {
         let now = self.clock.now();
@@ -482,8 +500,9 @@ impl<P> Service<P> {
         self.table.entries.get(self.table.find(id)? as usize)?.payload.as_ref()
     }
 
-    /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it there. Who begins at 0 meets each timer that is
-    /// there all the time once, whatever happens to others between the calls.
+    /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it
+    /// there. Who begins at 0 meets each timer that is there all the time once, whatever happens to
+    /// others between the calls.
     #[must_use]
     pub fn next_from(&self, from: &mut usize) -> Option<Info> {
         loop {
@@ -520,7 +539,8 @@ impl<P> Service<P> {
         Ok(sites)
     }
 
-    /// Counts a run of a callback that ended in a panic. What armed the timer meanwhile counts no more.
+    /// Counts a run of a callback that ended in a panic. What armed the timer meanwhile counts no
+    /// more.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id) {
             let entry = self.entry(slot);
@@ -546,7 +566,8 @@ impl<P> Service<P> {
         self.queue.heap_bytes() + self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
     }
 
-    /// Removes all timers that do not run and hands their payloads out; those that run are gone when they finish. O(slots).
+    /// Removes all timers that do not run and hands their payloads out; those that run are gone
+    /// when they finish. O(slots).
     pub fn clear(&mut self) -> Vec<P> {
         self.queue.clear();
         (self.ahead, self.walls) = (None, 0);
@@ -681,7 +702,8 @@ impl<P> Service<P> {
         self.file(slot, now)
     }
 
-    /// Puts a timer into the queue, by the due time noted in it; one that is there already is moved. There is [room](Self::make_room).
+    /// Puts a timer into the queue, by the due time noted in it; one that is there already is
+    /// moved. There is [room](Self::make_room).
     #[inline]
     fn file(&mut self, slot: u32, now: u64) -> Result<(), Refusal> {
         self.look_at_wall(now);
@@ -698,7 +720,8 @@ impl<P> Service<P> {
         self.file_at(slot, due, now)
     }
 
-    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it was.
+    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
+    /// was.
     #[inline(always)]
     fn file_at(&mut self, slot: u32, due: u64, now: u64) -> Result<(), Refusal> {
         let ticks = self.ticks;

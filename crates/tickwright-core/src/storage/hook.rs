@@ -5,10 +5,10 @@
 //!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, value: T } | ..
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
-//! A node's `owner` word says whose it is: 0 for no queue, else the queue's identity with the top bit telling
-//! whether it was inserted pinned. A queue writes a record only while the owner word names it and it is
-//! borrowed mutably, so a node is claimed by one compare-exchange and released by one store, and timers may be shared
-//! between threads.
+//! A node's `owner` word says whose it is: 0 for no queue, else the queue's identity with the top
+//! bit telling whether it was inserted pinned. A queue writes a record only while the owner word
+//! names it and it is borrowed mutably, so a node is claimed by one compare-exchange and released
+//! by one store, and timers may be shared between threads.
 //!
 //! # What happens when ...
 //! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
@@ -19,7 +19,8 @@
 //! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
 //! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
 //!
-//! With the hooks of `tickwright-nodes` this file holds the pointer code of queues. `UNSAFE.md` lists each block with the test that guards it.
+//! With the hooks of `tickwright-nodes` this file holds the pointer code of queues. `UNSAFE.md`
+//! lists each block with the test that guards it.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -53,8 +54,8 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it as it is.
 ///
-/// It is `!Unpin`, since a queue points at it while it is pending; a scoped insert borrows it for as long as the queue lives,
-/// a pinned one aborts the process when it is dropped while pending.
+/// It is `!Unpin`, since a queue points at it while it is pending; a scoped insert borrows it for
+/// as long as the queue lives, a pinned one aborts the process when it is dropped while pending.
 #[repr(C)]
 pub struct Timer<F: Family, T> {
     hook: Hook<InQueue<F>>,
@@ -101,11 +102,12 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
     }
 }
 
-/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to the same node.
+/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to
+/// the same node.
 pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 
-/// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant expression builds it, so
-/// that it can be a static.
+/// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant
+/// expression builds it, so that it can be a static.
 ///
 /// ```
 /// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer, TimerQueue};
@@ -153,7 +155,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// let _ = queue.insert(1, &timer);
 /// ```
 ///
-/// A queue hands out shared references to its timers, so it crosses threads only where they may be shared:
+/// A queue hands out shared references to its timers, so it crosses threads only where they may be
+/// shared:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -182,27 +185,30 @@ pub struct HookQueue<'a, F: Family, T> {
     _timers: PhantomData<&'a Timer<F, T>>,
 }
 
-// SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2. It
-// hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart from handles the
-// discipline and its records are `Send` (promise 4 of `Discipline`).
+// SAFETY: 1. Moving the queue moves the right to reach its nodes' records (see `Sync for Hook`). 2.
+// It hands out `&'a Timer`, which may be sent because a `Timer` with `T: Sync` is `Sync`. 3. Apart
+// from handles the discipline and its records are `Send` (promise 4 of `Discipline`).
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Send for HookQueue<'_, F, T> {}
 
-// SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as `&Timer`, and `T` is `Sync`.
+// SAFETY: 1. Through `&HookQueue` records are only read. 2. Payloads are only handed out as
+// `&Timer`, and `T` is `Sync`.
 // 3. Apart from handles the discipline and its records are `Sync` (promise 4 of `Discipline`).
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Family, T: Sync> Sync for HookQueue<'_, F, T> {}
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// An empty queue. It takes an identity at its first insert; where the target has no compare-exchange, use
-    /// [`with_identity`](Self::with_identity) instead, or every insert is refused with [`Reject::NoIdentity`].
+    /// An empty queue. It takes an identity at its first insert; where the target has no
+    /// compare-exchange, use [`with_identity`](Self::with_identity) instead, or every insert is
+    /// refused with [`Reject::NoIdentity`].
     #[must_use]
     pub const fn new() -> Self {
         Self {
             order: <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::NEW,
-            // SAFETY: the queue keeps it to itself, and lends it to its discipline alone, which passes handles on that it was
-            // given (promise 1 of `Discipline`). 1. `Timer::pointer` made each from a reference to a whole timer. 2. `link`
-            // claimed it, and `release` follows its removal from the discipline.
+            // SAFETY: the queue keeps it to itself, and lends it to its discipline alone, which
+            // passes handles on that it was given (promise 1 of `Discipline`). 1. `Timer::pointer`
+            // made each from a reference to a whole timer. 2. `link` claimed it, and `release`
+            // follows its removal from the discipline.
             nodes: unsafe { HookNodes::new() },
             id: 0,
             now: 0,
@@ -214,8 +220,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// An empty queue with an identity of the caller's choice, of which the lower 31 bits count.
     ///
     /// # Safety
-    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was given them or took them itself.
-    ///    (Queues that take their own start at 1: choose from the top.) 2. They are not 0.
+    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was
+    ///    given them or took them itself. (Queues that take their own start at 1: choose from the
+    ///    top.) 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
         let mut queue = Self::new();
@@ -230,9 +237,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         queue
     }
 
-    /// One step of an advance, for who must use the queue between two deliveries: takes one due timer out, if there is one. Each node that is
-    /// moved inside takes one from `budget`, and so does the one that is delivered; with nothing left of it only `now` moves.
-    /// Clauses 15 and 16 hold for the steps together.
+    /// One step of an advance, for who must use the queue between two deliveries: takes one due
+    /// timer out, if there is one. Each node that is moved inside takes one from `budget`, and so
+    /// does the one that is delivered; with nothing left of it only `now` moves. Clauses 15 and 16
+    /// hold for the steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,
@@ -251,7 +259,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         Ok(self.id)
     }
 
-    /// Makes room for `additional` more timers in families that keep a buffer of their own (growing heaps).
+    /// Makes room for `additional` more timers in families that keep a buffer of their own (growing
+    /// heaps).
     ///
     /// # Errors
     /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
@@ -265,20 +274,23 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// As [`TimerQueue::insert`].
     ///
     /// # Safety
-    /// Every reference to the timer that this queue hands out (as a key, by delivery, removal, `peek`, `second` or iteration) says
-    /// that it lives for `'a`. The caller sees to it that none of them is used after the timer is gone. In particular:
-    /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as in use until the call returns:
-    ///    free it from a loop over [`TimerQueue::pop_expired`];
-    /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the call that unlinks it has to
-    ///    return first.
+    /// Every reference to the timer that this queue hands out (as a key, by delivery, removal,
+    /// `peek`, `second` or iteration) says that it lives for `'a`. The caller sees to it that none
+    /// of them is used after the timer is gone. In particular:
+    /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
+    ///    in use until the call returns: free it from a loop over [`TimerQueue::pop_expired`];
+    /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the
+    ///    call that unlinks it has to return first.
     ///
-    /// That it is unlinked before it goes is not a condition: its drop checks that, and aborts the process otherwise.
+    /// That it is unlinked before it goes is not a condition: its drop checks that, and aborts the
+    /// process otherwise.
     pub unsafe fn insert_pinned(
         &mut self,
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
     ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
-        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is linked;
+        // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
+        // linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
         self.link(deadline, timer, PINNED).map(|head| (ByRef::from(timer), head))
@@ -286,7 +298,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
         let id = self.identity()?;
-        // Room first: a reserve that panicked behind the claim would leave a node that is marked but not linked.
+        // Room first: a reserve that panicked behind the claim would leave a node that is marked
+        // but not linked.
         let room = self.order.reserve(self.len, 1);
         // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
         unsafe { timer.hook.claim(id, pinned) }?;
@@ -306,12 +319,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         Some(self.order.expiry(&self.nodes, timer.pointer()))
     }
 
-    /// Where a timer that is pending here stands in the structure and when it moves next. The answer
-    /// implements `Display`. Changes nothing; O(1).
+    /// Where a timer that is pending here stands in the structure and when it moves next. The
+    /// answer implements `Display`. Changes nothing; O(1).
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when it is pending
-    /// in another queue.
+    /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when it is
+    /// pending in another queue.
     pub fn explain(&self, timer: &Timer<F, T>) -> Result<Explanation, KeyError> {
         self.validate(timer)?;
         Ok(self.order.explain(&self.nodes, timer.pointer()))
@@ -342,9 +355,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     #[inline]
     fn timer(&self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
-        // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's type), from a reference to
-        // the whole object, and `Timer` is `repr(C)` with the hook first; 2. that reference was valid for 'a
-        // (scoped by type, pinned by the condition of `insert_pinned`).
+        // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T`
+        // (the queue's type), from a reference to the whole object, and `Timer` is `repr(C)` with
+        // the hook first; 2. that reference was valid for 'a (scoped by type, pinned by the
+        // condition of `insert_pinned`).
         ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
     }
 
@@ -473,8 +487,8 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
     }
 
     fn clear(&mut self) {
-        // One at a time through the algorithm: another queue, on another thread, may claim a node as soon as it is
-        // released, and write its links. So they must not be needed any more.
+        // One at a time through the algorithm: another queue, on another thread, may claim a node
+        // as soon as it is released, and write its links. So they must not be needed any more.
         while let Some(p) = self.order.any(&self.nodes) {
             let _ = self.order.remove(&mut self.nodes, p);
             self.release(p);

@@ -1,7 +1,7 @@
 //! What lies between an algorithm and its memory.
 //!
-//! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over handles `P` and
-//! records that [`Nodes`] looks up. Two shells own the memory:
+//! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
+//! handles `P` and records that [`Nodes`] looks up. Two shells own the memory:
 //!
 //! ```text
 //!   SlabQueue<F, T>                           HookQueue<'a, F, T>
@@ -10,7 +10,8 @@
 //!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
 //! ```
 //!
-//! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two per payload type.
+//! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two
+//! per payload type.
 
 #[cfg(feature = "alloc")]
 pub mod slab;
@@ -56,18 +57,21 @@ where
 
 /// A timer-queue algorithm over records that it does not own.
 ///
-/// The shells keep `now`, `len` and the payloads; a discipline keeps order. It is told `now` only where
-/// it matters, always as the greatest `now` the queue has seen.
+/// The shells keep `now`, `len` and the payloads; a discipline keeps order. It is told `now` only
+/// where it matters, always as the greatest `now` the queue has seen.
 ///
 /// # Safety
-/// The hook shell follows handles as pointers, so a wrong discipline is a panic over a slab and a dangling pointer over
-/// hooks. An implementation promises:
-/// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken out since;
-/// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after [`clear`](Self::clear),
-///    neither `self` nor the record of a node that is still linked holds `p`;
-/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last link write, and
-///    nothing there panics while the structure is whole;
-/// 4. apart from handles, what it and its records hold is `Send` and `Sync`: no `Cell`, no pointer of its own.
+/// The hook shell follows handles as pointers, so a wrong discipline is a panic over a slab and a
+/// dangling pointer over hooks. An implementation promises:
+/// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
+///    out since;
+/// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after
+///    [`clear`](Self::clear), neither `self` nor the record of a node that is still linked holds
+///    `p`;
+/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last
+///    link write, and nothing there panics while the structure is whole;
+/// 4. apart from handles, what it and its records hold is `Send` and `Sync`: no `Cell`, no pointer
+///    of its own.
 pub unsafe trait Discipline<P: Handle>: Sized {
     /// What it keeps per node.
     type Record: Record<P>;
@@ -78,8 +82,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// What it promises about order and lateness.
     const ORDER: Order;
 
-    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the budget. Where they do not, an advance
-    /// answers `moved: 0`.
+    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside, at the cost of the
+    /// budget. Where they do not, an advance answers `moved: 0`.
     const MOVES: bool = false;
 
     /// Makes room for `additional` more nodes beyond `len`, so that as many inserts cannot fail.
@@ -91,7 +95,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Ok(())
     }
 
-    /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room was reserved.
+    /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room
+    /// was reserved.
     fn insert(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -122,7 +127,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The node that leaves after the head.
     fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
 
-    /// A node that is linked, if there is one: for a shell that takes out all of them, so the one that is found at the least cost.
+    /// A node that is linked, if there is one: for a shell that takes out all of them, so the one
+    /// that is found at the least cost.
     fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
         self.head(nodes)
     }
@@ -140,13 +146,15 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.head(nodes).map(|p| self.expiry(nodes, p))
     }
 
-    /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete advance.
+    /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete
+    /// advance.
     fn next_wake(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
         self.next_expiry(nodes)
     }
 
-    /// The head if it is due at `now`, still linked. What has to be moved inside the structure before it stands at the front is
-    /// moved; each such node takes one from `budget`, and with nothing left of it nothing is moved or returned.
+    /// The head if it is due at `now`, still linked. What has to be moved inside the structure
+    /// before it stands at the front is moved; each such node takes one from `budget`, and with
+    /// nothing left of it nothing is moved or returned.
     fn due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, now: Tick, budget: &mut usize) -> Option<P> {
         if *budget == 0 {
             return None;
@@ -154,8 +162,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.head(nodes).filter(|&p| self.expiry(nodes, p) <= now)
     }
 
-    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. The budget is that of
-    /// [`due`](Self::due); the node itself takes nothing from it.
+    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. The budget
+    /// is that of [`due`](Self::due); the node itself takes nothing from it.
     fn pop(
         &mut self,
         nodes: &mut impl Nodes<P, Self::Record>,
@@ -168,7 +176,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(Popped { handle: p, deadline, expiry })
     }
 
-    /// Where `p`, which is linked, stands and when it moves next: for people. Changes nothing; O(1).
+    /// Where `p`, which is linked, stands and when it moves next: for people. Changes nothing;
+    /// O(1).
     fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
@@ -184,8 +193,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         0
     }
 
-    /// Verifies every invariant over the `len` nodes that the shell believes to be linked. Ends also on a
-    /// structure with a cycle.
+    /// Verifies every invariant over the `len` nodes that the shell believes to be linked. Ends
+    /// also on a structure with a cycle.
     ///
     /// # Errors
     /// The first violation found.
@@ -220,7 +229,8 @@ pub trait Family: 'static {
     /// How it keeps its order, and so how its costs grow.
     const SHAPE: Shape;
 
-    /// The tick that a service gives it unless told otherwise, in nanoseconds. A wheel's levels are made for longer ones.
+    /// The tick that a service gives it unless told otherwise, in nanoseconds. A wheel's levels are
+    /// made for longer ones.
     const DEFAULT_TICK_NS: u64 = 1;
 }
 

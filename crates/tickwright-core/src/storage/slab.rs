@@ -1,15 +1,17 @@
-//! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code only.
+//! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code
+//! only.
 //!
-//! Records and payloads lie apart in an [`arena`](tickwright_nodes::arena): what the algorithm walks does not depend on the
-//! payload's type. A record that has room for it repeats the generation of a live slot, so that a key is checked without a
-//! look at the slot. A slot that has used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
+//! Records and payloads lie apart in an [`arena`](tickwright_nodes::arena): what the algorithm
+//! walks does not depend on the payload's type. A record that has room for it repeats the
+//! generation of a live slot, so that a key is checked without a look at the slot. A slot that has
+//! used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
 
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 pub use tickwright_nodes::arena::Idx;
-use tickwright_nodes::arena::{Apart, Arena, Columns as _, Records, Slot, SlotId};
+use tickwright_nodes::arena::{Apart, Arena, Columns as _, Slot, SlotId};
 
 use crate::contract::{
     Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
@@ -17,9 +19,9 @@ use crate::contract::{
 use crate::explain::Explanation;
 use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record};
 
-/// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever once its timer
-/// was delivered or removed. A key means nothing to another queue than its own: there it may be
-/// stale or name another timer.
+/// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever
+/// once its timer was delivered or removed. A key means nothing to another queue than its own:
+/// there it may be stale or name another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
@@ -41,9 +43,6 @@ const _: () = assert!(size_of::<Option<Key>>() == 8);
 
 /// The record that family `F` keeps for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
-
-/// The records of a slab, which an algorithm walks.
-pub type SlabNodes<R> = Records<R>;
 
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
@@ -86,11 +85,12 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// A queue that never holds more than `capacity` timers and never allocates on its own again: further
-    /// inserts are refused with [`Reject::Full`].
+    /// A queue that never holds more than `capacity` timers and never allocates on its own again:
+    /// further inserts are refused with [`Reject::Full`].
     ///
-    /// A slot that has served 2^32 - 1 timers is retired, and from then on the queue holds one less. To have it replaced,
-    /// [`reserve`](Self::reserve) what is missing when it suits: that may allocate.
+    /// A slot that has served 2^32 - 1 timers is retired, and from then on the queue holds one
+    /// less. To have it replaced, [`reserve`](Self::reserve) what is missing when it suits: that
+    /// may allocate.
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -100,7 +100,8 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// As [`new`](Self::new), with new slots starting after generation `last`: for tests of retirement.
+    /// As [`new`](Self::new), with new slots starting after generation `last`: for tests of
+    /// retirement.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
@@ -171,8 +172,9 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
-    /// As [`pop_expired`](TimerQueue::pop_expired), but moves at most `budget` timers inside the structure, which are taken from the budget. With nothing left of
-    /// it the answer is `None`, although something may be due: call it again.
+    /// As [`pop_expired`](TimerQueue::pop_expired), but moves at most `budget` timers inside the
+    /// structure, which are taken from the budget. With nothing left of it the answer is `None`,
+    /// although something may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.now = self.now.max(now);
         self.pop_within(budget)

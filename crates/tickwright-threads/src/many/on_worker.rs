@@ -57,7 +57,7 @@ pub(crate) fn yield_now() -> bool {
     true
 }
 
-/// Parks. False: the caller is not a thread of a worker.
+/// Parks the calling thread. Returns false if the caller is not a thread of a worker.
 #[inline(always)]
 pub(crate) fn park() -> bool {
     let Some(worker) = thread() else { return false };

@@ -1,4 +1,5 @@
-//! What the workers of one runtime share: its threads, settings and stacks, and how many workers idle.
+//! What the workers of one runtime share: its threads, settings and stacks, and how many workers
+//! idle.
 //!
 //! Nothing here knows what a worker does: a pool hands over and wakes.
 
@@ -213,8 +214,8 @@ impl WorkerPool {
         };
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
-        // After the registration: a thread that closes the runtime sees it, or is seen here. Threads
-        // of a runtime that closes may create more.
+        // After the registration: a thread that closes the runtime sees it, or is seen here.
+        // Threads of a runtime that closes may create more.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);

@@ -55,8 +55,8 @@ impl StackCache {
         Some(taken)
     }
 
-    /// Keeps a stack within `most` stacks of `most_bytes` in all. Beyond that, stacks of the size that was
-    /// not used for longest go first. The caller drops what is returned, without the lock.
+    /// Keeps a stack within `most` stacks of `most_bytes` in all. Beyond that, stacks of the size
+    /// that was not used for longest go first. The caller drops what is returned, without the lock.
     pub(super) fn keep(&mut self, mapping: Mapping, most: usize, most_bytes: usize) -> [Option<Mapping>; 2] {
         let own = size(&mapping);
         let fits = |classes: &Self| classes.count < most && classes.bytes + bytes_of(own) <= most_bytes;

@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use super::mutex::MutexGuard;
 use crate::here;
-use crate::primitive::const_where_possible;
 use crate::wait::Waiters;
 
 /// Something that threads wait for under a lock, in a loop that looks whether it is so.
@@ -24,10 +23,10 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    const_where_possible! {
+    tickwright_nodes::const_unless_loom! {
         /// Nobody waits for it.
         #[must_use]
-        pub fn new() -> Self {
+        pub const fn new() -> Self {
             Self { waiters: Waiters::new() }
         }
     }

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
 
 use crate::here;
-use crate::primitive::{const_where_possible, modelled};
+use crate::primitive::modelled;
 use crate::wait::{Ticket, Waiters};
 
 /// A lock around a value. Waiting for it blocks no worker.
@@ -42,10 +42,10 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
 }
 
 impl<T> Mutex<T> {
-    const_where_possible! {
+    tickwright_nodes::const_unless_loom! {
         /// An open lock.
         #[must_use]
-        pub fn new(value: T) -> Self {
+        pub const fn new(value: T) -> Self {
             Self { waiters: Waiters::new(), value: modelled::Mutex::new(value) }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 
 use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
-use crate::primitive::{AtomicU32, AtomicU64, Ordering, const_where_possible, fence};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::wake::Waiter;
 
 #[cfg(all(test, loom))]
@@ -63,8 +63,8 @@ impl Default for Waiters {
 pub(crate) struct Ticket(u64);
 
 impl Waiters {
-    const_where_possible! {
-        pub(crate) fn new() -> Self {
+    tickwright_nodes::const_unless_loom! {
+        pub(crate) const fn new() -> Self {
             Self {
                 count: AtomicU32::new(0),
                 list: Mutex::new(List { queue: VecDeque::new(), next: 0 }),

@@ -5,14 +5,17 @@ use std::io;
 use std::sync::Weak;
 
 use super::{Callback, Scheduler};
+use crate::alarm::Alarm;
 use crate::clock::Clock;
-use crate::driver::{Alarm, DriverPanicked, DriverThread, Parker};
+use crate::driver::{DriverPanicked, DriverThread, Parker};
 use crate::sync::Arc;
 
-/// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others may run it too: they take turns.
+/// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others
+/// may run it too: they take turns.
 ///
-/// Dropped, it stops and is waited for, unless it is dropped from one of its own callbacks; the scheduler stays, and its timers wait for
-/// who runs the queue next. It ends on its own when the scheduler is dropped.
+/// Dropped, it stops and is waited for, unless it is dropped from one of its own callbacks; the
+/// scheduler stays, and its timers wait for who runs the queue next. It ends on its own when the
+/// scheduler is dropped.
 pub struct SchedulerThread {
     driver: Option<DriverThread<Arc<dyn Clock>>>,
     /// Takes the alarm away again.
@@ -23,8 +26,8 @@ impl SchedulerThread {
     /// Starts a thread called `name` for `scheduler`.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the scheduler has an alarm already, of another thread or the user's; else what
-    /// the system says when it has no thread to give.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when the scheduler has an alarm already, of
+    /// another thread or the user's; else what the system says when it has no thread to give.
     pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
         let parker = Parker::new(scheduler.clock());
         let alarm: Arc<dyn Alarm> = Arc::clone(&parker) as _;
@@ -66,7 +69,8 @@ impl SchedulerThread {
         self.driver().map_or(0, DriverThread::wakeups)
     }
 
-    /// Waits until all that is due has been run, on a virtual clock; `false` if the thread has ended, or will. Not from a callback.
+    /// Waits until all that is due has been run, on a virtual clock; `false` if the thread has
+    /// ended, or will. Not from a callback.
     pub fn settle(&self) -> bool {
         self.driver().is_some_and(DriverThread::settle)
     }

@@ -70,7 +70,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// runs it stays where that runs. Two locks.
     ///
     /// # Errors
-    /// As [`add`](Self::add), and [`ArmError::NoSuchShard`].
+    /// Those of [`add`](Self::add), and [`ArmError::NoSuchShard`].
     pub fn add_on(&self, shard: usize, deadline: Tick) -> Result<(), ArmError> {
         let shard = self.target(shard)?;
         self.arm_locked(Arm::Add, deadline, Some(shard), false).map(|_| ())
@@ -108,7 +108,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// stays where it runs.
     ///
     /// # Errors
-    /// As [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
+    /// Those of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
     pub fn modify_on(&self, shard: usize, deadline: Tick) -> Result<Was, ArmError> {
         let shard = self.target(shard)?;
         self.arm_locked(Arm::Modify, deadline, Some(shard), false)

@@ -12,7 +12,7 @@ use super::word::PARKED;
 /// coarse as the one below, 9 levels.
 pub type Linux = Geometry<64, 3, 9>;
 
-/// A geometry that a shard's wheels can have: [`Geometry`] with at most 15 levels.
+/// The geometry of a shard's wheels. It is a [`Geometry`] with at most 15 levels.
 ///
 /// The trait is sealed. It exists so that one type parameter stands for three numbers.
 pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed {

@@ -145,7 +145,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
-        // Last, when words and wheels are whole: an alarm is the caller's code.
+        // An alarm is the caller's code. It runs last, when words and wheels are whole.
         if inserted {
             held.set_alarm_earlier(deadline);
         }

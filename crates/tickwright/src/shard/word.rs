@@ -17,8 +17,8 @@ pub(crate) const PARKED: u8 = 15;
 /// The first deadline that the word does not hold.
 pub(crate) const DEADLINES: Tick = (1 << 58) - 1;
 
-/// What a timer is doing, as far as the word tells. The shard, not the word, knows whose callback
-/// runs: a timer that its callback re-armed is pending and runs.
+/// The state that the word holds. A timer whose callback has re-armed it is both pending and
+/// running; the shard knows which callback runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not pending. All other bits are 0.

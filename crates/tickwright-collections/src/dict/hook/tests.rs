@@ -1,4 +1,5 @@
-//! What only the inside can set up: owner words broken on purpose, links in odd places, given identities.
+//! What only the inside can set up: owner words broken on purpose, links in odd places, given
+//! identities.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
@@ -63,9 +64,11 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     assert_eq!(dictionary.check(), Ok(()));
     for object in &objects {
         for wrong in [0, dictionary.id + 1] {
-            let right = object.links[0].0.set_owner(wrong);
+            // SAFETY: 1. the check alone runs until it is right again.
+            let right = unsafe { object.links[0].0.set_owner(wrong) };
             assert_eq!(dictionary.check(), Err(Violation::Owner));
-            object.links[0].0.set_owner(right);
+            // SAFETY: 1. as above.
+            unsafe { object.links[0].0.set_owner(right) };
         }
     }
     for len in [4, 6] {
@@ -102,7 +105,8 @@ fn given_identities_tell_dictionaries_apart() {
     static NOWHERE: Link<Avl> = Link::new();
     let order = || InOrder { which: AtomicU32::new(0), outside: &NOWHERE };
     let id = |below: u32| NonZeroU32::MIN.saturating_add(u32::MAX - 1 - below);
-    // SAFETY: 1. no other dictionary of this test binary gets there, they count from 1; 2. the lower bits are not 0.
+    // SAFETY: 1. no other dictionary of this test binary gets there, they count from 1; 2. the
+    // lower bits are not 0.
     let mut one = unsafe { HookDict::<_, _, Avl>::with_identity(order(), id(0)) };
     // SAFETY: as above, with the identity below it.
     let mut other = unsafe { HookDict::<_, _, Avl>::with_identity(order(), id(1)) };

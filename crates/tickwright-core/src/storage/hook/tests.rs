@@ -16,7 +16,8 @@ fn without_compare_exchange_a_queue_needs_an_identity() {
 
 #[test]
 fn a_given_identity_loses_its_top_bit() {
-    // SAFETY: 1. no other queue of this test binary gets there, they count from 1; 2. the lower bits are not 0.
+    // SAFETY: 1. no other queue of this test binary gets there, they count from 1; 2. the lower
+    // bits are not 0.
     let queue: Queue<'_> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
     assert_eq!(queue.id, PINNED - 1);
 }
@@ -32,9 +33,11 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     }
     assert_eq!(queue.check(), Ok(()));
     for wrong in [0, 1] {
-        let right = timers[1].hook.set_owner(wrong);
+        // SAFETY: 1. the check alone runs until it is right again.
+        let right = unsafe { timers[1].hook.set_owner(wrong) };
         assert_eq!(queue.check(), Err(Violation::Owner));
-        timers[1].hook.set_owner(right);
+        // SAFETY: 1. as above.
+        unsafe { timers[1].hook.set_owner(right) };
     }
     for len in [2, 4] {
         queue.len = len;
