@@ -1,4 +1,5 @@
-//! Reads memory that was given back, on a stack that is a kernel thread's: what AddressSanitizer must find before its silence elsewhere means anything.
+//! Reads memory that was given back, on a stack that is a kernel thread's: what AddressSanitizer
+//! must find before its silence elsewhere means anything.
 
 fn main() {
     let read = std::thread::spawn(|| {

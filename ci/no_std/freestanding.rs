@@ -1,5 +1,6 @@
-//! Runs a queue with no standard library, no allocator and, where the target is known, no C library under it: if the
-//! core library pulled any of them in, this would not link. The exit code is 0 when the timers came in order.
+//! Runs a queue with no standard library, no allocator and, where the target is known, no C library
+//! under it: if the core library pulled any of them in, this would not link. The exit code is 0
+//! when the timers came in order.
 #![no_std]
 #![no_main]
 

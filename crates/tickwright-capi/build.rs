@@ -1,4 +1,5 @@
-//! Names the shared library, so that programs ask the loader for `libtickwright.so.0` whatever the file is called.
+//! Names the shared library, so that programs ask the loader for `libtickwright.so.0` whatever the
+//! file is called.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

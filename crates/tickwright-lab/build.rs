@@ -1,4 +1,5 @@
-//! Records the compiler and the revision that a binary was built from, for the host facts of a report.
+//! Records the compiler and the revision that a binary was built from, for the host facts of a
+//! report.
 
 use std::env;
 use std::process::Command;

@@ -85,8 +85,9 @@ pub(crate) fn unknown(error: KeyError) -> c_int {
     }
 }
 
-/// Calls a function of the caller's where others than the functions of the header are between it and the program: they would catch what it
-/// throws, or clean up for it. Here the process ends, as nothing unwinds out of an `extern "C"` function.
+/// Calls a function of the caller's where others than the functions of the header are between it
+/// and the program: they would catch what it throws, or clean up for it. Here the process ends, as
+/// nothing unwinds out of an `extern "C"` function.
 pub(crate) extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

@@ -1,4 +1,5 @@
-//! Who runs a scheduler: the caller's poll loop, a thread, an event loop with a descriptor; and the clock, where it is virtual.
+//! Who runs a scheduler: the caller's poll loop, a thread, an event loop with a descriptor; and the
+//! clock, where it is virtual.
 
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::Ordering;

@@ -27,7 +27,8 @@ pub(crate) trait Known: Family {
     /// A queue in `room` bytes at `memory`.
     ///
     /// # Safety
-    /// `memory` is aligned and large enough for [`room`](Self::room) of that capacity, and the queue's alone for as long as that is used.
+    /// `memory` is aligned and large enough for [`room`](Self::room) of that capacity, and the
+    /// queue's alone for as long as that is used.
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int>
     where
         Self: Sized,
@@ -141,8 +142,9 @@ where
 
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int> {
         type Groups<const D: usize> = MaybeUninit<Group<HookPtr<LentHeap<D>>, D>>;
-        // SAFETY: 1. aligned and large enough for as many groups, as the caller says; 2. groups that may be uninitialised
-        // have no other condition; 3. nobody else uses the memory before the queue is gone, so that it may count as lent for ever.
+        // SAFETY: 1. aligned and large enough for as many groups, as the caller says; 2. groups
+        // that may be uninitialised have no other condition; 3. nobody else uses the memory before
+        // the queue is gone, so that it may count as lent for ever.
         let groups =
             unsafe { core::slice::from_raw_parts_mut(memory.cast::<Groups<D>>(), groups_for::<D>(capacity)) };
         for group in &mut *groups {

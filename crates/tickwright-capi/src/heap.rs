@@ -1,7 +1,8 @@
 //! The priority queue with the caller's comparator: `Heap` over pointers to the caller's elements.
 //!
-//! Each element may have a `size_t` for its position, at one offset in all of them. Both the comparator and that field are the caller's: while
-//! the comparator runs, the state is one that every function refuses.
+//! Each element may have a `size_t` for its position, at one offset in all of them. Both the
+//! comparator and that field are the caller's: while the comparator runs, the state is one that
+//! every function refuses.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -43,7 +44,8 @@ impl HeapOrder<Element> for ByCaller {
 
     fn placed(&self, element: &mut Element, position: usize) {
         if let Some(place) = self.place(element) {
-            // SAFETY: 1. aligned, as `element` has seen; 2. within the element, writable by the header's contract.
+            // SAFETY: 1. aligned, as `element` has seen; 2. within the element, writable by the
+            // header's contract.
             unsafe { place.write(position) };
         }
     }
@@ -83,8 +85,8 @@ fn with<R>(
     if heap.is_null() || !heap.is_aligned() {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. not null and aligned; 2. a heap that `tw_heap_create` has made and nobody has destroyed, by the header's contract; 3. nobody
-    // borrows the state mutably, ever.
+    // SAFETY: 1. not null and aligned; 2. a heap that `tw_heap_create` has made and nobody has
+    // destroyed, by the header's contract; 3. nobody borrows the state mutably, ever.
     let now = unsafe { &(*heap).state };
     match now.get() {
         found if found == state(READY, heap) => {}
@@ -92,7 +94,8 @@ fn with<R>(
         _ => return Err(code::INVALID),
     }
     now.set(state(LENT, heap));
-    // SAFETY: 1. as above; 2. the only reference: the state has just said that there was none, and refuses another.
+    // SAFETY: 1. as above; 2. the only reference: the state has just said that there was none, and
+    // refuses another.
     let done = inside(unsafe { &mut (*heap.cast_mut()).heap });
     now.set(state(READY, heap));
     done
@@ -156,7 +159,8 @@ pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
         })?;
         // SAFETY: a heap, as `with` has seen.
         unsafe { &*heap }.state.set(0);
-        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_heap_create`; 2. no longer used, by the header's contract.
+        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_heap_create`; 2. no longer used,
+        // by the header's contract.
         drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(heap, 1)) });
         Ok(0)
     })

@@ -1,4 +1,5 @@
-//! What a scheduler is told and tells: jobs, timings, origins and results, as C has them and as the scheduler does.
+//! What a scheduler is told and tells: jobs, timings, origins and results, as C has them and as the
+//! scheduler does.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
@@ -114,7 +115,8 @@ pub(crate) struct Call {
     variable: bool,
 }
 
-// SAFETY: by the header's contract the functions may be called with the data on whatever thread runs the queue or lets go of the timer.
+// SAFETY: by the header's contract the functions may be called with the data on whatever thread
+// runs the queue or lets go of the timer.
 unsafe impl Send for Call {}
 
 impl Callback for Call {
@@ -161,7 +163,8 @@ impl Origin for Place {
 
     fn site(&self) -> Site {
         let line = self.line.unsigned_abs();
-        // SAFETY: null, or a text that stays for as long as the scheduler, by the header's contract.
+        // SAFETY: null, or a text that stays for as long as the scheduler, by the header's
+        // contract.
         let name = unsafe { text(self.name) };
         // SAFETY: as above.
         let file = unsafe { text(self.file) };

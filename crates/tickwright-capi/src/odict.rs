@@ -1,10 +1,12 @@
-//! The ordered dictionary: `HookDict` over links in the caller's structs, with the caller's key getter and comparator.
+//! The ordered dictionary: `HookDict` over links in the caller's structs, with the caller's key
+//! getter and comparator.
 //!
 //! ```text
 //!   tw_odlink  | body: Node | mark |      tw_odict  | state | HookDict |
 //! ```
-//! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a [`timer`](crate::timer). The dictionary's state is its
-//! address in disguise; while the caller's functions run it is another, which every function refuses.
+//! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a
+//! [`timer`](crate::timer). The dictionary's state is its address in disguise; while the caller's
+//! functions run it is another, which every function refuses.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -42,7 +44,8 @@ fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Whether a body is a link that was made here; else it is none yet, or what was left of one that was linked nowhere when it was moved here.
+/// Whether a body is a link that was made here; else it is none yet, or what was left of one that
+/// was linked nowhere when it was moved here.
 ///
 /// # Errors
 /// [`code::INVALID`] for what no link is, and for a copy of a linked one.
@@ -56,10 +59,11 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     if found == 0 || found == mark(link) {
         return Ok(found != 0);
     }
-    // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is refused.
+    // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is
+    // refused.
     let copied = link.cast::<Node>();
-    // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are pointers that may be null, a colour and an atomic number, of
-    // which only the last is read.
+    // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are
+    // pointers that may be null, a colour and an atomic number, of which only the last is read.
     let linked = unsafe { &raw const (*copied).link };
     // SAFETY: as above.
     if Link::is_linked(unsafe { &*linked }) { Err(code::INVALID) } else { Ok(false) }
@@ -70,17 +74,20 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
 /// # Safety
 /// [`made`] says that it was.
 unsafe fn node(link: *const tw_odlink) -> &'static Node {
-    // What is handed out later is made from the address: it reaches the whole of the caller's struct.
+    // What is handed out later is made from the address: it reaches the whole of the caller's
+    // struct.
     let _ = link.expose_provenance();
-    // SAFETY: 1. initialised, aligned and not null, as `made` has seen; 2. it lives for as long as it is linked and for the rest of this call,
-    // by the header's contract, and no reference outlives both.
+    // SAFETY: 1. initialised, aligned and not null, as `made` has seen; 2. it lives for as long as
+    // it is linked and for the rest of this call, by the header's contract, and no reference
+    // outlives both.
     unsafe { &*link.cast::<Node>() }
 }
 
 /// A link that a dictionary is offered, made if it was none yet.
 fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
     if !made(link)? {
-        // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary points at it: it is linked nowhere.
+        // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary
+        // points at it: it is linked nowhere.
         unsafe { link.cast::<Node>().write(Node { link: Link::new() }) };
         // SAFETY: as above.
         unsafe { (*link).mark = mark(link) };
@@ -202,7 +209,8 @@ fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c
     if odict.is_null() || !odict.is_aligned() {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. not null and aligned; 2. readable by the header's contract; 3. nobody borrows the state mutably, ever.
+    // SAFETY: 1. not null and aligned; 2. readable by the header's contract; 3. nobody borrows the
+    // state mutably, ever.
     let now = unsafe { &(*odict).state };
     match now.get() {
         found if found == state(READY, odict) => {}
@@ -210,8 +218,8 @@ fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c
         _ => return Err(code::INVALID),
     }
     now.set(state(LENT, odict));
-    // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference: the state has just said that there was none, and
-    // refuses another.
+    // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference:
+    // the state has just said that there was none, and refuses another.
     let done = inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary });
     now.set(state(READY, odict));
     done
@@ -284,7 +292,8 @@ pub unsafe extern "C" fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
 fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>) -> Result<c_int, c_int> {
     with(odict, |dictionary| {
         let node = offered(link)?;
-        // SAFETY: the references that the dictionary hands out end in this file, before the call returns: the caller gets pointers.
+        // SAFETY: the references that the dictionary hands out end in this file, before the call
+        // returns: the caller gets pointers.
         unsafe { dictionary.insert_pinned(position, node) }.map_err(refused)?;
         Ok(0)
     })

@@ -4,8 +4,9 @@
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The state is the address in disguise: memory that holds no queue, one that was destroyed and a copy of one are told from it. While the library's
-//! own borrow of a queue crosses a callback (`tw_queue_pop_and_reinsert`), the state is another, which every function refuses.
+//! The state is the address in disguise: memory that holds no queue, one that was destroyed and a
+//! copy of one are told from it. While the library's own borrow of a queue crosses a callback
+//! (`tw_queue_pop_and_reinsert`), the state is another, which every function refuses.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -18,8 +19,9 @@ use crate::code;
 use crate::family::{Known, with_family};
 use crate::timer::{self, tw_timer};
 
-/// What stands before each queue: the caller's handle. Its functions take it as constant where the caller has nothing to expect of them but an
-/// answer; here all of them borrow the queue for themselves.
+/// What stands before each queue: the caller's handle. Its functions take it as constant where the
+/// caller has nothing to expect of them but an answer; here all of them borrow the queue for
+/// themselves.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_queue {
@@ -84,7 +86,8 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     // Memory that holds no queue may be smaller than one. So only the state is borrowed at first.
     // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     match unsafe { &(*queue).state }.get() {
-        // SAFETY: 1. as above; 2. a queue, as its state says; 3. nobody borrows the head mutably, ever.
+        // SAFETY: 1. as above; 2. a queue, as its state says; 3. nobody borrows the head mutably,
+        // ever.
         found if found == state(READY, queue) => Ok(unsafe { &*queue }),
         found if found == state(LENT, queue) => Err(code::BUSY),
         _ => Err(code::INVALID),
@@ -94,12 +97,14 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
 /// The queue behind a head.
 ///
 /// # Safety
-/// `checked` has answered the head, and its family is `F`; no other reference to the queue is alive.
+/// `checked` has answered the head, and its family is `F`; no other reference to the queue is
+/// alive.
 unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'static, F, ()> {
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.
     let behind = unsafe { &raw mut (*queue.cast_mut().cast::<Made<F>>()).queue };
-    // SAFETY: 1. as above; 2. the reference is the only one, as the caller says: each function of this file ends it before it returns
-    // or calls back, but for `tw_queue_pop_and_reinsert`, which sets the state that `checked` refuses.
+    // SAFETY: 1. as above; 2. the reference is the only one, as the caller says: each function of
+    // this file ends it before it returns or calls back, but for `tw_queue_pop_and_reinsert`, which
+    // sets the state that `checked` refuses.
     unsafe { &mut *behind }
 }
 
@@ -193,7 +198,8 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     let at = unsafe { memory.add(skipped) };
     // SAFETY: within the memory, as just seen.
     let groups = unsafe { at.add(room) };
-    // SAFETY: the layout has put the room there, aligned, for this capacity; the caller answers for the rest.
+    // SAFETY: the layout has put the room there, aligned, for this capacity; the caller answers for
+    // the rest.
     let behind = unsafe { F::open(groups, capacity) }?;
     let queue = at.cast::<tw_queue>();
     let head = tw_queue { state: Cell::new(state(READY, queue)), family: F::NUMBER, passes: Cell::new(0) };
@@ -226,7 +232,8 @@ fn insert<F: Known>(
     deadline: Tick,
 ) -> Result<c_int, c_int> {
     let node = timer::offered::<F>(timer)?;
-    // SAFETY: the references that the queue hands out end in this file, before a callback is called: the caller gets pointers.
+    // SAFETY: the references that the queue hands out end in this file, before a callback is
+    // called: the caller gets pointers.
     let (_, head) = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
     Ok(c_int::from(head.is_changed()))
 }
@@ -438,7 +445,8 @@ pub unsafe extern "C" fn tw_queue_pop_and_reinsert(
                 head.state.set(state(READY, queue));
                 next
             };
-            // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` changes the state for as long as it calls.
+            // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` changes the
+            // state for as long as it calls.
             unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
         });
         let Some(popped) = popped.ok_or(code::INVALID)? else { return Ok(0) };
@@ -472,7 +480,8 @@ pub unsafe extern "C" fn tw_queue_advance(
             on_queue!(queue, queue => Ok(queue.pop_expired_within(now, &mut rest).map(left)))?
         {
             delivered += 1;
-            // SAFETY: the caller's function, called as the header says. No reference to the queue or to a timer is alive.
+            // SAFETY: the caller's function, called as the header says. No reference to the queue
+            // or to a timer is alive.
             unsafe { fire(&raw const fired, user) };
         }
         head.passes.set(passes - 1);
@@ -532,7 +541,8 @@ pub unsafe extern "C" fn tw_queue_check(queue: *const tw_queue, text: *mut c_cha
     })
 }
 
-/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long the whole text is.
+/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long
+/// the whole text is.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.

@@ -1,7 +1,8 @@
 //! Schedulers: timers that call back, shared between threads.
 //!
-//! The handle is in the library's memory and holds the scheduler itself, so that making one allocates only what can be refused. It stays where it is until
-//! `tw_sched_destroy`, which waits for the callback that runs and for the thread; so both may point at it.
+//! The handle is in the library's memory and holds the scheduler itself, so that making one
+//! allocates only what can be refused. It stays where it is until `tw_sched_destroy`, which waits
+//! for the callback that runs and for the thread; so both may point at it.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
@@ -25,12 +26,14 @@ use crate::job::{
 };
 use crate::queue::put;
 
-/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler, and smaller, can be told by what is there.
+/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler,
+/// and smaller, can be told by what is there.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
-    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be destroyed.
+    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
+    /// destroyed.
     returning: ForkLock<usize>,
     pub(crate) clock: c_int,
     pub(crate) scheduler: Scheduler<Call>,
@@ -53,7 +56,8 @@ thread_local! {
     static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// In a forked child, where other threads' calls are not. If the thread that forked is in such a call, the scheduler stays as busy as it was.
+/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
+/// call, the scheduler stays as busy as it was.
 fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;
@@ -77,14 +81,14 @@ pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int>
     if sched.is_null() || !sched.is_aligned() {
         return Err(code::INVALID);
     }
-    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at first.
-    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at
+    // first. SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
     if now != state(READY, sched) && now != state(ENDING, sched) {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3. nobody
-    // borrows it mutably, ever.
+    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3.
+    // nobody borrows it mutably, ever.
     Ok(unsafe { &*sched })
 }
 
@@ -238,8 +242,8 @@ pub unsafe extern "C" fn tw_sched_destroy(sched: *mut tw_sched) -> c_int {
         ending.scheduler.shutdown_each(drop).map_err(|_| code::DEADLOCK)?;
         drop(ending.take_thread());
         ending.state.store(0, Ordering::Relaxed);
-        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_sched_create`; 2. no longer used: no callback runs, the thread has ended, and the rest is
-        // the header's contract.
+        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_sched_create`; 2. no longer
+        // used: no callback runs, the thread has ended, and the rest is the header's contract.
         drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(sched, 1)) });
         Ok(0)
     })

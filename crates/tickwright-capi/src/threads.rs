@@ -66,8 +66,8 @@ fn checked<'t>(threads: *const tw_threads) -> Result<&'t tw_threads, c_int> {
     if now != state(READY, threads) && now != state(ENDING, threads) {
         return Err(code::INVALID);
     }
-    // SAFETY: 1. as above; 2. a runtime that `tw_threads_create` has made, as its state says; 3. nobody
-    // borrows it mutably, ever.
+    // SAFETY: 1. as above; 2. a runtime that `tw_threads_create` has made, as its state says; 3.
+    // nobody borrows it mutably, ever.
     Ok(unsafe { &*threads })
 }
 
@@ -246,7 +246,8 @@ pub unsafe extern "C" fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
         let runtime = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(runtime);
         ending.state.store(0, Ordering::Relaxed);
-        // SAFETY: 1. from `Box::into_raw` in `tw_threads_create`; 2. no longer used: no thread is left, and the rest is the header's contract.
+        // SAFETY: 1. from `Box::into_raw` in `tw_threads_create`; 2. no longer used: no thread is
+        // left, and the rest is the header's contract.
         drop(unsafe { Box::from_raw(threads) });
         Ok(0)
     })

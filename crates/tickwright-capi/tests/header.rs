@@ -1,4 +1,5 @@
-//! `tickwright.h` says what the library is: the same functions with the same signatures, the same numbers, sizes and offsets.
+//! `tickwright.h` says what the library is: the same functions with the same signatures, the same
+//! numbers, sizes and offsets.
 //!
 //! Rust's side is read from the sources, translated type by type, and compared by a C compiler.
 

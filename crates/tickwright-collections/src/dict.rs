@@ -1,9 +1,12 @@
-//! An ordered dictionary over links that the caller owns, or over a slab: any key, any order, equals in the order they came.
+//! An ordered dictionary over links that the caller owns, or over a slab: any key, any order,
+//! equals in the order they came.
 //!
-//! An object has a key, and a [`KeyOrder`] says how to get at it and how two compare. The dictionary is a balanced tree, threaded by a list
-//! in order. [`HookDict`] links objects through [`Link`]s inside them and never allocates; an object with two links can be in two
-//! dictionaries. [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`]; linking and balancing
-//! are those of [`tickwright_nodes::tree`]. What all of them can do is the trait [`Dictionary`].
+//! An object has a key, and a [`KeyOrder`] says how to get at it and how two compare. The
+//! dictionary is a balanced tree, threaded by a list in order. [`HookDict`] links objects through
+//! [`Link`]s inside them and never allocates; an object with two links can be in two dictionaries.
+//! [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`];
+//! linking and balancing are those of [`tickwright_nodes::tree`]. What all of them can do is the
+//! trait [`Dictionary`].
 //!
 //! ```
 //! use core::cmp::Ordering;
@@ -51,24 +54,32 @@
 //! ```
 //!
 //! # Invariants
-//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up` ([`Violation::BackLink`],
-//!    [`Violation::Head`] for the root). So many nodes are reachable as there are entries ([`Violation::Count`]).
-//! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals stand in the order of their arrival, since an
-//!    insert goes right of them and rotations keep the order.
-//! 3. The list holds the nodes in the order of the tree: each points at its neighbours ([`Violation::BackLink`]), its ends are the first and
-//!    the last, which have no neighbour beyond ([`Violation::Head`]).
-//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]); from any node, each path down to a
-//!    missing child passes the same number of black nodes ([`Violation::BlackHeight`]).
+//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    there are entries ([`Violation::Count`]).
+//! 2. From left to right no key is greater than the one behind it ([`Violation::Order`]). Equals
+//!    stand in the order of their arrival, since an insert goes right of them and rotations keep
+//!    the order.
+//! 3. The list holds the nodes in the order of the tree: each points at its neighbours
+//!    ([`Violation::BackLink`]), its ends are the first and the last, which have no neighbour
+//!    beyond ([`Violation::Head`]).
+//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]); from
+//!    any node, each path down to a missing child passes the same number of black nodes
+//!    ([`Violation::BlackHeight`]).
 //! 5. AVL: each node's difference of heights is right, and is -1, 0 or 1 ([`Violation::Balance`]).
-//! 6. Slab: exactly the linked cells are live, and the free list holds the others ([`Violation::Storage`]). Hooks: each linked node
-//!    carries this dictionary's identity ([`Violation::Owner`]).
+//! 6. Slab: exactly the linked cells are live, and the free list holds the others
+//!    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
+//!    ([`Violation::Owner`]).
 //!
-//! That equals stand in the order of their arrival is not recorded anywhere, so `check` cannot verify it: the suite does, with a model.
+//! That equals stand in the order of their arrival is not recorded anywhere, so `check` cannot
+//! verify it: the suite does, with a model.
 //!
-//! **When user code misbehaves.** Key getter, comparator and link getter run before the first link write of an operation, on a whole
-//! dictionary. If one panics, nothing has changed (an object that was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key
-//! was changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches may miss them; links, counts and
-//! balance stay right, nothing loops, every entry can still be removed, and `check` reports [`Violation::Order`] where neighbours are out of order.
+//! **When user code misbehaves.** Key getter, comparator and link getter run before the first link
+//! write of an operation, on a whole dictionary. If one panics, nothing has changed (an object that
+//! was to be inserted in a slab is dropped). If the comparator contradicts itself, or a key was
+//! changed without [`Dictionary::rekeyed`], then entries stand where its answers led and searches
+//! may miss them; links, counts and balance stay right, nothing loops, every entry can still be
+//! removed, and `check` reports [`Violation::Order`] where neighbours are out of order.
 //!
 //! # Layout
 //! ```text
@@ -81,8 +92,9 @@
 //!        /  \    ^  \           hint (12)', key 20: its neighbour 30 is greater, so the place is between the two, in two comparisons
 //!     (10)->(12)'->(30)->...
 //! ```
-//! The link is found in the object at one distance that is the same for all objects of a dictionary, so that it needs no pointer back. A slab keeps
-//! object and record in one cell, since a search reads both.
+//! The link is found in the object at one distance that is the same for all objects of a
+//! dictionary, so that it needs no pointer back. A slab keeps object and record in one cell, since
+//! a search reads both.
 //!
 //! # Costs
 //! | operation | worst | usual | comparisons |
@@ -96,23 +108,29 @@
 //! | range, k entries | O(log n + k) | the same | as two finds, and 1 |
 //! | check | O(n) | O(n) | n - 1 |
 //!
-//! An AVL removal may rotate at every level. Bytes per entry: as above; a hook dictionary never allocates, a slab only when it grows.
+//! An AVL removal may rotate at every level. Bytes per entry: as above; a hook dictionary never
+//! allocates, a slab only when it grows.
 //!
 //! # Choose when
-//! - objects must be found by key in order, by range (the last at or below an address), or walked, and must not be copied or moved;
+//! - objects must be found by key in order, by range (the last at or below an address), or walked,
+//!   and must not be copied or moved;
 //! - nothing may allocate, or an object must be in several dictionaries at once;
 //! - keys come nearly in order: hints and append make an insert O(1) in comparisons.
 //!
 //! # Avoid when
 //! - order does not matter: a hash map looks up in O(1);
-//! - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many keys on one cache line;
-//! - timers are what is kept: a timer queue keeps the key in its record and has the operations for it.
+//! - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many
+//!   keys on one cache line;
+//! - timers are what is kept: a timer queue keeps the key in its record and has the operations for
+//!   it.
 //!
-//! Worst case and adversary: chosen keys make a path 2 log2(n + 1) long (AVL 1.44 log2(n + 2)), and no longer. Equal keys are no worse than others.
+//! Worst case and adversary: chosen keys make a path 2 log2(n + 1) long (AVL 1.44 log2(n + 2)), and
+//! no longer. Equal keys are no worse than others.
 //!
 //! # References
-//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018; Guibas & Sedgewick, FOCS 1978; Adelson-Velsky &
-//! Landis, Doklady 1962; Perlis & Thornton, Symbol manipulation by threaded lists, CACM 1960, for threads; Guibas, McCreight, Plass & Roberts, STOC
+//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018; Guibas &
+//! Sedgewick, FOCS 1978; Adelson-Velsky & Landis, Doklady 1962; Perlis & Thornton, Symbol
+//! manipulation by threaded lists, CACM 1960, for threads; Guibas, McCreight, Plass & Roberts, STOC
 //! 1977, for searches from a finger.
 
 use core::cmp::Ordering;
@@ -155,8 +173,9 @@ pub type Refused<V> = crate::refused::Refused<V, DictError>;
 
 /// How to get at the key of a `T`, and which of two keys comes first. Supplied by the user.
 ///
-/// The order must be total and the key of an entry must not change (or [`Dictionary::rekeyed`] must follow); what happens otherwise says the
-/// [module](self). Never subtract keys to compare them: the difference of two wide integers overflows.
+/// The order must be total and the key of an entry must not change (or [`Dictionary::rekeyed`] must
+/// follow); what happens otherwise says the [module](self). Never subtract keys to compare them:
+/// the difference of two wide integers overflows.
 pub trait KeyOrder<T> {
     /// The key: a number, a reference into the object, a tuple of such.
     type Key<'k>
@@ -171,7 +190,8 @@ pub trait KeyOrder<T> {
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// The order of what a function answers for an object: a [`KeyOrder`] in a word, for keys that are no references.
+/// The order of what a function answers for an object: a [`KeyOrder`] in a word, for keys that are
+/// no references.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};
@@ -210,7 +230,8 @@ impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
     }
 }
 
-/// An order whose keys are plain values that can be kept apart from the objects, as maps and B-trees keep them in their nodes.
+/// An order whose keys are plain values that can be kept apart from the objects, as maps and
+/// B-trees keep them in their nodes.
 pub trait PlainKey<T>: KeyOrder<T> {
     /// What is kept: in the same order as the keys.
     type Plain: Copy + Ord + fmt::Debug;
@@ -250,7 +271,8 @@ pub enum Seek {
 
 /// A dictionary that owns what is in it, and can make room in advance.
 pub trait Reserve: Dictionary {
-    /// Makes room for `additional` more entries, so that as many inserts cannot be refused with [`DictError::Full`].
+    /// Makes room for `additional` more entries, so that as many inserts cannot be refused with
+    /// [`DictError::Full`].
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for it, or a bound is below it.
@@ -271,11 +293,13 @@ pub enum DictError {
     Stale,
     /// Appended before the last entry, or prepended behind the first one or its equals.
     OutOfOrder,
-    /// The link is not inside the object, or not where it is in the other objects of this dictionary.
+    /// The link is not inside the object, or not where it is in the other objects of this
+    /// dictionary.
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of this crate's says so.
+    /// This dictionary cannot do that: an unordered one knows no neighbours, for instance. None of
+    /// this crate's says so.
     NotOffered,
 }
 
@@ -318,17 +342,19 @@ impl From<Full> for DictError {
     }
 }
 
-/// For `?` in functions that let the value go, and where it borrows an object that an error may not.
+/// For `?` in functions that let the value go, and where it borrows an object that an error may
+/// not.
 impl<V> From<Refused<V>> for DictError {
     fn from(refused: Refused<V>) -> Self {
         refused.reason
     }
 }
 
-/// Objects in the order of their keys, equals in the order in which they came. See the [module](self) for costs and for what happens when
-/// user code misbehaves.
+/// Objects in the order of their keys, equals in the order in which they came. See the
+/// [module](self) for costs and for what happens when user code misbehaves.
 ///
-/// A hint is an entry from which to start a search. Any entry gives the right answer; a near one gives it sooner.
+/// A hint is an entry from which to start a search. Any entry gives the right answer; a near one
+/// gives it sooner.
 pub trait Dictionary {
     /// What has a key.
     type Object;
@@ -353,14 +379,16 @@ pub trait Dictionary {
     /// The object of an entry.
     ///
     /// # Errors
-    /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when it is not an entry of this dictionary.
+    /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when it is not an entry of this
+    /// dictionary.
     fn get(&self, entry: Self::Entry) -> Result<&Self::Object, DictError>;
 
     /// Inserts behind all equals; `hint`, if there is one, is where the search starts.
     ///
     /// # Errors
-    /// [`Refused`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`], [`DictError::WrongLink`],
-    /// [`DictError::NoIdentity`]; [`DictError::Stale`] and [`DictError::WrongDictionary`] for the hint, the latter for the value too.
+    /// [`Refused`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
+    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]; [`DictError::Stale`] and
+    /// [`DictError::WrongDictionary`] for the hint, the latter for the value too.
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
@@ -379,14 +407,15 @@ pub trait Dictionary {
     /// Inserts behind the last entry, without a search.
     ///
     /// # Errors
-    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when its key is less than the last one.
+    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when its key is less
+    /// than the last one.
     fn append(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
 
     /// Inserts in front of the first entry, without a search.
     ///
     /// # Errors
-    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless its key is less than the first one: it belongs behind its
-    /// equals.
+    /// As [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless its key is less
+    /// than the first one: it belongs behind its equals.
     fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, Refused<Self::Value>>;
 
     /// Takes an entry out.
@@ -395,8 +424,8 @@ pub trait Dictionary {
     /// As [`get`](Self::get).
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
-    /// To be called after the key of an entry has changed: gives it the place of an insert now, behind its equals. The entry stays valid. Answers
-    /// whether it had to move.
+    /// To be called after the key of an entry has changed: gives it the place of an insert now,
+    /// behind its equals. The entry stays valid. Answers whether it had to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -486,7 +515,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // The first is within the other bound too, or there is none: then the last does not come before it.
+        // The first is within the other bound too, or there is none: then the last does not come
+        // before it.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),
@@ -510,8 +540,8 @@ pub trait Dictionary {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: the user's order contradicts itself, a key was changed without [`rekeyed`](Self::rekeyed),
-    /// something overwrote memory, or this library has a bug.
+    /// The first [`Violation`] found: the user's order contradicts itself, a key was changed
+    /// without [`rekeyed`](Self::rekeyed), something overwrote memory, or this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 

@@ -1,18 +1,23 @@
-//! A priority queue by itself: a binary heap with a comparator of the user's, whose elements know where they are.
+//! A priority queue by itself: a binary heap with a comparator of the user's, whose elements know
+//! where they are.
 //!
-//! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves first, as in `std`'s `BinaryHeap`. It is for
-//! what else is served by rank: bridge hooks, sorcery caches, requests. Equal elements leave in any order; where theirs
-//! matters, the comparator compares an arrival number too.
+//! It is no timer family: it has no clock, no arrival numbers, and its greatest element leaves
+//! first, as in `std`'s `BinaryHeap`. It is for what else is served by rank: bridge hooks, sorcery
+//! caches, requests. Equal elements leave in any order; where theirs matters, the comparator
+//! compares an arrival number too.
 //!
 //! # Invariants
 //! 1. No element is greater than the one above it; equals are fine ([`Violation::HeapOrder`]).
-//! 2. An element that records its position records the one it has ([`Violation::Position`]). One that was taken out records 0.
+//! 2. An element that records its position records the one it has ([`Violation::Position`]). One
+//!    that was taken out records 0.
 //!
 //! # User code
-//! The comparator runs before the first move, [`HeapOrder::placed`] after the last: an operation looks for its way with comparisons alone,
-//! and the way from a cell to one below it is the bits of that one's number, so nothing has to be kept of it. A comparator that panics
-//! leaves the heap as it was, one that contradicts itself leaves every element in it once. A `placed` that panics leaves
-//! every element in it once and positions that are wrong: [`Heap::verify`] says so, and removals by them are refused.
+//! The comparator runs before the first move, [`HeapOrder::placed`] after the last: an operation
+//! looks for its way with comparisons alone, and the way from a cell to one below it is the bits of
+//! that one's number, so nothing has to be kept of it. A comparator that panics leaves the heap as
+//! it was, one that contradicts itself leaves every element in it once. A `placed` that panics
+//! leaves every element in it once and positions that are wrong: [`Heap::verify`] says so, and
+//! removals by them are refused.
 //!
 //! # Costs
 //! | operation | worst | usual |
@@ -23,13 +28,15 @@
 //!
 //! A pop compares 2 log_2 n times at most. Memory: the elements, in one array.
 //!
-//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike: they compare numbers that lie in the array, which
-//! cannot panic, and so move while they look. Looking first, as is needed here, would walk each way twice there.
+//! The sifts of the timer heaps of `tickwright-core` are not shared, though they look alike: they
+//! compare numbers that lie in the array, which cannot panic, and so move while they look. Looking
+//! first, as is needed here, would walk each way twice there.
 //!
 //! # References
-//! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that Asterisk got in 2009 (`ast_heap_*`). Two of
-//! its faults became tests: until 2010 a removal from the middle sank what took the place and never raised it, so
-//! timers ran late; and to this day the recorded index is believed, so that removing an element twice takes another one out.
+//! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
+//! Asterisk got in 2009 (`ast_heap_*`). Two of its faults became tests: until 2010 a removal from
+//! the middle sank what took the place and never raised it, so timers ran late; and to this day the
+//! recorded index is believed, so that removing an element twice takes another one out.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -39,26 +46,28 @@ use tickwright_nodes::Violation;
 
 use crate::refused::Refused;
 
-/// What a [`Heap`] asks about its elements. A function or closure `Fn(&T, &T) -> Ordering` is one that records no positions.
+/// What a [`Heap`] asks about its elements. A function or closure `Fn(&T, &T) -> Ordering` is one
+/// that records no positions.
 pub trait HeapOrder<T> {
     /// Which of the two ranks higher. The greatest element leaves first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it has left.
-    /// It must not panic, and must not change the element's rank.
+    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it has
+    /// left. It must not panic, and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
 
-    /// What [`placed`](Self::placed) told last; `None` where elements record nothing. Any number is fine in an element that was never in
-    /// a heap.
+    /// What [`placed`](Self::placed) told last; `None` where elements record nothing. Any number is
+    /// fine in an element that was never in a heap.
     fn position(&self, element: &T) -> Option<usize> {
         let _ = element;
         None
     }
 
-    /// Whether the two are one and the same element, not merely equal: by address, or by a number that is the element's own. Asked where
-    /// positions are recorded; where none are, any answer will do.
+    /// Whether the two are one and the same element, not merely equal: by address, or by a number
+    /// that is the element's own. Asked where positions are recorded; where none are, any answer
+    /// will do.
     fn same(&self, a: &T, b: &T) -> bool;
 }
 
@@ -143,7 +152,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Self { elements: Vec::new(), order }
     }
 
-    /// Makes room for `additional` more elements, so that as many pushes cannot fail and do not allocate.
+    /// Makes room for `additional` more elements, so that as many pushes cannot fail and do not
+    /// allocate.
     ///
     /// # Errors
     /// [`HeapError::Full`] when there is no memory for them.
@@ -169,7 +179,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.is_empty()
     }
 
-    /// The element at a position: 1 is the greatest, the others up to `len` are in no particular order.
+    /// The element at a position: 1 is the greatest, the others up to `len` are in no particular
+    /// order.
     #[must_use]
     pub fn peek(&self, position: usize) -> Option<&T> {
         self.elements.get(position.checked_sub(1)?)
@@ -178,8 +189,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Takes an element in.
     ///
     /// # Errors
-    /// [`HeapError::AlreadyIn`] when its recorded position is its place here, [`HeapError::Full`] when there is no memory; the element
-    /// comes back.
+    /// [`HeapError::AlreadyIn`] when its recorded position is its place here, [`HeapError::Full`]
+    /// when there is no memory; the element comes back.
     pub fn push(&mut self, element: T) -> Result<(), Refused<T, HeapError>> {
         if self.find(&element).is_ok() {
             return Err(Refused { reason: HeapError::AlreadyIn, value: element });
@@ -202,15 +213,17 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Takes out the element whose recorded position this is.
     ///
     /// # Errors
-    /// [`HeapError::Stale`] when it records that it is in no heap, or nothing at all; [`HeapError::WrongHeap`] when something else is where it
-    /// says that it is: it is in another heap, or its record was overwritten.
+    /// [`HeapError::Stale`] when it records that it is in no heap, or nothing at all;
+    /// [`HeapError::WrongHeap`] when something else is where it says that it is: it is in another
+    /// heap, or its record was overwritten.
     pub fn remove(&mut self, element: &T) -> Result<T, HeapError> {
         let position = self.find(element)?;
         self.take(position).ok_or(HeapError::Stale)
     }
 
-    /// Puts an element whose rank has changed where it belongs: by the rank that it has in the heap. `element` only says which it is. Until this is done no other operation may run: ranks of elements in a heap
-    /// stand still.
+    /// Puts an element whose rank has changed where it belongs: by the rank that it has in the
+    /// heap. `element` only says which it is. Until this is done no other operation may run: ranks
+    /// of elements in a heap stand still.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -231,7 +244,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Verifies both invariants in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: a comparator that contradicts itself, a rank or position that something else has changed.
+    /// The first [`Violation`] found: a comparator that contradicts itself, a rank or position that
+    /// something else has changed.
     pub fn verify(&self) -> Result<(), Violation> {
         for (position, element) in (1..).zip(&self.elements) {
             let above = self.peek(position / 2);
@@ -272,8 +286,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Some(taken)
     }
 
-    /// Where an element belongs that is put in `from`, among the first `len`. Both ways: what fills a place
-    /// may come from another branch, and be greater than what stands above.
+    /// Where an element belongs that is put in `from`, among the first `len`. Both ways: what fills
+    /// a place may come from another branch, and be greater than what stands above.
     fn settled(&self, from: usize, element: &T, len: usize) -> usize {
         match self.risen(from, element) {
             to if to == from => self.sunk(from, element, len),
@@ -314,7 +328,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         at
     }
 
-    /// Moves the element at `from` to `to`, which is above or below it; those between move on by one. Then tells all of them.
+    /// Moves the element at `from` to `to`, which is above or below it; those between move on by
+    /// one. Then tells all of them.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();

@@ -1,7 +1,9 @@
-//! An id allocator: the free ids, as ranges in a dictionary. It gives the smallest free id, or the lowest free range that is long enough.
+//! An id allocator: the free ids, as ranges in a dictionary. It gives the smallest free id, or the
+//! lowest free range that is long enough.
 //!
-//! No two free ranges touch or overlap, so there are at most as many as there were grants not yet given back, and one. Room for that
-//! many is made when ids are taken, so that giving back what one grant gave needs no memory and cannot fail.
+//! No two free ranges touch or overlap, so there are at most as many as there were grants not yet
+//! given back, and one. Room for that many is made when ids are taken, so that giving back what one
+//! grant gave needs no memory and cannot fail.
 //!
 //! ```
 //! use tickwright_collections::{IdError, Ids, SlabDict, ByFirst};
@@ -130,11 +132,12 @@ impl<D> Ids<D>
 where
     D: Reserve<Object = FreeRange, Order = ByFirst, Value = FreeRange>,
 {
-    /// An allocator for these ids, all free, over an empty dictionary. A dictionary bounded to `n` entries is enough for `n - 2` grants.
+    /// An allocator for these ids, all free, over an empty dictionary. A dictionary bounded to `n`
+    /// entries is enough for `n - 2` grants.
     ///
     /// # Errors
-    /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id; [`IdError::Broken`] when something is in `free`;
-    /// [`IdError::Full`].
+    /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id;
+    /// [`IdError::Broken`] when something is in `free`; [`IdError::Full`].
     pub fn new(mut free: D, ids: RangeInclusive<u64>) -> Result<Self, IdError> {
         let (first, last) = ids.into_inner();
         if first == 0 || first > last {
@@ -211,7 +214,8 @@ where
     /// Gives ids back: what one grant gave, several of them that are neighbours, or a part.
     ///
     /// # Errors
-    /// [`IdError::NotTaken`] when one of them is free, [`IdError::OutOfRange`]; [`IdError::Full`] only after parts were given back.
+    /// [`IdError::NotTaken`] when one of them is free, [`IdError::OutOfRange`]; [`IdError::Full`]
+    /// only after parts were given back.
     pub fn give_range(&mut self, ids: RangeInclusive<u64>) -> Result<(), IdError> {
         let (first, last) = ids.into_inner();
         if first > last || !self.all.contains(first) || !self.all.contains(last) {
@@ -228,7 +232,8 @@ where
         if before.is_some_and(|(_, range)| range.last >= first) {
             return Err(IdError::NotTaken);
         }
-        // Neighbours that touch become one; `before` ends below `first` and `after` starts above `last`.
+        // Neighbours that touch become one; `before` ends below `first` and `after` starts above
+        // `last`.
         let before = before.filter(|(_, range)| range.last + 1 == first);
         let after = after.filter(|(_, range)| last + 1 == range.first);
         joined.first = before.map_or(first, |(_, range)| range.first);
@@ -266,7 +271,8 @@ where
         range.contains(id).then_some((entry, range))
     }
 
-    /// Sees to it that the dictionary has room for so many ranges: for twice as many where that can be had.
+    /// Sees to it that the dictionary has room for so many ranges: for twice as many where that can
+    /// be had.
     fn make_room(&mut self, ranges: usize) -> Result<(), IdError> {
         if ranges <= self.room {
             return Ok(());
@@ -282,8 +288,8 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary; that its ranges are this allocator's and do not touch ([`Violation::Order`]); and the count
-    /// ([`Violation::Count`]). O(f).
+    /// Verifies the dictionary; that its ranges are this allocator's and do not touch
+    /// ([`Violation::Order`]); and the count ([`Violation::Count`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

@@ -1,4 +1,5 @@
-//! Collections that own their objects, or link yours: ordered dictionaries, ids, a registry, a priority queue.
+//! Collections that own their objects, or link yours: ordered dictionaries, ids, a registry, a
+//! priority queue.
 //!
 //! | you have | use |
 //! |---|---|

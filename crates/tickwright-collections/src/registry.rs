@@ -1,10 +1,12 @@
-//! A registry of threads, tasks or areas: each object by its id and by its address, in two dictionaries.
+//! A registry of threads, tasks or areas: each object by its id and by its address, in two
+//! dictionaries.
 //!
-//! Ids and addresses are unique: an object is in both dictionaries or in none. [`around`](Registry::around) answers the last object at or
-//! below an address, which is how one finds the area that an address lies in.
+//! Ids and addresses are unique: an object is in both dictionaries or in none.
+//! [`around`](Registry::around) answers the last object at or below an address, which is how one
+//! finds the area that an address lies in.
 //!
-//! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates; over slabs both hold the same small value, such
-//! as an `Arc`.
+//! The dictionaries are parameters. Over hooks an object has two links, and nothing allocates; over
+//! slabs both hold the same small value, such as an `Arc`.
 //!
 //! ```
 //! use core::cmp::Ordering;
@@ -45,8 +47,8 @@
 //! ```
 //!
 //! # Costs
-//! Each look-up is one search, O(log n); `register` and `unregister` are two searches in each dictionary at most. None of them allocates
-//! but where a slab grows.
+//! Each look-up is one search, O(log n); `register` and `unregister` are two searches in each
+//! dictionary at most. None of them allocates but where a slab grows.
 
 use core::fmt;
 
@@ -92,8 +94,9 @@ impl From<DictError> for RegistryError {
 
 /// Objects by id and by address. The [module](crate::registry) shows and says what it can do.
 ///
-/// Should an order panic while an object is registered, it may be in the dictionary by ids alone; `check` tells ([`Violation::Count`]).
-/// An id or address must not change while its object is registered; should it, searches may miss the object, and [`check`](Self::check) tells.
+/// Should an order panic while an object is registered, it may be in the dictionary by ids alone;
+/// `check` tells ([`Violation::Count`]). An id or address must not change while its object is
+/// registered; should it, searches may miss the object, and [`check`](Self::check) tells.
 #[derive(Debug)]
 pub struct Registry<I, A> {
     by_id: I,
@@ -136,7 +139,8 @@ where
     /// Registers an object under the id and the address that it has.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`], [`RegistryError::AddressTaken`], also for an object that is registered; or what a dictionary says.
+    /// [`RegistryError::IdTaken`], [`RegistryError::AddressTaken`], also for an object that is
+    /// registered; or what a dictionary says.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -199,7 +203,8 @@ where
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// The last object at or below this address. Whether the address lies within it, its length says.
+    /// The last object at or below this address. Whether the address lies within it, its length
+    /// says.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()
@@ -216,10 +221,12 @@ where
         self.by_id.clear();
     }
 
-    /// Verifies both dictionaries, and that each object that is found by id is found by its address. O(n log n).
+    /// Verifies both dictionaries, and that each object that is found by id is found by its
+    /// address. O(n log n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: [`Violation::Count`] when one holds more objects, [`Violation::Order`] when an address is not found.
+    /// The first [`Violation`] found: [`Violation::Count`] when one holds more objects,
+    /// [`Violation::Order`] when an address is not found.
     pub fn check(&self) -> Result<(), Violation> {
         self.by_id.check()?;
         self.by_address.check()?;

@@ -1,4 +1,5 @@
-//! Dictionaries in the hands of users: objects in two of them, misuse, and orders that panic or contradict themselves.
+//! Dictionaries in the hands of users: objects in two of them, misuse, and orders that panic or
+//! contradict themselves.
 #![cfg(feature = "alloc")]
 
 use core::cell::{Cell, RefCell};
@@ -336,7 +337,8 @@ fn a_pinned_object_lives_its_life<B: Balance>() {
             1 => Position::Last,
             _ => Position::Sorted(dictionary.last()),
         };
-        // SAFETY: 1. no entry is used after its object is gone: it is removed first; 2. it drops its links.
+        // SAFETY: 1. no entry is used after its object is gone: it is removed first; 2. it drops
+        // its links.
         unsafe { dictionary.insert_pinned(position, object.as_ref()) }.unwrap();
     }
     // SAFETY: as above.
@@ -378,7 +380,8 @@ for_each_balance! {
     a_pinned_object_lives_its_life a_forgotten_dictionary_leaves_its_links_refusing
 }
 
-/// By address, from the highest down, as HelenOS keeps its threads: a search key is a number, and no object is needed for it.
+/// By address, from the highest down, as HelenOS keeps its threads: a search key is a number, and
+/// no object is needed for it.
 #[test]
 fn objects_by_address_in_reverse() {
     struct Place {
@@ -458,7 +461,8 @@ fn ranges_with_bounds_that_exclude_each_other_are_empty() {
     }
 }
 
-/// The same link is wanted by two dictionaries, and the order of the one links it in the other while it is asked.
+/// The same link is wanted by two dictionaries, and the order of the one links it in the other
+/// while it is asked.
 #[test]
 fn an_order_that_links_its_object_elsewhere_is_refused() {
     struct Item {
@@ -523,7 +527,8 @@ fn an_order_that_links_its_object_elsewhere_is_refused() {
     assert_eq!(one.check(), Ok(()));
 }
 
-/// Nodes of full width: entries come and go, and move to anywhere, at the number that the pool was made for.
+/// Nodes of full width: entries come and go, and move to anywhere, at the number that the pool was
+/// made for.
 #[test]
 fn a_pool_of_the_size_advised_refuses_nothing() {
     type Pooled = BPlusDict<By<fn(&u64) -> u64>, u64>;
@@ -543,7 +548,8 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 1 => !n << 32,
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
-            // Twice as many as there is room for, and each second one gone again: nodes as empty as they become.
+            // Twice as many as there is room for, and each second one gone again: nodes as empty as
+            // they become.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

@@ -4,8 +4,8 @@
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_queue wheel slab reschedule
 //! ```
 //!
-//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes `MANY` calls on a queue
-//! that holds between `MANY` and `2 * MANY` timers with random deadlines.
+//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
+//! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines.
 
 use core::hint::black_box;
 

@@ -1,8 +1,9 @@
 //! The contract that every timer queue of this project keeps.
 //!
-//! A queue holds **pending** timers and gives them back when they expire. Ticks are `u64` on the queue's own
-//! clock; the queue knows no wall time and no unit. Every clause below has a number; the conformance suite
-//! (`tickwright-testkit`) holds one named test for each, and runs it on every structure in every storage.
+//! A queue holds **pending** timers and gives them back when they expire. Ticks are `u64` on the
+//! queue's own clock; the queue knows no wall time and no unit. Every clause below has a number;
+//! the conformance suite (`tickwright-testkit`) holds one named test for each, and runs it on every
+//! structure in every storage.
 //!
 //! # Clauses
 //!
@@ -11,11 +12,13 @@
 //! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 //! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
 //!    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
-//!    leave in the order in which they came, and all exact structures give one and the same event log.
-//!    Granular queues deliver by expiry; what they keep among equals their family says, and it is the same in both storages.
+//!    leave in the order in which they came, and all exact structures give one and the same event
+//!    log. Granular queues deliver by expiry; what they keep among equals their family says, and it
+//!    is the same in both storages.
 //! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and goes behind its
-//!    equals, also when it is rescheduled to the tick it had. In a granular queue it may stay where it is when its bucket stays the
-//!    same, and then keeps its place; the lateness bound holds for the new deadline all the same.
+//!    equals, also when it is rescheduled to the tick it had. In a granular queue it may stay where
+//!    it is when its bucket stays the same, and then keeps its place; the lateness bound holds for
+//!    the new deadline all the same.
 //! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, effective at once; a smaller
 //!    `now` is clamped to it.
 //! 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
@@ -23,35 +26,42 @@
 //!    `now = u64::MAX`. Arithmetic saturates, nothing panics, there is no horizon to fall off.
 //! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 //! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-//!    wake), `None` exactly when the queue is empty, and in the future after a complete advance (no busy spin).
-//! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it says
-//!     so. Reports may be too many, never too few.
+//!    wake), `None` exactly when the queue is empty, and in the future after a complete advance (no
+//!    busy spin).
+//! 10. `head_change_is_reported`: when an insert, remove or reschedule alters `next_wake()`, it
+//!     says so. Reports may be too many, never too few.
 //! 11. `stale_keys_stay_stale`: the key of a timer that was delivered or removed is
-//!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are used up is
-//!     retired; an intrusive node is its own key and is stale while it is not linked. Zero is never a valid key.
+//!     [`KeyError::Stale`] for ever. Slab keys carry a generation, and a slot whose generations are
+//!     used up is retired; an intrusive node is its own key and is stale while it is not linked.
+//!     Zero is never a valid key.
 //! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
 //! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing one that gets no
 //!     memory, refuse with [`Reject::Full`], return the value and are otherwise unchanged.
 //! 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names what is
 //!     broken; it is itself tested by breaking links on purpose.
-//! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was pending.
+//! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was
+//!     pending.
 //! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers; what is
-//!     left over keeps its order, and `next_wake()` is then not in the future. Repeated with one `now`, advances
-//!     deliver what was due in a number of calls linear in the pending timers, whatever arrives between them.
-//! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the first or
-//!     after the last link write. A panic in one of them leaves a queue that passes `check()`.
+//!     left over keeps its order, and `next_wake()` is then not in the future. Repeated with one
+//!     `now`, advances deliver what was due in a number of calls linear in the pending timers,
+//!     whatever arrives between them.
+//! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the
+//!     first or after the last link write. A panic in one of them leaves a queue that passes
+//!     `check()`.
 //! 18. `second_is_the_next_after_the_head`: `second()` is what `peek()` would say were the head
 //!     removed; it depends on order alone, not on storage layout.
 //! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the
 //!     event log of popping and inserting it, but the key stays valid and nothing is freed.
 //! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
-//! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all keys stale.
+//! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
+//!     keys stale.
 
 use core::fmt;
 
 use tickwright_nodes::hook::Claimed;
 
-/// A point on a queue's clock, in ticks since an origin of the caller's choice. All 2^64 values are ordinary.
+/// A point on a queue's clock, in ticks since an origin of the caller's choice. All 2^64 values are
+/// ordinary.
 pub type Tick = u64;
 
 /// A distance between two [`Tick`]s, in ticks.
@@ -63,7 +73,8 @@ pub type Span = u64;
 pub enum Order {
     /// Delivered by (expiry, arrival), due exactly at `max(deadline, now at insert)`.
     Exact,
-    /// Due at the end of a bucket, at most `lateness(deadline - now at the last (re)insert)` ticks after the deadline.
+    /// Due at the end of a bucket, at most `lateness(deadline - now at the last (re)insert)` ticks
+    /// after the deadline.
     Granular {
         /// Upper bound of expiry - deadline, as a function of the delay that was asked for.
         lateness: fn(Span) -> Span,
@@ -78,7 +89,8 @@ impl Order {
     }
 }
 
-/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew (clause 10).
+/// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew
+/// (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeadChange {
     /// The next wake-up is what it was.
@@ -133,8 +145,8 @@ pub struct Advance {
     pub delivered: usize,
     /// Timers moved inside the structure (cascades); they count against the budget too.
     pub moved: usize,
-    /// Nothing that is due is left behind. Where the budget ran out it may be false although nothing is: a structure that
-    /// would have to move timers to know says so.
+    /// Nothing that is due is left behind. Where the budget ran out it may be false although
+    /// nothing is: a structure that would have to move timers to know says so.
     pub complete: bool,
 }
 
@@ -148,7 +160,8 @@ pub enum Reject {
     AlreadyLinked,
     /// The caller-owned node is pending in another queue.
     WrongQueue,
-    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not be told from another queue's.
+    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
+    /// be told from another queue's.
     NoIdentity,
 }
 
@@ -226,7 +239,8 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// A queue of pending timers. See the [module](self) for the clauses; each method names the ones it serves.
+/// A queue of pending timers. See the [module](self) for the clauses; each method names the ones it
+/// serves.
 ///
 /// Costs are stated by each family module in one table; `n` is the number of pending timers.
 pub trait TimerQueue {
@@ -273,33 +287,34 @@ pub trait TimerQueue {
     /// The head: the timer that leaves first.
     fn peek(&self) -> Option<Pending<Self::Key>>;
 
-    /// The timer that leaves after the head (clause 18). Tickless drivers that defer a low-priority head program
-    /// the hardware for this one.
+    /// The timer that leaves after the head (clause 18). Tickless drivers that defer a low-priority
+    /// head program the hardware for this one.
     fn second(&self) -> Option<Pending<Self::Key>>;
 
     /// The exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry), cheap: O(1),
-    /// O(levels) or O(log n), as the family's table says
-    /// (clause 9).
+    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry),
+    /// cheap: O(1), O(levels) or O(log n), as the family's table says (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Moves `now` forward and takes one due timer out, if there is one.
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
-    /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that `rearm` answers
-    /// (clause 19). `rearm` gets the head's expiry and its value; it runs while the head is still linked, on a whole queue.
+    /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
+    /// `rearm` answers (clause 19). `rearm` gets the head's expiry and its value; it runs while the
+    /// head is still linked, on a whole queue.
     ///
-    /// A periodic timer on a drift-free grid is `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+    /// A periodic timer on a drift-free grid is
+    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
     fn pop_and_reinsert(
         &mut self,
         now: Tick,
         rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
     ) -> Option<Expired<Self::Key, ()>>;
 
-    /// Moves `now` forward and hands every due timer to `sink` in order, until `budget` timers were delivered or
-    /// moved (clauses 15, 16, 17). A budget of 0 only moves `now`.
+    /// Moves `now` forward and hands every due timer to `sink` in order, until `budget` timers were
+    /// delivered or moved (clauses 15, 16, 17). A budget of 0 only moves `now`.
     fn advance(
         &mut self,
         now: Tick,
@@ -313,7 +328,8 @@ pub trait TimerQueue {
     /// Verifies every invariant of the structure in O(n) (clause 14).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation is a bug in this library, or memory that something else overwrote.
+    /// The first [`Violation`] found. A violation is a bug in this library, or memory that
+    /// something else overwrote.
     fn check(&self) -> Result<(), Violation>;
 }
 

@@ -1,7 +1,8 @@
-//! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own structs.
+//! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
+//! structs.
 //!
-//! Read [`contract`] for what every queue promises, and [`family`] for the structures.
-//! `no_std`; without the default feature `alloc` there are caller-owned nodes and bounded heaps only.
+//! Read [`contract`] for what every queue promises, and [`family`] for the structures. `no_std`;
+//! without the default feature `alloc` there are caller-owned nodes and bounded heaps only.
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -1,4 +1,5 @@
-//! Memory runs out at each allocation in turn: the value comes back, the queue is what it was, and later it goes on.
+//! Memory runs out at each allocation in turn: the value comes back, the queue is what it was, and
+//! later it goes on.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -27,7 +28,8 @@ fn granted() -> bool {
     .unwrap_or(true)
 }
 
-// SAFETY: 1. every request goes to `System` unchanged or is refused with null, as the trait allows; 2. nothing here allocates or panics.
+// SAFETY: 1. every request goes to `System` unchanged or is refused with null, as the trait allows; 2.
+// nothing here allocates or panics.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise, passed on.
@@ -56,7 +58,8 @@ fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The timers that a test tries to insert; some families are bounded below it, which is as good a refusal.
+/// The timers that a test tries to insert; some families are bounded below it, which is as good a
+/// refusal.
 const MANY: u64 = if cfg!(miri) { 20 } else { 200 };
 
 fn an_insert_without_memory_hands_the_value_back<F: Family>() {

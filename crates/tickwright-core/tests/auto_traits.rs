@@ -1,5 +1,6 @@
-//! Which types may cross threads, be moved, be named in constants. What must *not* is shown by `compile_fail` examples
-//! in the documentation; the negative asserts here hold where an example would be too coarse.
+//! Which types may cross threads, be moved, be named in constants. What must *not* is shown by
+//! `compile_fail` examples in the documentation; the negative asserts here hold where an example
+//! would be too coarse.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 use core::cell::Cell;
@@ -9,7 +10,8 @@ use std::rc::Rc;
 use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
 
-/// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's, where its bound holds.
+/// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's,
+/// where its bound holds.
 struct Probe<T>(core::marker::PhantomData<T>);
 trait Otherwise {
     const SEND: bool = false;

@@ -150,7 +150,8 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     let mut other = HookQueue::new();
     let timers: Vec<_> = (0..4).map(|value| Box::pin(Timer::<F, u32>::new(value))).collect();
     for (timer, deadline) in timers.iter().zip([40, 10, 30, 20]) {
-        // SAFETY: no reference that a queue hands out is used after the vector has freed the timers.
+        // SAFETY: no reference that a queue hands out is used after the vector has freed the
+        // timers.
         let (key, _) = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
         assert_eq!(key.value, timer.value);
         // SAFETY: as above; it is refused.
@@ -175,12 +176,14 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     drop(timers);
 }
 
-/// The pinned flavour's typical use: a callback structure that frees itself when its timer has fired.
+/// The pinned flavour's typical use: a callback structure that frees itself when its timer has
+/// fired.
 fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     let mut owners: Vec<_> = (0..3).map(|value| Some(Box::pin(Timer::<F, u32>::new(value)))).collect();
     for owner in owners.iter().flatten() {
-        // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no reference to it after.
+        // SAFETY: the loop below frees a timer only when its delivery has returned, and uses no
+        // reference to it after.
         let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
     }
     while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {
@@ -220,7 +223,8 @@ fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) 
     }
 }
 
-/// Two threads claim the same nodes, each for a queue of its own. No node may end in both or in neither.
+/// Two threads claim the same nodes, each for a queue of its own. No node may end in both or in
+/// neither.
 fn queues_race_for_nodes<F: Family>() {
     let timers: [Timer<F, u32>; 8] = core::array::from_fn(|_| Timer::new(0));
     let taken = AtomicUsize::new(0);
@@ -281,7 +285,8 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.pop_expired(6).map(|t| t.value.value), Some(2));
 }
 
-/// Steps of one budget deliver and move as much as one advance of that budget does, and the queue is free between them.
+/// Steps of one budget deliver and move as much as one advance of that budget does, and the queue
+/// is free between them.
 fn steps_are_an_advance<F: Family>() {
     let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
     for budget in 0..30 {

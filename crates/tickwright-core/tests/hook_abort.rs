@@ -1,4 +1,5 @@
-//! A pinned timer or object that is dropped while it is linked ends the process. Each case is a child: this same test binary again.
+//! A pinned timer or object that is dropped while it is linked ends the process. Each case is a
+//! child: this same test binary again.
 
 use std::process::{Command, Output};
 
@@ -80,7 +81,8 @@ impl Membership<Object> for Second {
 fn object(case: &str) {
     let mut dictionary: HookDict<'static, Second, Object> = HookDict::new(Second);
     let object = Box::pin(Object { key: 1, links: [Link::new(), Link::new()] });
-    // SAFETY: 1. the entry is not used after the object is gone; 2. it drops its links. That it goes while one is linked is what is tested.
+    // SAFETY: 1. the entry is not used after the object is gone; 2. it drops its links. That it
+    // goes while one is linked is what is tested.
     unsafe { dictionary.insert_pinned(Position::Last, object.as_ref()) }.unwrap();
     match case {
         "forgotten" => core::mem::forget(dictionary),

@@ -1,5 +1,5 @@
-//! Nodes that go from one queue or dictionary to another, on two threads, in all schedules. Records are loom's cells: an access that the
-//! owner word does not order fails the model.
+//! Nodes that go from one queue or dictionary to another, on two threads, in all schedules. Records
+//! are loom's cells: an access that the owner word does not order fails the model.
 #![cfg(loom)]
 
 use core::cmp::Ordering;
@@ -13,7 +13,8 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// Explores every schedule of `scene`, which returns whether it saw what it is about. Some schedule has to show that.
+/// Explores every schedule of `scene`, which returns whether it saw what it is about. Some schedule
+/// has to show that.
 fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     let seen = leak(AtomicBool::new(false));
     loom::model(move || {

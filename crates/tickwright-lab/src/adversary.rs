@@ -1,7 +1,8 @@
 //! Deadlines that an attacker chooses: what does the worst single call cost, beside the median one?
 //!
-//! Who may choose deadlines, as the clients of a server may, looks for the call that stalls everybody. Each call is timed alone. A stall of
-//! the machine hits a call once, and the structure's own cost comes back in every round: so the least of a call's rounds counts.
+//! Who may choose deadlines, as the clients of a server may, looks for the call that stalls
+//! everybody. Each call is timed alone. A stall of the machine hits a call once, and the
+//! structure's own cost comes back in every round: so the least of a call's rounds counts.
 //!
 //! - [`pattern`]: the deadlines; [`attack`]: the calls, one by one; [`report`]: what comes of them
 
@@ -108,7 +109,8 @@ pub(crate) struct Row {
 /// Attacks every structure.
 ///
 /// # Errors
-/// Patterns that name nothing, and the first wrong answer. An interruption is no error here: the report says that it is partial.
+/// Patterns that name nothing, and the first wrong answer. An interruption is no error here: the
+/// report says that it is partial.
 pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let chosen = registry::select(&options.structures)?;
     let mut report = Report {

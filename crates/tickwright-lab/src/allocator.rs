@@ -1,5 +1,6 @@
-//! Counts what each thread allocates: for bytes per timer, and for the conformance clause that nothing allocates after a
-//! reserve. It costs two additions to thread-locals per allocation, about a nanosecond.
+//! Counts what each thread allocates: for bytes per timer, and for the conformance clause that
+//! nothing allocates after a reserve. It costs two additions to thread-locals per allocation, about
+//! a nanosecond.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
 use core::alloc::{GlobalAlloc, Layout};
@@ -17,7 +18,8 @@ use crate::error::LabError;
 pub(crate) struct Counting;
 
 thread_local! {
-    // Constants without destructors, so that touching them never allocates, also while a thread ends.
+    // Constants without destructors, so that touching them never allocates, also while a thread
+    // ends.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static REFUSALS: Cell<u64> = const { Cell::new(0) };
@@ -52,7 +54,8 @@ pub(crate) fn install() -> Result<(), LabError> {
         .map_err(|source| LabError::io("watching for SIGABRT", source))
 }
 
-/// Checks that `bytes` can be had now, for what `what` names. Asks before a run what would abort it.
+/// Checks that `bytes` can be had now, for what `what` names. Asks before a run what would abort
+/// it.
 ///
 /// # Errors
 /// [`LabError::Memory`], with what to do.
@@ -80,9 +83,9 @@ fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: 1. every call goes to `System` with the arguments that it came with, so the caller's and `System`'s promises hold
-// unchanged, and the answer of `System` is returned as it is; 2. the counters neither allocate nor panic (constant thread-locals without
-// destructors, and an atomic).
+// SAFETY: 1. every call goes to `System` with the arguments that it came with, so the caller's and
+// `System`'s promises hold unchanged, and the answer of `System` is returned as it is; 2. the
+// counters neither allocate nor panic (constant thread-locals without destructors, and an atomic).
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: 1. as for the whole implementation.

@@ -1,7 +1,8 @@
-//! What all timed comparisons share, whatever the work is: rounds in which every structure has its turn, answers verified before times
-//! count, ratios round by round, tables.
+//! What all timed comparisons share, whatever the work is: rounds in which every structure has its
+//! turn, answers verified before times count, ratios round by round, tables.
 //!
-//! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the workloads
+//! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the
+//!   workloads
 //! - [`sampler`]: a queue that is sampled again and again
 //! - [`verify`]: why an answer is believed
 //! - [`live`]: many queues alive at once, so that each is filled once and sampled in every round

@@ -1,6 +1,8 @@
-//! `tickwright bench c-peers`: one C program that does the same adds, re-arms and deletes through our C library and through the event loops of others.
+//! `tickwright bench c-peers`: one C program that does the same adds, re-arms and deletes through
+//! our C library and through the event loops of others.
 //!
-//! The program is `crates/tickwright-capi/peers`; here it is built by `make`, run, and read. What it measures it has verified.
+//! The program is `crates/tickwright-capi/peers`; here it is built by `make`, run, and read. What
+//! it measures it has verified.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -92,7 +94,8 @@ impl PeersArgs {
     /// Builds, runs, prints.
     ///
     /// # Errors
-    /// Without the sources, `make` or a C compiler; when a library answered wrongly; an interruption.
+    /// Without the sources, `make` or a C compiler; when a library answered wrongly; an
+    /// interruption.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let files = self.output.open()?;
         let Printed { skipped, samples } = match build().and_then(|program| self.run(&program)) {

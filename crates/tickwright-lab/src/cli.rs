@@ -1,4 +1,5 @@
-//! The command line, as data: the parser, its help, the manual page and the completions all come from here.
+//! The command line, as data: the parser, its help, the manual page and the completions all come
+//! from here.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -147,7 +148,8 @@ pub(crate) enum Bench {
     CPeers(PeersArgs),
     /// What an add and a delete cost through the scheduler, beside their parts
     Scheduler(SchedulerArgs),
-    /// Registries over each dictionary: create, destroy, look up; and the share of a thread's life that the tree takes
+    /// Registries over each dictionary: create, destroy, look up; and the share of a thread's life
+    /// that the tree takes
     Registry(RegistryArgs),
     /// Creating, switching and waking threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),
@@ -166,7 +168,8 @@ pub(crate) struct CountedArgs {
 /// Arguments of all comparisons by rounds.
 #[derive(Debug, Args)]
 pub(crate) struct TimedArgs {
-    /// A scenario by name, or a file that ends in .toml; may be repeated [default: all that are built in]
+    /// A scenario by name, or a file that ends in .toml; may be repeated
+    /// [default: all that are built in]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Vec<String>,
     /// Structures, with * for anything and ! to take away: 'heap4/*,!list/*'
@@ -184,7 +187,8 @@ pub(crate) struct TimedArgs {
     /// What delays are generated from
     #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
-    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of minutes
+    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of
+    /// minutes
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]

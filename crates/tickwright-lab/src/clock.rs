@@ -1,5 +1,5 @@
-//! Where times come from. Everything that measures takes a [`Meter`], so that statistics and tables are tested
-//! without a clock.
+//! Where times come from. Everything that measures takes a [`Meter`], so that statistics and tables
+//! are tested without a clock.
 
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -35,7 +35,8 @@ impl Meter for OsClock {
     }
 }
 
-/// A clock that nothing disturbs, for tests and for runs whose times nobody reads (`check`, the weighing of memory): moves by what the script says at each read, then by `step`.
+/// A clock that nothing disturbs, for tests and for runs whose times nobody reads (`check`, the
+/// weighing of memory): moves by what the script says at each read, then by `step`.
 #[derive(Debug)]
 pub(crate) struct FakeMeter {
     now: Cell<u64>,
@@ -67,7 +68,8 @@ impl Meter for FakeMeter {
 /// What reading the clock costs, and how fine it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Calibration {
-    /// ns between two readings in a row, the median of the means of batches: what each timed operation carries on top.
+    /// ns between two readings in a row, the median of the means of batches: what each timed
+    /// operation carries on top.
     pub(crate) cost_ns: f64,
     /// 99th percentile of the same.
     pub(crate) cost_p99_ns: u64,

@@ -1,4 +1,5 @@
-//! The processor's own counter, for what takes nanoseconds; where there is none that can be trusted, the system's clock.
+//! The processor's own counter, for what takes nanoseconds; where there is none that can be
+//! trusted, the system's clock.
 #![allow(unsafe_code, reason = "the intrinsic that reads the counter is an unsafe function")]
 
 use std::fmt;
@@ -63,7 +64,8 @@ impl Counter {
         (to - from) as f64 / self.read().wrapping_sub(counts).max(1) as f64
     }
 
-    /// What it shows. All that stands before it in the program is done, and nothing behind it has begun.
+    /// What it shows. All that stands before it in the program is done, and nothing behind it has
+    /// begun.
     #[inline(always)]
     pub(crate) fn read(&self) -> u64 {
         match self.source {
@@ -120,8 +122,8 @@ fn time_stamp() -> u64 {
     use core::arch::x86_64::{_mm_lfence, _rdtsc};
     // SAFETY: (1) the target has SSE2, as the cfg says, which is all that the fence asks for.
     unsafe { _mm_lfence() };
-    // SAFETY: (1) the target is x86, and the instruction is older than every processor that Rust supports; (2) it touches no memory; (3) Linux
-    // forbids it only to processes that ask for that.
+    // SAFETY: (1) the target is x86, and the instruction is older than every processor that Rust
+    // supports; (2) it touches no memory; (3) Linux forbids it only to processes that ask for that.
     let stamp = unsafe { _rdtsc() };
     // SAFETY: (1) as above.
     unsafe { _mm_lfence() };

@@ -1,4 +1,5 @@
-//! Up to how many timers is the list as good as another structure? Samples of both in turns, and what they say.
+//! Up to how many timers is the list as good as another structure? Samples of both in turns, and
+//! what they say.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -38,8 +39,8 @@ pub(crate) struct Sampled<T> {
     pub(crate) samples: Vec<Vec<T>>,
 }
 
-/// Takes samples of all `structures` in random order, round by round; the first round warms up, and `sample` is told the round from 0 on. An
-/// interruption leaves sizes out.
+/// Takes samples of all `structures` in random order, round by round; the first round warms up, and
+/// `sample` is told the round from 0 on. An interruption leaves sizes out.
 ///
 /// # Errors
 /// The first of `sample`.
@@ -90,8 +91,8 @@ impl<S: Copy> Point<S> {
 }
 
 impl<S> Crossover<S> {
-    /// The largest N up to which no interval lies above 1, and the smallest from which on all do: the list is as good up to somewhere in
-    /// between.
+    /// The largest N up to which no interval lies above 1, and the smallest from which on all do:
+    /// the list is as good up to somewhere in between.
     pub(crate) fn between(&self) -> (Option<usize>, Option<usize>) {
         let above =
             |point: &Point<S>| point.ratio.interval.low > 1.0 && point.ratio.interval.coverage >= CONFIDENCE;

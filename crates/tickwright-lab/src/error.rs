@@ -6,14 +6,16 @@ use std::process::ExitCode;
 
 use crate::interrupt;
 
-/// A command that could not do what was asked. The exit codes are stable; `tickwright --help` lists them.
+/// A command that could not do what was asked. The exit codes are stable; `tickwright --help` lists
+/// them.
 #[derive(Debug)]
 pub(crate) enum LabError {
     /// An answer was wrong or an acceptance condition was missed: exit 1.
     Failed(String),
     /// The request cannot be served as it was written; says what would be valid: exit 2.
     Usage(String),
-    /// The command line cannot be read; says why in the parser's own words, without our name: exit 2.
+    /// The command line cannot be read; says why in the parser's own words, without our name: exit
+    /// 2.
     Command(String),
     /// A file could not be read or written once the run had begun: exit 3, or 141 when the reader
     /// of a pipe has gone.

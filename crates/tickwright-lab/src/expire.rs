@@ -1,4 +1,5 @@
-//! Many timers that all expire: armed at random over as many ticks as there are timers, then delivered tick by tick until none is left.
+//! Many timers that all expire: armed at random over as many ticks as there are timers, then
+//! delivered tick by tick until none is left.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;

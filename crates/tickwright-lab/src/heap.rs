@@ -1,5 +1,6 @@
-//! `tickwright heap test N`: the test that Asterisk's heap came with in 2009, on ours. Numbers at random are pushed and popped; then
-//! some are taken out from wherever they are and put back, before all are popped again.
+//! `tickwright heap test N`: the test that Asterisk's heap came with in 2009, on ours. Numbers at
+//! random are pushed and popped; then some are taken out from wherever they are and put back,
+//! before all are popped again.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -21,7 +22,8 @@ use crate::scenario::{Population, Seed};
 /// What can be done with the heap by itself.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HeapCommand {
-    /// Push and pop N random numbers, then remove and push again N/10 of them: order, count and positions verified
+    /// Push and pop N random numbers, then remove and push again N/10 of them: order, count and
+    /// positions verified
     Test(TestArgs),
 }
 

@@ -1,4 +1,5 @@
-//! The hold model: a constant population, from which the earliest timer leaves and comes back later.
+//! The hold model: a constant population, from which the earliest timer leaves and comes back
+//! later.
 //!
 //! - [`stream`]: the delays, generated from the seed before any clock starts
 //! - [`model`]: the timed loops, generic over the queue

@@ -1,4 +1,5 @@
-//! The facts about a machine that a figure depends on. What cannot be read is left out of a report, not guessed.
+//! The facts about a machine that a figure depends on. What cannot be read is left out of a report,
+//! not guessed.
 
 use std::fmt;
 use std::fs;

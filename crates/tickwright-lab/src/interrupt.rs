@@ -1,8 +1,8 @@
-//! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at the
-//! next sample and to write what it has. A second signal ends the process.
+//! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
+//! the next sample and to write what it has. A second signal ends the process.
 //!
-//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within [`AGAIN`] of the
-//! first one counts as the same. The exit code is 128 and the number of the signal: 130 or 143.
+//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within [`AGAIN`] of
+//! the first one counts as the same. The exit code is 128 and the number of the signal: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -49,7 +49,8 @@ pub(crate) fn install() -> Result<(), LabError> {
         flag::register_usize(signal, Arc::clone(&asked.signal), number)?;
         flag::register(signal, Arc::clone(&asked.stop)).map(drop)
     };
-    // One action at a time is registered: a signal between two of them would be noted in part, and lost.
+    // One action at a time is registered: a signal between two of them would be noted in part, and
+    // lost.
     held_back(|| SIGNALS.into_iter().try_for_each(register).and_then(|()| watch()))
         .map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))
 }

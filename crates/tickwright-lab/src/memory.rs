@@ -62,8 +62,8 @@ pub(crate) struct Row {
     pub(crate) population: usize,
     /// Why it was not run.
     pub(crate) skipped: Option<String>,
-    /// Bytes on the heap with all timers pending and one delivery and insert per timer behind them (at most 100,000), without
-    /// what stands for the caller's own objects.
+    /// Bytes on the heap with all timers pending and one delivery and insert per timer behind them
+    /// (at most 100,000), without what stands for the caller's own objects.
     pub(crate) bytes: Option<usize>,
 }
 
@@ -90,8 +90,8 @@ pub(crate) fn run(structures: &[String], populations: &[usize]) -> Result<Report
             }
             let what = format!("{} with {population} timers", structure.id);
             if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
-                // The delays, and the least that a structure takes. Asked first: a structure without
-                // memory would look like one that is bounded.
+                // The delays, and the least that a structure takes. Asked first: a structure
+                // without memory would look like one that is bounded.
                 let bytes = registry::bytes_per_timer(structure) + 8;
                 allocator::room(population.saturating_mul(bytes), &what)?;
             }

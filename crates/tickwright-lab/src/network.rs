@@ -1,7 +1,8 @@
-//! Time-outs of a network server: most are moved before they expire, a few are cancelled and set anew, about one in a hundred expires.
+//! Time-outs of a network server: most are moved before they expire, a few are cancelled and set
+//! anew, about one in a hundred expires.
 //!
-//! Each operation is an exchange on a random connection, at a steady rate; time moves with the exchanges, and what is due at a
-//! new tick is delivered and armed again at once.
+//! Each operation is an exchange on a random connection, at a steady rate; time moves with the
+//! exchanges, and what is due at a new tick is delivered and armed again at once.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -70,8 +71,8 @@ impl Exchanges {
     }
 }
 
-/// The delay of a timer that expired and is armed again: drawn from its id and the tick, so that it does not depend on the order
-/// among equals.
+/// The delay of a timer that expired and is armed again: drawn from its id and the tick, so that it
+/// does not depend on the order among equals.
 #[derive(Debug, Clone, Copy)]
 struct Again {
     shortest: u64,
@@ -86,7 +87,8 @@ impl Again {
     }
 }
 
-/// The timed loop. What is asked is fixed before it, so that the loop without a question has no branch for it.
+/// The timed loop. What is asked is fixed before it, so that the loop without a question has no
+/// branch for it.
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, exchanges: &Exchanges, witness: &mut W) {
     match exchanges.ask {
         Ask::Nothing => serve(queue, exchanges, witness, |_, _| {}),
@@ -151,7 +153,8 @@ impl Network {
 }
 
 impl Source for Network {
-    /// As a server is found that has long been running: each connection had its last exchange some time ago, and has not timed out since.
+    /// As a server is found that has long been running: each connection had its last exchange some
+    /// time ago, and has not timed out since.
     fn fill(&mut self) -> Work {
         let revisit = self.timeouts.revisit.get() as f64;
         let left = (0..self.population).map(|_| {

@@ -7,7 +7,8 @@ use tickwright_core::{Family, HookQueue, Key, Order, SlabQueue, Timer, TimerQueu
 
 use crate::candidate::{BenchQueue, Candidate};
 
-/// Family `F` over slab storage. The 8-byte key per id stands for the place in the caller's own object.
+/// Family `F` over slab storage. The 8-byte key per id stands for the place in the caller's own
+/// object.
 #[derive(Debug)]
 pub(crate) struct Slab<F>(PhantomData<F>);
 
@@ -41,7 +42,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> SlabBench<F> {
-        // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as it gets.
+        // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as
+        // it gets.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         SlabBench { queue, keys: vec![None; capacity], seen: None }
     }

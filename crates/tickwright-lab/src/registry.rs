@@ -1,7 +1,7 @@
 //! The one list of what the lab measures: every family in both storages, and the baselines.
 //!
-//! A model (hold, the Xenomai tick, ...) is a [`Visitor`]: generic over the candidate, so that its timed loop is
-//! compiled once per structure and nothing in it is indirect.
+//! A model (hold, the Xenomai tick, ...) is a [`Visitor`]: generic over the candidate, so that its
+//! timed loop is compiled once per structure and nothing in it is indirect.
 
 use std::collections::BinaryHeap;
 
@@ -68,7 +68,8 @@ impl Shape {
     }
 }
 
-/// What a structure promises about the order of its deliveries, and so how its answer is judged (`bench/verify.rs`).
+/// What a structure promises about the order of its deliveries, and so how its answer is judged
+/// (`bench/verify.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
@@ -76,7 +77,8 @@ pub(crate) enum Ties {
     Fifo,
     /// By expiry, equals in any order: expiries are compared.
     AnyOrder,
-    /// By the ends of buckets: each timer once, never early and never later than the structure's bound.
+    /// By the ends of buckets: each timer once, never early and never later than the structure's
+    /// bound.
     Granular,
 }
 
@@ -116,7 +118,8 @@ pub(crate) struct Structure {
     pub(crate) second: bool,
     /// Whether its head is exact, not a lower bound.
     pub(crate) exact_head: bool,
-    /// The largest population for which runs are sensible, and why: above it one operation would take the whole run.
+    /// The largest population for which runs are sensible, and why: above it one operation would
+    /// take the whole run.
     pub(crate) sensible: Option<Sensible>,
     /// One line for `tickwright list`.
     pub(crate) about: &'static str,
@@ -276,9 +279,9 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Resul
     }
 }
 
-/// The structures that a list of patterns names, in table order. `*` stands for anything, a family alone for
-/// each of its storages, `!` in front takes away;
-/// a list that begins by taking away begins with all.
+/// The structures that a list of patterns names, in table order. `*` stands for anything, a family
+/// alone for each of its storages, `!` in front takes away; a list that begins by taking away
+/// begins with all.
 ///
 /// # Errors
 /// A pattern that matches nothing, with the nearest names.
@@ -310,8 +313,8 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     Ok(selected)
 }
 
-/// Reads a family of this project's, where a command has a storage of its own: `heap4`, or `heap4/*`
-/// as other commands take it. A value parser for the command line.
+/// Reads a family of this project's, where a command has a storage of its own: `heap4`, or
+/// `heap4/*` as other commands take it. A value parser for the command line.
 ///
 /// # Errors
 /// No such family, with the nearest ones.
@@ -325,7 +328,8 @@ pub(crate) fn family(text: &str) -> Result<service::Structure, String> {
     name.parse::<service::Structure>().map_err(|error| error.to_string())
 }
 
-/// "did you mean" for a name that is not among `valid`: the three nearest, and where the whole list is.
+/// "did you mean" for a name that is not among `valid`: the three nearest, and where the whole list
+/// is.
 pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> String {
     // What begins with the name comes first: 'heap4' is nearer to 'heap4/slab' than to 'heap2'.
     let mut ranked: Vec<_> =

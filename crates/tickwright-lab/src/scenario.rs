@@ -1,4 +1,5 @@
-//! Scenarios: what is measured, as data. One TOML file each in `scenarios/`, built in; `--scenario FILE` takes others.
+//! Scenarios: what is measured, as data. One TOML file each in `scenarios/`, built in;
+//! `--scenario FILE` takes others.
 
 mod model;
 mod number;
@@ -52,7 +53,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Increments {
     /// The shape.
     pub(crate) distribution: Distribution,
-    /// The mean. Bounded, because tokio-util's `DelayQueue` panics at delays of 2^36 ms, and an exponential delay can be 37 means.
+    /// The mean. Bounded, because tokio-util's `DelayQueue` panics at delays of 2^36 ms, and an
+    /// exponential delay can be 37 means.
     pub(crate) mean: Within<1, { 1 << 30 }>,
 }
 
@@ -63,7 +65,8 @@ pub(crate) struct Timeouts {
     /// The shortest; from there they are uniform.
     pub(crate) shortest: Span,
     longest: Span,
-    /// The mean time between two exchanges of one connection. With `shortest` it decides how many time-outs expire.
+    /// The mean time between two exchanges of one connection. With `shortest` it decides how many
+    /// time-outs expire.
     pub(crate) revisit: Span,
     /// One exchange in so many cancels and inserts; the others move the time-out.
     pub(crate) anew_one_in: Within<1, 1000>,

@@ -1,8 +1,10 @@
-//! `tickwright bench scheduler`: what an add and a delete cost through the scheduler, beside their parts.
+//! `tickwright bench scheduler`: what an add and a delete cost through the scheduler, beside their
+//! parts.
 //!
-//! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the clock. What is left over is the scheduler's
-//! own: the table of ids, the counts. (A delete reads no clock; its sum is the same for all that.) A delete by id looks it up in that table, whatever N is; so it grows with N no more than
-//! the bare queue's removal by key and the caches let it.
+//! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the
+//! clock. What is left over is the scheduler's own: the table of ids, the counts. (A delete reads
+//! no clock; its sum is the same for all that.) A delete by id looks it up in that table, whatever
+//! N is; so it grows with N no more than the bare queue's removal by key and the caches let it.
 
 pub(crate) mod report;
 
@@ -123,7 +125,8 @@ impl Row {
 /// Measures every structure at every N, in random order in each round.
 ///
 /// # Errors
-/// An operation that was refused. An interruption is no error here: the report says that it is partial.
+/// An operation that was refused. An interruption is no error here: the report says that it is
+/// partial.
 pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let host = Host::read();
     let mut report = Report {

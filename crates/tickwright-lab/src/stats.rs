@@ -11,17 +11,20 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 /// With fewer rounds no interval reaches [`CONFIDENCE`].
 pub(crate) const FEWEST_ROUNDS: u64 = 6;
 
-/// Differences below this are called a tie, whatever the interval says: layout and alignment alone move medians this far.
+/// Differences below this are called a tie, whatever the interval says: layout and alignment alone
+/// move medians this far.
 pub(crate) const TIE: f64 = 0.20;
 
-/// An interval that holds the true median with probability `coverage`, whatever the distribution: two order statistics.
+/// An interval that holds the true median with probability `coverage`, whatever the distribution:
+/// two order statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Interval {
     /// Lower end.
     pub(crate) low: f64,
     /// Upper end.
     pub(crate) high: f64,
-    /// The probability that goes with it; below [`CONFIDENCE`] when there are fewer than six samples.
+    /// The probability that goes with it; below [`CONFIDENCE`] when there are fewer than six
+    /// samples.
     pub(crate) coverage: f64,
 }
 
@@ -60,8 +63,8 @@ pub(crate) fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summar
     })
 }
 
-/// Summarises `measured / reference` round by round: rounds share what disturbed the machine, so the ratio of
-/// a round is steadier than the ratio of two medians.
+/// Summarises `measured / reference` round by round: rounds share what disturbed the machine, so
+/// the ratio of a round is steadier than the ratio of two medians.
 pub(crate) fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
 }
@@ -74,12 +77,12 @@ fn middle(sorted: &[f64]) -> f64 {
 /// The most samples whose interval is summed up exactly.
 const MOST_SUMMED: usize = 1000;
 
-/// The k-th smallest and k-th largest of n samples enclose the median unless fewer than k fall on one side of it, and the number
-/// on one side is binomial(n, 1/2).
+/// The k-th smallest and k-th largest of n samples enclose the median unless fewer than k fall on
+/// one side of it, and the number on one side is binomial(n, 1/2).
 fn median_interval(sorted: &[f64]) -> Interval {
     let n = sorted.len();
-    // The sum below would take 0.5^n for 0 near n = 1075. So many samples follow the normal distribution to a rank: 1.96
-    // standard deviations of sqrt(n) / 2 on each side.
+    // The sum below would take 0.5^n for 0 near n = 1075. So many samples follow the normal
+    // distribution to a rank: 1.96 standard deviations of sqrt(n) / 2 on each side.
     if n > MOST_SUMMED {
         let at = (n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as usize - 1;
         return Interval { low: sorted[at], high: sorted[n - 1 - at], coverage: CONFIDENCE };
@@ -100,7 +103,8 @@ fn median_interval(sorted: &[f64]) -> Interval {
     Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
 }
 
-/// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1 for no toss. Two-sided.
+/// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1
+/// for no toss. Two-sided.
 pub(crate) fn sign_test(one: u64, other: u64) -> f64 {
     let (n, few) = (one + other, one.min(other));
     if n == 0 {

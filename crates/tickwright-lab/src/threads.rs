@@ -1,4 +1,5 @@
-//! `tickwright bench threads`: creating, switching and waking threads, beside what others make of it.
+//! `tickwright bench threads`: creating, switching and waking threads, beside what others make of
+//! it.
 
 pub(crate) mod micro;
 pub(crate) mod report;

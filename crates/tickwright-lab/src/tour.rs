@@ -1,4 +1,5 @@
-//! The main job: what `tickwright` does when nothing is asked for. A first useful answer in under a minute.
+//! The main job: what `tickwright` does when nothing is asked for. A first useful answer in under a
+//! minute.
 
 use core::time::Duration;
 

@@ -206,7 +206,8 @@ fn linux<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["reproduce", "linux", "--only", "network"], more].concat()
 }
 
-/// Where the host has no room for sockets, the networking part is left out with the reason, and the rest runs.
+/// Where the host has no room for sockets, the networking part is left out with the reason, and the
+/// rest runs.
 #[cfg(unix)]
 #[test]
 fn without_sockets_the_rest_of_the_experiment_runs() {

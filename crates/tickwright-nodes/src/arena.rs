@@ -1,4 +1,5 @@
-//! Slots that are named by an index and a generation: how structures own what is put into them. Safe code only.
+//! Slots that are named by an index and a generation: how structures own what is put into them.
+//! Safe code only.
 //!
 //! # Layout
 //! ```text
@@ -6,15 +7,16 @@
 //!   record  [ unused | record  | record   | vacant -> 1 ]     what an algorithm walks
 //!   slot    [ unused | gen, T  | gen, T   | gen, free   ]     the value, while the slot is live
 //! ```
-//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records does not read values, and its code
-//! does not depend on `T`. [`Together`] keeps both in one cell: a search that compares values reads one place.
+//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records does not read
+//! values, and its code does not depend on `T`. [`Together`] keeps both in one cell: a search that
+//! compares values reads one place.
 //!
 //! # Invariants
 //! 1. The generation of a live slot is never 0. The compiler keeps the live/free mark in that zero.
-//! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice. A slot that has used up
-//!    its generations is retired.
-//! 3. Each free slot that is not retired is on the free list once. The list runs through the records
-//!    ([`Violation::Storage`], as 4.).
+//! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
+//!    A slot that has used up its generations is retired.
+//! 3. Each free slot that is not retired is on the free list once. The list runs through the
+//!    records ([`Violation::Storage`], as 4.).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
 
 use core::num::NonZeroU32;
@@ -70,7 +72,8 @@ impl Handle for Idx {
     }
 }
 
-/// Names one occupation of a slot: stale for ever once the slot is vacated. Eight bytes; an optional one takes no more.
+/// Names one occupation of a slot: stale for ever once the slot is vacated. Eight bytes; an
+/// optional one takes no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
     /// Which slot.
@@ -137,7 +140,8 @@ pub struct Full;
 /// The most slots: indices are `u32`, and 0 is none.
 pub const MOST: usize = u32::MAX as usize - 1;
 
-/// How many slots hold `total` values beside `retired` slots and slot 0. `None` when they cannot be numbered.
+/// How many slots hold `total` values beside `retired` slots and slot 0. `None` when they cannot be
+/// numbered.
 #[must_use]
 pub fn slots_for(total: usize, retired: usize) -> Option<usize> {
     let slots = total.checked_add(retired)?;

@@ -4,7 +4,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// A reference to a node that the caller owns. Two are equal when they refer to the same node, whatever it holds.
+/// A reference to a node that the caller owns. Two are equal when they refer to the same node,
+/// whatever it holds.
 pub struct ByRef<'a, T>(&'a T);
 
 impl<'a, T> ByRef<'a, T> {

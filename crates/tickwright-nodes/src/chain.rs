@@ -1,7 +1,7 @@
 //! Chains of nodes: the buckets of wheels, first-in-first-out, and the thread through a dictionary.
 //!
-//! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is the node, and that `prev` of
-//! the head and `next` of the tail are none.
+//! A chain keeps its ends; the links are in the nodes. It holds that `prev` of a node's `next` is
+//! the node, and that `prev` of the head and `next` of the tail are none.
 
 use crate::{Handle, Nodes, Violation};
 
@@ -54,8 +54,8 @@ impl<P: Handle> Chain<P> {
         self.head.filter(|_| self.head == self.tail)
     }
 
-    /// Makes `p` the tail. Answers the links that the caller then writes into its record: the rest of the record is the caller's
-    /// too, and so it is written once.
+    /// Makes `p` the tail. Answers the links that the caller then writes into its record: the rest
+    /// of the record is the caller's too, and so it is written once.
     #[inline]
     #[must_use]
     pub fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
@@ -91,7 +91,8 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: Some(before) }
     }
 
-    /// Puts `p` in front of `after`, a node of this chain, otherwise as [`push_back`](Self::push_back).
+    /// Puts `p` in front of `after`, a node of this chain, otherwise as
+    /// [`push_back`](Self::push_back).
     #[inline]
     #[must_use]
     pub fn push_before<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P, after: P) -> Links<P> {
@@ -130,7 +131,8 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Its nodes from the head on. On a chain with a cycle it does not end: take no more than there can be.
+    /// Its nodes from the head on. On a chain with a cycle it does not end: take no more than there
+    /// can be.
     pub fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,
@@ -138,8 +140,8 @@ impl<P: Handle> Chain<P> {
         core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
     }
 
-    /// Verifies the links and lets `visit` verify each record. Every node takes one from `left`; more nodes than that are too
-    /// many, so it ends also on a cycle.
+    /// Verifies the links and lets `visit` verify each record. Every node takes one from `left`;
+    /// more nodes than that are too many, so it ends also on a cycle.
     ///
     /// # Errors
     /// The first violation found, or what `visit` returns.

@@ -4,8 +4,8 @@
 #[inline]
 pub fn prefetch<T>(value: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: 1. the instruction is part of SSE, which every x86-64 processor has; 2. it reads and writes nothing that the
-    // program can observe, and faults for no address.
+    // SAFETY: 1. the instruction is part of SSE, which every x86-64 processor has; 2. it reads and
+    // writes nothing that the program can observe, and faults for no address.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(value.cast());

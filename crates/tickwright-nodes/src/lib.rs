@@ -1,4 +1,5 @@
-//! Where nodes live: one algorithm, written once, runs over slots of an arena and over links inside the caller's structs.
+//! Where nodes live: one algorithm, written once, runs over slots of an arena and over links inside
+//! the caller's structs.
 //!
 //! ```text
 //!   algorithm          chain, tree with a balance, or a timer queue of `tickwright-core`
@@ -16,7 +17,8 @@
 //! | [`chain`] | doubly linked lists |
 //! | [`tree`] | binary search trees, balanced by colors or by heights |
 //!
-//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries. `no_std`, without dependencies.
+//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries. `no_std`,
+//! without dependencies.
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -25,7 +27,8 @@ extern crate alloc;
 #[cfg(any(test, feature = "testing"))]
 extern crate std;
 
-/// A function that is constant except in models: loom's types are not built by constant expressions.
+/// A function that is constant except in models: loom's types are not built by constant
+/// expressions.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! const_unless_loom {

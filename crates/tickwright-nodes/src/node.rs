@@ -4,8 +4,8 @@ use core::fmt::Debug;
 
 /// Names a node inside one storage: an index or a pointer.
 ///
-/// An index is also a number, so that a record without room for an `Option<P>` can remember one on the free
-/// list. A pointer has no number: nothing keeps a free list of hooks.
+/// An index is also a number, so that a record without room for an `Option<P>` can remember one on
+/// the free list. A pointer has no number: nothing keeps a free list of hooks.
 pub trait Handle: Copy + Eq + Debug + 'static {
     /// The number of an index, never 0; 0 for a pointer.
     fn number(self) -> u32 {
@@ -30,7 +30,8 @@ pub trait Record<P: Handle>: Sized {
     /// What [`vacant`](Self::vacant) was given.
     fn next_vacant(&self) -> Option<P>;
 
-    /// Whether it has room for a stamp: a slab then checks a key in the record alone, which the operation touches anyway.
+    /// Whether it has room for a stamp: a slab then checks a key in the record alone, which the
+    /// operation touches anyway.
     const STAMPED: bool = false;
 
     /// The stamp; 0 in records that are idle or vacant, and where there is no room.
@@ -38,7 +39,8 @@ pub trait Record<P: Handle>: Sized {
         0
     }
 
-    /// Sets the stamp. It stays until the record is idle or vacant: a family that moves a node leaves it alone.
+    /// Sets the stamp. It stays until the record is idle or vacant: a family that moves a node
+    /// leaves it alone.
     fn set_stamp(&mut self, stamp: u32) {
         let _ = stamp;
     }

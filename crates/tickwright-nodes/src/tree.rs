@@ -1,8 +1,10 @@
-//! What binary search trees share: linking, unlinking, rotating, walking, verifying. None of it knows what the order is.
+//! What binary search trees share: linking, unlinking, rotating, walking, verifying. None of it
+//! knows what the order is.
 //!
-//! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node taken out ([`detach`]); its
-//! [`Balance`] then restores the heights. Timer trees and dictionaries are built on it. Nodes with
-//! equal keys belong on the right of those that are there, which keeps first-in-first-out; rotations keep the order among them.
+//! A tree searches for a place by its own rule, and has a leaf linked there ([`attach`]) or a node
+//! taken out ([`detach`]); its [`Balance`] then restores the heights. Timer trees and dictionaries
+//! are built on it. Nodes with equal keys belong on the right of those that are there, which keeps
+//! first-in-first-out; rotations keep the order among them.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
@@ -146,7 +148,8 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// What is broken.
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
-    /// The height, as this balance counts it, of a node with these children (mark and height; a missing one has height 0).
+    /// The height, as this balance counts it, of a node with these children (mark and height; a
+    /// missing one has height 0).
     ///
     /// # Errors
     /// What is broken.
@@ -196,7 +199,8 @@ fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     }
 }
 
-/// Hangs the leaf `p`, whose own links are set, below `parent`, or makes it the root, and restores the balance.
+/// Hangs the leaf `p`, whose own links are set, below `parent`, or makes it the root, and restores
+/// the balance.
 #[inline]
 pub fn attach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, parent: Option<P>, side: Side, p: P)
 where
@@ -336,7 +340,8 @@ fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     Gap { parent, side, child, mark }
 }
 
-/// Takes out the earliest node of the tree: it has no left child, and hangs on the left or is the root.
+/// Takes out the earliest node of the tree: it has no left child, and hangs on the left or is the
+/// root.
 #[inline]
 pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -388,13 +393,16 @@ fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     gap
 }
 
-/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's reaches 2 log2(n + 1).
+/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's reaches 2 log2(n +
+/// 1).
 const DEEPEST: u32 = 128;
 
-/// Verifies shape and balance of a tree; `visit` is given each node in order, to verify what it is ordered by.
+/// Verifies shape and balance of a tree; `visit` is given each node in order, to verify what it is
+/// ordered by.
 ///
-/// A broken link is named before a broken balance, which it would break as well. Recursion is bounded by 128 levels.
-/// Each link down is entered only when the node there points back, so that every node is met once, also where links make a cycle.
+/// A broken link is named before a broken balance, which it would break as well. Recursion is
+/// bounded by 128 levels. Each link down is entered only when the node there points back, so that
+/// every node is met once, also where links make a cycle.
 ///
 /// # Errors
 /// The first violation found, or what `visit` says.

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// An invariant that a `check` found broken. Each structure's module says which of its invariants each one stands for.
+/// An invariant that a `check` found broken. Each structure's module says which of its invariants
+/// each one stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {

@@ -1,8 +1,9 @@
-//! The conformance suite for ordered dictionaries: scripts of ops, a sorted vector that knows the answers, and a machine that compares.
+//! The conformance suite for ordered dictionaries: scripts of ops, a sorted vector that knows the
+//! answers, and a machine that compares.
 //!
-//! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`], which speaks of numbers alone, so that
-//! foreign ones and those behind a C face can be met too; [`Ours`] is the adapter for what implements
-//! [`Dictionary`].
+//! Objects have an identity (their number) and a key. Dictionaries are met through [`Subject`],
+//! which speaks of numbers alone, so that foreign ones and those behind a C face can be met too;
+//! [`Ours`] is the adapter for what implements [`Dictionary`].
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -69,7 +70,8 @@ impl<B: Balance> Membership<Object<B>, B> for ByKey {
     }
 }
 
-/// A dictionary under test. Objects are named by their numbers; a hint is the number of an object that is or was in.
+/// A dictionary under test. Objects are named by their numbers; a hint is the number of an object
+/// that is or was in.
 pub trait Subject {
     /// Whether objects are the caller's own, so that one can be offered twice.
     const OWN: bool;
@@ -364,7 +366,8 @@ impl Model {
     }
 }
 
-/// Runs a script and compares every answer, and after every op the order, ends, length and structure.
+/// Runs a script and compares every answer, and after every op the order, ends, length and
+/// structure.
 ///
 /// # Errors
 /// The op, what was expected and what came.

@@ -1,6 +1,6 @@
-//! The conformance suite for timer queues: an op machine, an oracle that knows nothing of this project, and one named test per
-//! clause of the contract. It runs on every family in both storages, and on foreign queues through a
-//! small adapter ([`subject::Subject`]).
+//! The conformance suite for timer queues: an op machine, an oracle that knows nothing of this
+//! project, and one named test per clause of the contract. It runs on every family in both
+//! storages, and on foreign queues through a small adapter ([`subject::Subject`]).
 //!
 //! - [`script`]: what a run asks; a decoder that makes a run of any bytes
 //! - [`oracle`]: the expected answers, in std alone

@@ -1,8 +1,9 @@
 //! The op machine: runs a script on a queue and on the oracle, and compares every answer.
 //!
-//! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged, shrunk and printed.
-//! It holds an exact queue to all of the contract, and a granular one to the expiries that it chose within its bound, in whatever order
-//! among equals it shows beforehand; what only parts of the contract do, [`clauses`](crate::clauses) judges.
+//! It never panics of its own accord: a difference is a [`Mismatch`], so that runs can be judged,
+//! shrunk and printed. It holds an exact queue to all of the contract, and a granular one to the
+//! expiries that it chose within its bound, in whatever order among equals it shows beforehand;
+//! what only parts of the contract do, [`clauses`](crate::clauses) judges.
 
 use core::fmt;
 
@@ -120,7 +121,8 @@ pub fn inserts(script: &[Op]) -> usize {
     script.iter().filter(|op| matches!(op, Op::Insert(_))).count()
 }
 
-/// What of `op` a queue has an operation for: one that re-arms in two steps only pops, one that does not pop advances.
+/// What of `op` a queue has an operation for: one that re-arms in two steps only pops, one that
+/// does not pop advances.
 pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     match op {
         Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),
@@ -247,7 +249,8 @@ impl<S: Subject> Machine<S> {
         Ok(reported)
     }
 
-    /// Learns the expiry that a granular queue gave a timer which has just arrived, and requires that it is within the bound.
+    /// Learns the expiry that a granular queue gave a timer which has just arrived, and requires
+    /// that it is within the bound.
     fn settle(&mut self, value: u32) -> Checked {
         let Some(lateness) = self.lateness else { return Ok(()) };
         let Some(deadline) = self.oracle.deadline(value) else { return Ok(()) };
@@ -275,7 +278,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// Requires that `got` is `expected`, or in a granular queue one of its equals; and that its deadline is right, if it says one.
+    /// Requires that `got` is `expected`, or in a granular queue one of its equals; and that its
+    /// deadline is right, if it says one.
     fn stands_for(&self, question: &'static str, expected: Option<Fired>, got: Option<Fired>) -> Checked {
         let right = match (expected, got) {
             (None, None) => true,
@@ -314,8 +318,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// The timer that `whom` names, with its key; none for one that was refused, or a dead one where keys do not know that
-    /// they are stale.
+    /// The timer that `whom` names, with its key; none for one that was refused, or a dead one
+    /// where keys do not know that they are stale.
     fn key(&self, whom: Whom) -> Option<(u32, S::Key)> {
         let value = pick(&self.oracle, self.keys.len(), whom)?;
         let key = (*self.keys.get(value as usize)?)?;

@@ -1,7 +1,8 @@
-//! The expected answers: the contract in the simplest terms that std has. Imports nothing from `tickwright-core`.
+//! The expected answers: the contract in the simplest terms that std has. Imports nothing from
+//! `tickwright-core`.
 //!
-//! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose, once that was found to be within the
-//! bound; from then on it expects just that.
+//! Where a queue is granular the oracle is [told](Oracle::settle) the expiry that the queue chose,
+//! once that was found to be within the bound; from then on it expects just that.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +11,8 @@ use crate::subject::Fired;
 /// When a timer leaves: by expiry, and among equals by arrival.
 type Place = (u64, u64);
 
-/// A timer queue that is right because it is too simple to be wrong. Timers are named by their values, which must be unique.
+/// A timer queue that is right because it is too simple to be wrong. Timers are named by their
+/// values, which must be unique.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     now: u64,

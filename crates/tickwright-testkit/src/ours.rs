@@ -102,7 +102,8 @@ fn advanced(advance: Advance) -> Advanced {
     Advanced { delivered: advance.delivered, moved: advance.moved, complete: advance.complete }
 }
 
-/// The methods of [`Subject`] that are the same call in both storages; `$at` reads the value behind a key.
+/// The methods of [`Subject`] that are the same call in both storages; `$at` reads the value behind
+/// a key.
 macro_rules! shared_methods {
     ($at:expr) => {
         fn now(&self) -> u64 {
@@ -177,7 +178,8 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
     fn arena(_: usize) {}
 
     fn make((): &(), capacity: usize) -> SlabSubject<F, W> {
-        // A family with a bound of its own below `capacity` starts empty; the suite keeps within the bound.
+        // A family with a bound of its own below `capacity` starts empty; the suite keeps within
+        // the bound.
         let mut queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         W::prepare_slab(&mut queue);
         SlabSubject { queue, _walk: PhantomData }
@@ -234,8 +236,8 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     }
 }
 
-/// Makes hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh node, so that no key is
-/// used twice.
+/// Makes hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh node,
+/// so that no key is used twice.
 pub struct Hook<F, W = NoWalk>(PhantomData<(F, W)>);
 
 impl<F, W> fmt::Debug for Hook<F, W> {

@@ -109,8 +109,8 @@ pub fn foreign() -> Vec<Kind> {
     vec![Kind::of::<BinaryHeapLazy>(), Kind::of::<BTree>(), Kind::of::<DelayQueue>(), Kind::of::<BitWheel>()]
 }
 
-/// Runs the script that `bytes` stand for on all of ours: what the fuzz target does with each input, and the corpus test with
-/// those that are kept.
+/// Runs the script that `bytes` stand for on all of ours: what the fuzz target does with each
+/// input, and the corpus test with those that are kept.
 ///
 /// # Errors
 /// The first queue that parts from the oracle, and where.

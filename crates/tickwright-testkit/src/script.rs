@@ -1,7 +1,8 @@
 //! Op scripts: what one run asks of a queue, and the decoder that makes a script of any bytes.
 //!
-//! The decoder is shared by the property tests, the exhaustive enumeration, the corpus and the fuzz target. It is
-//! total: every four bytes are an op, so whatever a generator or a fuzzer comes up with is a run.
+//! The decoder is shared by the property tests, the exhaustive enumeration, the corpus and the fuzz
+//! target. It is total: every four bytes are an op, so whatever a generator or a fuzzer comes up
+//! with is a run.
 
 /// A point in time, relative to what the run has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,8 @@ pub fn decode(bytes: &[u8]) -> Vec<Op> {
     bytes.as_chunks().0.iter().take(MOST_OPS).map(|&word| decode_one(word)).collect()
 }
 
-/// Bytes that [`decode`] makes `op` of, where there are any: a search, for the corpus and for alphabets.
+/// Bytes that [`decode`] makes `op` of, where there are any: a search, for the corpus and for
+/// alphabets.
 #[must_use]
 pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     let bytes = || 0..=u8::MAX;
@@ -183,8 +185,9 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     }
 }
 
-/// A script of bursts of timers: each is taken out by many advances under small budgets, and between those others arrive, are moved and
-/// leave. So a structure is asked for everything while it has moved a part of a burst. The same for a seed.
+/// A script of bursts of timers: each is taken out by many advances under small budgets, and
+/// between those others arrive, are moved and leave. So a structure is asked for everything while
+/// it has moved a part of a burst. The same for a seed.
 #[must_use]
 pub fn gust(seed: u64) -> Vec<Op> {
     const BURSTS: usize = 5;
@@ -223,7 +226,8 @@ pub fn gust(seed: u64) -> Vec<Op> {
     ops
 }
 
-/// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's SplitMix64, OOPSLA 2014).
+/// So many bytes that look random and are always the same for a seed (Steele, Lea and Flood's
+/// SplitMix64, OOPSLA 2014).
 #[must_use]
 pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut state = seed;

@@ -1,14 +1,17 @@
-//! What the suite needs of a queue: the small adapter that a type implements to be held to the contract.
+//! What the suite needs of a queue: the small adapter that a type implements to be held to the
+//! contract.
 //!
-//! Times and values are plain numbers, so that an adapter for a foreign queue is some fifty lines. What a queue does not have at all, it
-//! does not offer ([`Offers`]): the clause then reads "not offered", which is neither kept nor broken.
+//! Times and values are plain numbers, so that an adapter for a foreign queue is some fifty lines.
+//! What a queue does not have at all, it does not offer ([`Offers`]): the clause then reads "not
+//! offered", which is neither kept nor broken.
 
 /// A timer that left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fired {
     /// What was inserted.
     pub value: u32,
-    /// The tick at which the queue says it was due, where it says so; else the deadline that was asked for.
+    /// The tick at which the queue says it was due, where it says so; else the deadline that was
+    /// asked for.
     pub expiry: u64,
     /// `max(deadline, now at the last (re)insert)`, where the queue says so of a timer that leaves.
     pub deadline: Option<u64>,
@@ -155,8 +158,9 @@ pub trait Subject {
         unreachable!("pop is not offered")
     }
 
-    /// Moves `now` forward and delivers what is due, at most `budget` where that is offered. By default by
-    /// [`tell`](Self::tell), [`pop_expired`](Self::pop_expired) and [`next_wake`](Self::next_wake).
+    /// Moves `now` forward and delivers what is due, at most `budget` where that is offered. By
+    /// default by [`tell`](Self::tell), [`pop_expired`](Self::pop_expired) and
+    /// [`next_wake`](Self::next_wake).
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
         self.tell(now);
         let mut delivered = 0;
@@ -171,7 +175,8 @@ pub trait Subject {
         Advanced { delivered, moved: 0, complete }
     }
 
-    /// Moves `now` forward and does nothing else: for the default of [`advance`](Self::advance) alone.
+    /// Moves `now` forward and does nothing else: for the default of [`advance`](Self::advance)
+    /// alone.
     fn tell(&mut self, now: u64) {
         let _ = now;
         unreachable!("advance is not by default")
@@ -206,7 +211,8 @@ pub trait Subject {
         unreachable!("next_wake is not offered")
     }
 
-    /// The tick at which a pending timer is due: of a granular queue ([`Make::LATENESS`]), which alone knows it.
+    /// The tick at which a pending timer is due: of a granular queue ([`Make::LATENESS`]), which
+    /// alone knows it.
     fn expiry(&self, key: Self::Key) -> Option<u64> {
         let _ = key;
         None
@@ -251,17 +257,19 @@ pub trait Make: 'static {
     const OFFERS: Offers;
     /// Whether it claims to be exact to the tick and first-in-first-out among equals.
     const EXACT: bool;
-    /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that was asked for. Such a queue is judged by
-    /// the expiry that it says ([`Subject::expiry`]) right after a timer is (re)inserted: that must be within the bound, and then be kept.
+    /// The most by which a granular queue delays the expiry beyond the deadline, by the delay that
+    /// was asked for. Such a queue is judged by the expiry that it says ([`Subject::expiry`]) right
+    /// after a timer is (re)inserted: that must be within the bound, and then be kept.
     const LATENESS: Option<fn(u64) -> u64> = None;
-    /// Whether an advance may move timers inside and take that from its budget. What does not must never say that it did.
+    /// Whether an advance may move timers inside and take that from its budget. What does not must
+    /// never say that it did.
     const MOVES: bool = false;
 
     /// An arena for at most `inserts` inserts over the whole test.
     fn arena(inserts: usize) -> Self::Arena;
 
-    /// A fresh queue with room for `capacity` timers. At most one queue uses an arena at a time, and it may be
-    /// given one insert per node.
+    /// A fresh queue with room for `capacity` timers. At most one queue uses an arena at a time,
+    /// and it may be given one insert per node.
     fn make(arena: &Self::Arena, capacity: usize) -> Self::Subject<'_>;
 
     /// A fresh queue that refuses to hold more than `capacity` timers.

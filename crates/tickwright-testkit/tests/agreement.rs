@@ -9,7 +9,8 @@ fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
-/// A budget counts what a structure moves inside too, so that under one the structures differ in how far they get.
+/// A budget counts what a structure moves inside too, so that under one the structures differ in
+/// how far they get.
 fn without_budgets(script: Vec<Op>) -> Vec<Op> {
     let unlimited = |op| match op {
         Op::Advance(when, budget) if budget > 0 => Op::Advance(when, usize::MAX),
@@ -44,7 +45,8 @@ fn all_exact_structures_give_one_event_log() {
     }
 }
 
-/// The same script through the slab and through the hook of each family: the checked twin vouches for the one with pointers.
+/// The same script through the slab and through the hook of each family: the checked twin vouches
+/// for the one with pointers.
 #[test]
 fn both_storages_of_a_family_agree() {
     let ours = ours();

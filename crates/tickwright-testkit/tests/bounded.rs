@@ -1,4 +1,5 @@
-//! Families with a bound of their own, in both storages: clause 13 where the structure itself is full.
+//! Families with a bound of their own, in both storages: clause 13 where the structure itself is
+//! full.
 
 use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer, TimerQueue};
 use tickwright_testkit::machine::{Event, run_within};

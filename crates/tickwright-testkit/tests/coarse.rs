@@ -1,4 +1,5 @@
-//! Coarse wheels of other sizes than the usual, whose levels and far buckets are a few ticks wide: short scripts reach all of them.
+//! Coarse wheels of other sizes than the usual, whose levels and far buckets are a few ticks wide:
+//! short scripts reach all of them.
 
 use tickwright_core::CoarseWheel;
 use tickwright_testkit::clauses::{Tools, Verdict};

@@ -32,7 +32,8 @@ macro_rules! clauses {
             all_keep(stringify!($name), but);
         })+
 
-        /// `no_allocation_after_reserve` has a test binary of its own, with an allocator that counts.
+        /// `no_allocation_after_reserve` has a test binary of its own, with an allocator that
+        /// counts.
         #[test]
         fn no_clause_is_left_out() {
             let mut here = vec!["no_allocation_after_reserve", $(stringify!($name)),+];

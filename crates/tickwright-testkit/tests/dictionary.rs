@@ -1,5 +1,5 @@
-//! Every dictionary against a sorted vector: fixed sequences, random ones, and random scripts. What once failed is kept in
-//! `proptest-regressions/`.
+//! Every dictionary against a sorted vector: fixed sequences, random ones, and random scripts. What
+//! once failed is kept in `proptest-regressions/`.
 
 use core::ops::Bound;
 

@@ -1,4 +1,5 @@
-//! Every script of a small alphabet up to a depth: what random scripts are unlikely to meet, short ones meet all of.
+//! Every script of a small alphabet up to a depth: what random scripts are unlikely to meet, short
+//! ones meet all of.
 
 use tickwright_testkit::registry::ours;
 use tickwright_testkit::script::{Op, When, Whom, decode, encode};

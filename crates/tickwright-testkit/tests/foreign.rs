@@ -1,4 +1,5 @@
-//! Foreign queues held to the contract: what they break is found by the same functions that ours pass.
+//! Foreign queues held to the contract: what they break is found by the same functions that ours
+//! pass.
 
 use tickwright_testkit::clauses::{NAMES, Verdict};
 use tickwright_testkit::table::{render, table};

@@ -1,4 +1,5 @@
-//! The dictionaries of others against the sorted vector, in what they offer; the rest is refused in words.
+//! The dictionaries of others against the sorted vector, in what they offer; the rest is refused in
+//! words.
 
 use core::ops::Bound;
 

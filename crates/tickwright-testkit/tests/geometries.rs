@@ -1,4 +1,5 @@
-//! Wheels of other sizes than the usual: every clause holds whatever the constants, so that no two of them are mixed up.
+//! Wheels of other sizes than the usual: every clause holds whatever the constants, so that no two
+//! of them are mixed up.
 
 use tickwright_core::Wheel;
 use tickwright_testkit::clauses::{self, Tools, Verdict};

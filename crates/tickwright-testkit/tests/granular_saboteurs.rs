@@ -1,4 +1,5 @@
-//! The suite is held to its own standard with granular queues too: one that breaks its bound on purpose must be caught.
+//! The suite is held to its own standard with granular queues too: one that breaks its bound on
+//! purpose must be caught.
 
 use core::cell::Cell;
 use std::collections::HashMap;

@@ -28,9 +28,10 @@ fn refuse() -> bool {
     REFUSE.get()
 }
 
-// SAFETY: 1. Every block is the system allocator's, passed through unchanged with the layout that the caller gave;
-// 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at first and have no
-// destructor, so that touching them allocates nothing.
+// SAFETY: 1. Every block is the system allocator's, passed through unchanged with the layout that
+// the caller gave;
+// 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at
+//    first and have no destructor, so that touching them allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuse() {
@@ -41,7 +42,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: `block` came from `System` with this layout, by the caller's promise and fact 1 above.
+        // SAFETY: `block` came from `System` with this layout, by the caller's promise and fact 1
+        // above.
         unsafe { System.dealloc(block, layout) }
     }
 
@@ -164,7 +166,8 @@ fn slab_without_memory<F: Family>() {
     assert_eq!(rejected.value.as_ptr(), at, "{}/slab hands the value itself back", F::ID);
     assert_eq!(without_memory(|| queue.reserve(1000)), Err(Reject::Full), "{}/slab", F::ID);
     assert_eq!((queue.len(), queue.check()), (0, Ok(())), "{}/slab", F::ID);
-    // Grow step by step, with memory and without it by turns: a refusal leaves everything as it was.
+    // Grow step by step, with memory and without it by turns: a refusal leaves everything as it
+    // was.
     let mut refused = 0;
     for n in 0..200 {
         let value = n.to_string();

@@ -1,4 +1,5 @@
-//! Clause 17 with payloads whose drop panics, and with closures that look at what they can see: every family in both storages.
+//! Clause 17 with payloads whose drop panics, and with closures that look at what they can see:
+//! every family in both storages.
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;

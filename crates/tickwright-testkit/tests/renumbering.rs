@@ -1,4 +1,5 @@
-//! Heaps whose sequence is nearly used up from the start: they renumber within a few inserts, and nothing else shows it.
+//! Heaps whose sequence is nearly used up from the start: they renumber within a few inserts, and
+//! nothing else shows it.
 
 use tickwright_core::DaryHeap;
 use tickwright_testkit::clauses::{Tools, Verdict};

@@ -1,4 +1,5 @@
-//! The suite is held to its own standard: a queue that breaks one clause on purpose must be caught by that clause.
+//! The suite is held to its own standard: a queue that breaks one clause on purpose must be caught
+//! by that clause.
 
 use core::cell::Cell;
 use core::hint::black_box;
@@ -107,7 +108,8 @@ const FAULTS: [(Fault, &str); 41] = {
 };
 
 thread_local! {
-    /// The fault of the queues that this thread makes from now on. (A type for each would be compiled for each.)
+    /// The fault of the queues that this thread makes from now on. (A type for each would be
+    /// compiled for each.)
     static FAULT: Cell<Fault> = const { Cell::new(Fault::None) };
 }
 
@@ -366,7 +368,8 @@ fn every_saboteur_is_found_by_its_clause() {
     }
 }
 
-/// Where moves are possible, a budget that goes to them has to come to something. (Half of it may go to them for ever.)
+/// Where moves are possible, a budget that goes to them has to come to something. (Half of it may
+/// go to them for ever.)
 #[test]
 fn moves_without_progress_are_found() {
     let verdict = || clauses::budget_bounds_an_advance::<Sabotage<true>>(&Tools::default());

@@ -1,8 +1,8 @@
-//! Work whose instructions are counted: run `valgrind --tool=callgrind count create 10000` and the same
-//! with 30000, and divide the difference of what is collected by 20,000.
+//! Work whose instructions are counted: run `valgrind --tool=callgrind count create 10000` and the
+//! same with 30000, and divide the difference of what is collected by 20,000.
 //!
-//! Work: `create` (and join), `yield` (two switches), `park` (a ping-pong), `many`. Then the number of
-//! workers, and `none` (no registry) or `ngpt` (NGPT's knobs).
+//! Work: `create` (and join), `yield` (two switches), `park` (a ping-pong), `many`. Then the number
+//! of workers, and `none` (no registry) or `ngpt` (NGPT's knobs).
 
 use core::hint::black_box;
 

@@ -1,5 +1,6 @@
-//! Threads of one runtime end another one, or join its threads. An M:N thread that waits for that keeps no worker: others of its
-//! worker go on, though what it waits for waits for them. Each case is a process of its own, which ends if it hangs.
+//! Threads of one runtime end another one, or join its threads. An M:N thread that waits for that
+//! keeps no worker: others of its worker go on, though what it waits for waits for them. Each case
+//! is a process of its own, which ends if it hangs.
 
 mod common;
 

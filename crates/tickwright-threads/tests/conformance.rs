@@ -1,4 +1,5 @@
-//! What threads do, in every model: behaviours that the tests of glibc, GNU Pth and NGPT ask for, in our own words.
+//! What threads do, in every model: behaviours that the tests of glibc, GNU Pth and NGPT ask for,
+//! in our own words.
 
 mod common;
 
@@ -224,7 +225,8 @@ fn joining_oneself(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), libc::EDEADLK as usize);
 }
 
-/// A ring of threads, each of which joins the next one: one of them at least is told so, and all end.
+/// A ring of threads, each of which joins the next one: one of them at least is told so, and all
+/// end.
 fn circle(runtime: &Runtime, size: usize) {
     let ids = Arc::new(std::sync::Mutex::new(Vec::new()));
     let ready = Arc::new(Gate::default());

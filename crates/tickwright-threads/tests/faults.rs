@@ -1,4 +1,5 @@
-//! Faults and signals: an overflow names its thread, and all else is as if the library were not there.
+//! Faults and signals: an overflow names its thread, and all else is as if the library were not
+//! there.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -12,7 +13,8 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own, which does what is said there. It ends by an alarm if it hangs.
+/// Runs a test of this file in a process of its own, which does what is said there. It ends by an
+/// alarm if it hangs.
 fn child(test: &str, what: &str) -> Output {
     let own = std::env::current_exe().unwrap();
     let mut child = Command::new(own);

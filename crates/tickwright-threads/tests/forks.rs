@@ -89,7 +89,8 @@ mod alone {
         usize::try_from(code).unwrap()
     }
 
-    /// A body that forks; in the child it goes on with `inside`, in the parent it returns how that ended.
+    /// A body that forks; in the child it goes on with `inside`, in the parent it returns how that
+    /// ended.
     fn forking(inside: impl FnOnce() -> usize + Send + 'static) -> impl FnOnce() -> usize + Send + 'static {
         || {
             // SAFETY: 1. The child does what this library promises of forked children, and ends.
@@ -150,7 +151,8 @@ mod alone {
         }
     }
 
-    /// Threads that end by themselves, on stacks of ours, leave them in a list that all runtimes share.
+    /// Threads that end by themselves, on stacks of ours, leave them in a list that all runtimes
+    /// share.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn a_child_starts_a_runtime_while_others_end() {
@@ -203,7 +205,8 @@ mod alone {
             let code = in_a_child(&runtime, move || {
                 MODEL.store(number + 1, Ordering::Relaxed);
                 let text = std::ffi::CString::new(format!("{name}: buffered")).unwrap();
-                // SAFETY: 1. A text with its end. It stays in the C library's buffer, as standard output is a pipe.
+                // SAFETY: 1. A text with its end. It stays in the C library's buffer, as standard
+                // output is a pipe.
                 unsafe { libc::puts(text.as_ptr()) };
                 0
             });

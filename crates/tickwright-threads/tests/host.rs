@@ -1,4 +1,5 @@
-//! What a runtime takes of the host, and what it gives back. One test a process: others would change what it looks at.
+//! What a runtime takes of the host, and what it gives back. One test a process: others would
+//! change what it looks at.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -178,7 +179,8 @@ mod alone {
 
     /// Runs `inside` in a child, and answers how that ended.
     fn in_a_child(inside: impl FnOnce() -> Result<(), &'static CStr>) -> i32 {
-        // SAFETY: 1. The child does what this library promises of forked children, and no more than the C library allows them.
+        // SAFETY: 1. The child does what this library promises of forked children, and no more than
+        // the C library allows them.
         match unsafe { libc::fork() } {
             0 => {
                 let code = match inside() {

@@ -245,7 +245,8 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     }
 }
 
-/// A thread that was placed behind one that never yields is begun by the other worker, which sleeps.
+/// A thread that was placed behind one that never yields is begun by the other worker, which
+/// sleeps.
 #[test]
 fn a_new_thread_behind_one_that_spins() {
     for model in [common::two_workers(), common::as_ngpt()] {

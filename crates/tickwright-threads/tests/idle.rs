@@ -1,4 +1,5 @@
-//! Workers without work: who watches the threads that wait to begin, and what an ended wait leaves behind.
+//! Workers without work: who watches the threads that wait to begin, and what an ended wait leaves
+//! behind.
 
 mod common;
 
@@ -26,13 +27,15 @@ fn spin_until(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Three workers. A thread that never yields creates two, the second when the first worker that was called watches. That one takes the first of them, which
-/// never yields either: the third worker takes the second.
+/// Three workers. A thread that never yields creates two, the second when the first worker that was
+/// called watches. That one takes the first of them, which never yields either: the third worker
+/// takes the second.
 #[test]
 fn a_helper_that_has_work_leaves_the_rest_to_another() {
     let runtime = common::start(Model::ManyToMany(ManyToMany::new().workers(3)));
     for pause in (0..40).map(|round| Duration::from_micros(10 * round)) {
-        // Longer than an idle worker watches: all but one sleep without a limit, if the round shall be a hard one.
+        // Longer than an idle worker watches: all but one sleep without a limit, if the round shall
+        // be a hard one.
         std::thread::sleep(Duration::from_millis(2));
         let (handle, begun) = (runtime.handle(), Arc::new(AtomicUsize::new(0)));
         let creator = runtime.create(&PLAIN, move || {
@@ -54,7 +57,8 @@ fn a_helper_that_has_work_leaves_the_rest_to_another() {
     }
 }
 
-/// A thread is woken before its time-out. When that time comes, the thread parks again without a limit, and its old time-out does not end this park.
+/// A thread is woken before its time-out. When that time comes, the thread parks again without a
+/// limit, and its old time-out does not end this park.
 #[test]
 fn an_old_time_out_ends_no_later_wait() {
     let host = VirtualHost::new();
@@ -72,7 +76,8 @@ fn an_old_time_out_ends_no_later_wait() {
             0
         })
         .unwrap();
-    // Each of these runs on the same worker, behind the one that parks, so that it has parked when they have ended.
+    // Each of these runs on the same worker, behind the one that parks, so that it has parked when
+    // they have ended.
     let after_it = || runtime.join(runtime.create(&PLAIN, || 0).unwrap()).unwrap();
     after_it();
     runtime.unpark(parks).unwrap();

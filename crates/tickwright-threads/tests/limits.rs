@@ -1,4 +1,5 @@
-//! What is asked for wrongly, what runs out, and what goes wrong in the middle: each has a defined result.
+//! What is asked for wrongly, what runs out, and what goes wrong in the middle: each has a defined
+//! result.
 
 mod common;
 
@@ -98,7 +99,8 @@ fn each_knob_by_itself() {
     }
 }
 
-/// The bound is met in the middle: that creation says so, what was created joins, and afterwards there is room again.
+/// The bound is met in the middle: that creation says so, what was created joins, and afterwards
+/// there is room again.
 fn out_of_stacks(settings: ManyToMany, inside: bool) {
     let runtime = start(Model::ManyToMany(settings.most_stacks(20)));
     let handle = runtime.handle();
@@ -144,7 +146,8 @@ fn stacks_run_out_in_the_middle() {
     }
 }
 
-/// What threads of one worker have left is there for creators elsewhere, and for stacks of other sizes.
+/// What threads of one worker have left is there for creators elsewhere, and for stacks of other
+/// sizes.
 #[test]
 fn stacks_that_nobody_uses_are_there_for_all() {
     const MOST: usize = 8;
@@ -174,8 +177,9 @@ fn stacks_that_nobody_uses_are_there_for_all() {
     }
 }
 
-/// A creator reserves a stack for its thread. Another worker takes that thread, and begins it on a stack of its own. The first stack
-/// must not be lost to creators elsewhere while the creator keeps its worker busy.
+/// A creator reserves a stack for its thread. Another worker takes that thread, and begins it on a
+/// stack of its own. The first stack must not be lost to creators elsewhere while the creator keeps
+/// its worker busy.
 #[test]
 fn a_stack_reserved_for_a_thread_that_was_taken_is_there_for_all() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(3)));
@@ -324,7 +328,8 @@ fn another_fault_is_passed_on() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("overflowed"));
 }
 
-/// In the child there is the thread that forked, as one that no runtime knows; when it ends, so does the child.
+/// In the child there is the thread that forked, as one that no runtime knows; when it ends, so
+/// does the child.
 #[test]
 fn a_thread_forks() {
     if is_child("fork") {
@@ -336,7 +341,8 @@ fn a_thread_forks() {
         });
         let waiting = waiting.unwrap();
         let code = runtime.run(move || {
-            // SAFETY: 1. The child uses this library as documented, and nothing that other threads may have locked.
+            // SAFETY: 1. The child uses this library as documented, and nothing that other threads
+            // may have locked.
             let pid = unsafe { libc::fork() };
             if pid == 0 {
                 let create = handle.create(&PLAIN, || 0);
@@ -366,7 +372,8 @@ fn a_thread_forks() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A thread that never yields keeps its worker; others take what waits behind it to begin, and what waits for another worker goes on.
+/// A thread that never yields keeps its worker; others take what waits behind it to begin, and what
+/// waits for another worker goes on.
 #[test]
 fn a_spinning_thread_keeps_its_worker_alone() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));

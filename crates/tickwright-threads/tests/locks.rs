@@ -1,4 +1,5 @@
-//! Threads and the locks of their creators, which are the standard library's: no model may hold one of its own while it waits for the user's.
+//! Threads and the locks of their creators, which are the standard library's: no model may hold one
+//! of its own while it waits for the user's.
 
 mod common;
 
@@ -29,7 +30,8 @@ fn hand_over_hand(runtime: &Runtime) {
     let order = Arc::new(AtomicUsize::new(0));
     let doors: Vec<_> = (0..20).map(|_| Arc::new(Mutex::new(()))).collect();
     let held: Vec<_> = doors.iter().map(|door| door.lock().unwrap()).collect();
-    // As many workers as there are may be kept by a lock that is not the runtime's: so one thread at a time waits.
+    // As many workers as there are may be kept by a lock that is not the runtime's: so one thread
+    // at a time waits.
     for (i, guard) in held.into_iter().enumerate() {
         let (door, order) = (Arc::clone(&doors[i]), Arc::clone(&order));
         let id = runtime

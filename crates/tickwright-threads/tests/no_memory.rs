@@ -1,5 +1,6 @@
-//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and nothing else changes. A program without the
-//! harness of tests, which allocates on a thread of its own.
+//! Memory runs out at each allocation of a creation in turn: the creation says so or succeeds, and
+//! nothing else changes. A program without the harness of tests, which allocates on a thread of its
+//! own.
 
 mod common;
 
@@ -23,7 +24,8 @@ fn grant() -> bool {
 
 struct Sparing;
 
-// SAFETY: 1. Every call goes to the system's allocator unchanged, or answers null as the trait allows.
+// SAFETY: 1. Every call goes to the system's allocator unchanged, or answers null as the trait
+// allows.
 unsafe impl GlobalAlloc for Sparing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's word.
@@ -54,7 +56,8 @@ fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
 
 type Made = fn() -> Model;
 
-/// The portable back end is not among them: each of its stacks is a thread of the standard library, which has no answer but the end of the process.
+/// The portable back end is not among them: each of its stacks is a thread of the standard library,
+/// which has no answer but the end of the process.
 const MODELS: [(&str, Made); 6] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
@@ -113,7 +116,8 @@ fn main() {
 
 fn creations_are_refused_or_succeed() {
     for (name, model) in MODELS {
-        // Stacks are threads of the standard library then, which begins none without memory but aborts.
+        // Stacks are threads of the standard library then, which begins none without memory but
+        // aborts.
         if cfg!(tickwright_portable) && matches!(model(), Model::ManyToMany(_)) {
             continue;
         }

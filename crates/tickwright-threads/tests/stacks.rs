@@ -52,7 +52,8 @@ fn sizes_are_those_asked_for(runtime: &Runtime) {
     for pages in [5, 16, 100, 1000] {
         let bytes = pages * 4096;
         let least = in_a_thread(runtime, &PLAIN.stack(bytes - 1).guard(0), |stack| stack.len());
-        // The platform's own bookkeeping may lie in it; and glibc's cache gives a stack that is up to four times as large.
+        // The platform's own bookkeeping may lie in it; and glibc's cache gives a stack that is up
+        // to four times as large.
         assert!((bytes - 4096..=4 * bytes).contains(&least), "{pages} pages: {least}");
     }
 }

@@ -1,15 +1,16 @@
 //! Clocks: what a timer service reads the time from.
 //!
-//! A clock has a **steady** timeline of nanoseconds that never steps and never runs back; timers stand on it. A clock that people
-//! set (the wall clock) is a steady one plus an offset that may change: timers asked for by the wall are filed anew when it does, all
-//! others are not touched.
+//! A clock has a **steady** timeline of nanoseconds that never steps and never runs back; timers
+//! stand on it. A clock that people set (the wall clock) is a steady one plus an offset that may
+//! change: timers asked for by the wall are filed anew when it does, all others are not touched.
 //!
-//! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a test moves by command.
+//! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a
+//! test moves by command.
 //!
 //! # What happens to timers when time does something odd
 //!
-//! *Relative*: due so long after it was armed. *Periodic*: on a grid from there. *Wall*: due when the wall shows a date, or on a grid from
-//! there; only [`SystemClock::RealTime`] has those.
+//! *Relative*: due so long after it was armed. *Periodic*: on a grid from there. *Wall*: due when
+//! the wall shows a date, or on a grid from there; only [`SystemClock::RealTime`] has those.
 //!
 //! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
 //! |---|---|---|---|
@@ -19,9 +20,11 @@
 //! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
 //! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
 //!
-//! At "the resume" and "now" mean: when the driver looks. A step and a suspend are told to nobody who sleeps by a steady clock, so a
-//! parked thread looks at least every [`longest_sleep`](Clock::longest_sleep), one second; a [timerfd](crate::driver) is told by the kernel.
-//! Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of these.
+//! At "the resume" and "now" mean: when the driver looks. A step and a suspend are told to nobody
+//! who sleeps by a steady clock, so a parked thread looks at least every
+//! [`longest_sleep`](Clock::longest_sleep), one second; a [timerfd](crate::driver) is told by the
+//! kernel. Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of
+//! these.
 
 mod system;
 mod ticks;
@@ -40,24 +43,28 @@ use crate::sync::Arc;
 ///
 /// A service asks it under its lock: it must not call the service back, and is not to panic.
 ///
-/// Costs: `now` is on the path of every operation with a relative time, and is meant to take tens of nanoseconds.
+/// Costs: `now` is on the path of every operation with a relative time, and is meant to take tens
+/// of nanoseconds.
 pub trait Clock: Send + Sync {
     /// Nanoseconds since an origin of its own. Never less than before, on whatever thread.
     fn now(&self) -> u64;
 
-    /// What to add to [`now`](Self::now) for the time since 1970-01-01 UTC, at this moment; `None` for a clock that has no such meaning.
+    /// What to add to [`now`](Self::now) for the time since 1970-01-01 UTC, at this moment; `None`
+    /// for a clock that has no such meaning.
     fn wall_offset(&self) -> Option<i64> {
         None
     }
 
-    /// How long a thread that waits for this clock may sleep at most before it looks again, since what it sleeps by may stand still or not
-    /// hear of a step while this clock goes on. `None`: as long as it likes.
+    /// How long a thread that waits for this clock may sleep at most before it looks again, since
+    /// what it sleeps by may stand still or not hear of a step while this clock goes on. `None`: as
+    /// long as it likes.
     fn longest_sleep(&self) -> Option<u64> {
         None
     }
 
-    /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the watcher, and tells it after each move;
-    /// who sleeps by it is woken so, and by no time-out. Clocks that go on by themselves say `false`, and tell nobody.
+    /// Whether this clock goes on by command alone, as a [`VirtualClock`]. Then it remembers the
+    /// watcher, and tells it after each move; who sleeps by it is woken so, and by no time-out.
+    /// Clocks that go on by themselves say `false`, and tell nobody.
     fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
         false
     }
@@ -65,7 +72,8 @@ pub trait Clock: Send + Sync {
 
 /// Who wants to know that a clock was moved: a sleeper.
 pub trait Watcher: Send + Sync {
-    /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread that moved it.
+    /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread
+    /// that moved it.
     fn clock_moved(&self);
 }
 

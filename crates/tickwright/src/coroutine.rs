@@ -1,9 +1,12 @@
-//! For libraries of threads that are none of the kernel's: how a scheduler tells them apart, and how they wait.
+//! For libraries of threads that are none of the kernel's: how a scheduler tells them apart, and
+//! how they wait.
 //!
-//! A scheduler and a shard have to know whether the caller is the callback that runs, and a cancel that waits has to wait. Where one kernel thread
-//! runs many coroutines, both are the library's to say. `tickwright-threads` registers itself with its first M:N runtime.
+//! A scheduler and a shard have to know whether the caller is the callback that runs, and a cancel
+//! that waits has to wait. Where one kernel thread runs many coroutines, both are the library's to
+//! say. `tickwright-threads` registers itself with its first M:N runtime.
 //!
-//! Waits for the end of a callback go this way, and no others: a thread that calls [`DriverThread::join`](crate::driver::DriverThread::join) or
+//! Waits for the end of a callback go this way, and no others: a thread that calls
+//! [`DriverThread::join`](crate::driver::DriverThread::join) or
 //! [`Parker::wait`](crate::driver::Parker::wait) blocks the kernel thread.
 
 use core::num::NonZeroU64;
@@ -12,21 +15,22 @@ use std::sync::OnceLock;
 
 /// A library of coroutines.
 pub trait Coroutines: Sync {
-    /// The coroutine that calls, by a number that no other one has on its kernel thread, where it stays. `None`: the caller is none, as the thread that
-    /// forked is in a forked child.
+    /// The coroutine that calls, by a number that no other one has on its kernel thread, where it
+    /// stays. `None`: the caller is none, as the thread that forked is in a forked child.
     fn current(&self) -> Option<NonZeroU64>;
 
     /// What wakes the coroutine that calls, from any thread.
     fn waker(&self) -> Waker;
 
-    /// Waits until the coroutine that calls was woken; a wake-up that came before is kept. It may return without cause.
+    /// Waits until the coroutine that calls was woken; a wake-up that came before is kept. It may
+    /// return without cause.
     fn wait(&self);
 }
 
 static REGISTERED: OnceLock<&'static dyn Coroutines> = OnceLock::new();
 
-/// From now on for ever, `coroutines` is asked. The first library counts; whether it is this one. Schedulers and shards that exist must not be in a pass or
-/// a cancel on a coroutine of it.
+/// From now on for ever, `coroutines` is asked. The first library counts; whether it is this one.
+/// Schedulers and shards that exist must not be in a pass or a cancel on a coroutine of it.
 pub fn register(coroutines: &'static dyn Coroutines) -> bool {
     REGISTERED.set(coroutines).is_ok()
 }

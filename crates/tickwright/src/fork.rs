@@ -1,14 +1,16 @@
 //! Forks: locks that are free in a forked child, and what they guard whole there.
 //!
-//! A forked child has one thread, the one that forked. A lock that another thread held at that moment would stay locked in the child for ever.
-//! So a fork first takes every lock of this kind, and releases all of them afterwards, in the parent and in the child. In the child each lock first
-//! forgets what threads that are gone did with its data.
+//! A forked child has one thread, the one that forked. A lock that another thread held at that
+//! moment would stay locked in the child for ever. So a fork first takes every lock of this kind,
+//! and releases all of them afterwards, in the parent and in the child. In the child each lock
+//! first forgets what threads that are gone did with its data.
 //!
-//! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`, `posix_spawn`, a bare `clone`) has to call
-//! `exec` before it uses anything of this crate.
+//! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`,
+//! `posix_spawn`, a bare `clone`) has to call `exec` before it uses anything of this crate.
 //!
-//! A fork tries each lock and never waits for one while it keeps others, so it cannot deadlock with threads that take them in any order. A lock that
-//! stays taken for two seconds is left out: a thread that forks inside of a clock or an alarm holds it itself.
+//! A fork tries each lock and never waits for one while it keeps others, so it cannot deadlock with
+//! threads that take them in any order. A lock that stays taken for two seconds is left out: a
+//! thread that forks inside of a clock or an alarm holds it itself.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;
@@ -52,7 +54,8 @@ impl Process {
         Self(os::forks())
     }
 
-    /// Whether the caller is in the process that made this value, and not in a child that was forked since. No system call.
+    /// Whether the caller is in the process that made this value, and not in a child that was
+    /// forked since. No system call.
     #[must_use]
     pub fn is_this(self) -> bool {
         self == Self::this()
@@ -65,7 +68,8 @@ pub struct ForkLock<T> {
 }
 
 impl<T> ForkLock<T> {
-    /// Guards `value`. In a child `forget` removes what other threads did; it must not take a lock, allocate, or call the user's code.
+    /// Guards `value`. In a child `forget` removes what other threads did; it must not take a lock,
+    /// allocate, or call the user's code.
     ///
     /// # Panics
     /// Without memory, as every allocation of the standard library.

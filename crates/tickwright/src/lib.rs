@@ -1,4 +1,5 @@
-//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate re-exports.
+//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate
+//! re-exports.
 //!
 //! [`clock`]: what time it is, by the machine or by command. [`driver`]: who wakes a service when its next timer is due.
 //! [`service`]: one-shot and periodic timers on a clock. [`scheduler`]: callbacks with ids, for threads or a poll loop.

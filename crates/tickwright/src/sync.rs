@@ -1,8 +1,10 @@
-//! Everything that threads meet at: atomics, locks, events, cells, the name of a thread. Under `cfg(loom)` these are
-//! loom's, so that the models drive the shipped functions and none of their copies.
+//! Everything that threads meet at: atomics, locks, events, cells, the name of a thread. Under
+//! `cfg(loom)` these are loom's, so that the models drive the shipped functions and none of their
+//! copies.
 //!
-//! `Arc` stays the standard one: its counting is not ours to verify, and loom's holds no trait objects. So do the counters
-//! of [`statistics`](crate::shard), which no step of the protocol reads.
+//! `Arc` stays the standard one: its counting is not ours to verify, and loom's holds no trait
+//! objects. So do the counters of [`statistics`](crate::shard), which no step of the protocol
+//! reads.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -26,9 +28,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::coroutine;
 
-/// Tells a thread from all others that live: by the address of a variable that each kernel thread has of its own, and by the number of the
-/// [coroutine](crate::coroutine) on it, or 0. The name that the standard library
-/// gives to a thread is allocated when a thread that it did not start first asks, and a C program's may be asked without memory.
+/// Tells a thread from all others that live: by the address of a variable that each kernel thread
+/// has of its own, and by the number of the [coroutine](crate::coroutine) on it, or 0. The name
+/// that the standard library gives to a thread is allocated when a thread that it did not start
+/// first asks, and a C program's may be asked without memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadId {
@@ -58,7 +61,8 @@ pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
 }
 
-/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves the state whole.
+/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves
+/// the state whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -82,7 +86,8 @@ pub(crate) trait Wakers {
     fn wakers(&mut self) -> &mut Vec<Waker>;
 }
 
-/// As [`wait`]; a coroutine leaves its kernel thread to others meanwhile. Like every wait it may return without cause.
+/// As [`wait`]; a coroutine leaves its kernel thread to others meanwhile. Like every wait it may
+/// return without cause.
 pub(crate) fn wait_as_caller<'a, T: Wakers>(
     event: &Condvar,
     mutex: &'a Mutex<T>,
@@ -102,7 +107,8 @@ pub(crate) fn tell<T: Wakers>(event: &Condvar, guarded: &mut T) {
     guarded.wakers().drain(..).for_each(Waker::wake);
 }
 
-/// The same for a while at most. A model waits for the event alone: what rests on a time-out is not modelled.
+/// The same for a while at most. A model waits for the event alone: what rests on a time-out is not
+/// modelled.
 pub(crate) fn wait_for<'a, T>(
     event: &Condvar,
     guard: MutexGuard<'a, T>,

@@ -8,7 +8,8 @@ use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost, Watcher};
 use tickwright::driver::{Alarm, Parker, ShardDriver};
 use tickwright::shard::Shards;
 
-/// "A second one takes the alarm away from the first"; then the first one goes, as in `self.driver = ShardDriver::spawn(..)?`.
+/// "A second one takes the alarm away from the first"; then the first one goes, as in
+/// `self.driver = ShardDriver::spawn(..)?`.
 #[test]
 fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     let host = VirtualHost::new();
@@ -25,7 +26,8 @@ fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     assert!(!timer.is_pending(), "slept through");
 }
 
-/// While one parker is being made, another one is made on the same machine: by another thread, here in between.
+/// While one parker is being made, another one is made on the same machine: by another thread, here
+/// in between.
 struct InBetween {
     clock: VirtualClock,
     other: Mutex<Option<Arc<Parker<VirtualClock>>>>,
@@ -45,7 +47,8 @@ impl Clock for InBetween {
     }
 }
 
-/// `Parker::new` watches inside `Arc::new_cyclic`, where its `Weak` counts 0 strong ones; `VirtualClock::watch` throws such away.
+/// `Parker::new` watches inside `Arc::new_cyclic`, where its `Weak` counts 0 strong ones;
+/// `VirtualClock::watch` throws such away.
 #[test]
 fn a_parker_that_is_being_made_is_not_forgotten_by_its_clock() {
     let host = VirtualHost::new();

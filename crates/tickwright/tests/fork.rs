@@ -1,4 +1,5 @@
-//! Forked children: schedulers, shards and drivers are whole there, without the parent's threads, and nothing hangs.
+//! Forked children: schedulers, shards and drivers are whole there, without the parent's threads,
+//! and nothing hangs.
 #![cfg(unix)]
 
 use core::panic::AssertUnwindSafe;
@@ -19,7 +20,8 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Runs `act` in a forked child, which is killed if it hangs, and requires that it answers `true`.
 fn in_a_child(act: impl FnOnce() -> bool) {
-    // SAFETY: 1. The child calls what this crate promises of forked children, and ends without the parent's handlers.
+    // SAFETY: 1. The child calls what this crate promises of forked children, and ends without the
+    // parent's handlers.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

@@ -1,7 +1,9 @@
-//! Shards with an alarm and a clock, in all schedules: the shipped code of both. A wake-up that is lost is a driver that sleeps for ever,
-//! which loom reports as a deadlock. See `loom_rearm.rs` and `loom_driver.rs`.
+//! Shards with an alarm and a clock, in all schedules: the shipped code of both. A wake-up that is
+//! lost is a driver that sleeps for ever, which loom reports as a deadlock. See `loom_rearm.rs` and
+//! `loom_driver.rs`.
 //!
-//! That each can fail was tried: the change of the code that its comment names, made by hand, fails it.
+//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
+//! it.
 #![cfg(loom)]
 
 mod loom_common;
@@ -68,7 +70,8 @@ fn arm_against_the_driver() {
     });
 }
 
-/// Two arm at once, the later one perhaps last. Fails when the alarm is set after the lock was released.
+/// Two arm at once, the later one perhaps last. Fails when the alarm is set after the lock was
+/// released.
 #[test]
 fn two_arms_against_the_driver() {
     explore(Some(3), || {
@@ -82,8 +85,8 @@ fn two_arms_against_the_driver() {
     });
 }
 
-/// Made earlier while the driver is about to sleep for something far off, or advances for another reason. Fails when a reduce does not set the
-/// alarm.
+/// Made earlier while the driver is about to sleep for something far off, or advances for another
+/// reason. Fails when a reduce does not set the alarm.
 #[test]
 fn reduce_against_the_driver_and_its_pass() {
     explore(Some(3), || {
@@ -106,8 +109,8 @@ fn reduce_against_the_driver_and_its_pass() {
     });
 }
 
-/// Somebody else's pass, told an older time, is under way when the alarm goes off. Fails when the end of a pass leaves an alarm alone that it takes to be
-/// set.
+/// Somebody else's pass, told an older time, is under way when the alarm goes off. Fails when the
+/// end of a pass leaves an alarm alone that it takes to be set.
 #[test]
 fn a_pass_of_another_thread_against_the_driver() {
     explore(Some(3), || {
@@ -122,8 +125,8 @@ fn a_pass_of_another_thread_against_the_driver() {
     });
 }
 
-/// A callback, or somebody meanwhile, arms during the pass. Fails when the end of a pass does not set the alarm, or sets it to
-/// nothing.
+/// A callback, or somebody meanwhile, arms during the pass. Fails when the end of a pass does not
+/// set the alarm, or sets it to nothing.
 #[test]
 fn a_self_arming_timer_and_an_arm_against_the_driver() {
     explore(Some(3), || {
@@ -168,7 +171,8 @@ fn a_re_arm_in_place_against_the_driver() {
     });
 }
 
-/// A timer comes over from another shard. Fails when an arm sets the alarm of the shard that the timer left alone.
+/// A timer comes over from another shard. Fails when an arm sets the alarm of the shard that the
+/// timer left alone.
 #[test]
 fn migrate_against_the_driver() {
     explore(None, || {
@@ -200,8 +204,8 @@ fn drain_against_the_driver() {
     });
 }
 
-/// Arming looks at the clock, while that moves and the driver takes what is due. Fails when a pass under way is forwarded: the timer is taken a second
-/// time in the pass that it was armed in.
+/// Arming looks at the clock, while that moves and the driver takes what is due. Fails when a pass
+/// under way is forwarded: the timer is taken a second time in the pass that it was armed in.
 #[test]
 fn the_clock_against_the_driver() {
     explore(Some(3), || {

@@ -1,7 +1,8 @@
-//! Alarms against sleepers in all schedules: the shipped parker, with loom's locks and events. A wake-up that is lost is a deadlock, which
-//! loom reports. See `loom_rearm.rs`.
+//! Alarms against sleepers in all schedules: the shipped parker, with loom's locks and events. A
+//! wake-up that is lost is a deadlock, which loom reports. See `loom_rearm.rs`.
 //!
-//! That each can fail was tried: the change of the code that its comment names, made by hand, fails it.
+//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
+//! it.
 #![cfg(loom)]
 
 mod loom_common;
@@ -20,8 +21,8 @@ fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
     (host, parker)
 }
 
-/// An alarm is set while the sleeper looks and lies down. Fails when `Parker::change` calls nobody, and when `wait` lets go of the lock
-/// between its look and its sleep.
+/// An alarm is set while the sleeper looks and lies down. Fails when `Parker::change` calls nobody,
+/// and when `wait` lets go of the lock between its look and its sleep.
 #[test]
 fn set_against_wait() {
     explore(None, || {
@@ -31,8 +32,8 @@ fn set_against_wait() {
     });
 }
 
-/// The sleeper sleeps for something far off, or is about to, and something earlier comes. Fails when `change` calls only who sleeps for ever,
-/// and when who has woken still counts as called.
+/// The sleeper sleeps for something far off, or is about to, and something earlier comes. Fails
+/// when `change` calls only who sleeps for ever, and when who has woken still counts as called.
 #[test]
 fn earlier_against_wait() {
     explore(None, || {
@@ -47,8 +48,8 @@ fn earlier_against_wait() {
     });
 }
 
-/// The clock gets there while the sleeper looks and lies down. Fails when `clock_moved` does not take the lock, and when the clock
-/// tells before it moves.
+/// The clock gets there while the sleeper looks and lies down. Fails when `clock_moved` does not
+/// take the lock, and when the clock tells before it moves.
 #[test]
 fn advance_against_wait() {
     explore(None, || {
@@ -68,7 +69,8 @@ fn advance_against_wait() {
     });
 }
 
-/// Both at once: armed by one thread for a time that another one lets come. Fails as the two before.
+/// Both at once: armed by one thread for a time that another one lets come. Fails as the two
+/// before.
 #[test]
 fn set_against_advance_and_wait() {
     explore(Some(3), || {
@@ -85,8 +87,8 @@ fn set_against_advance_and_wait() {
     });
 }
 
-/// The wall is set while the sleeper looks and lies down. Fails when `clock_moved` asks for the alarm alone, and when the offset is
-/// taken from where the sleep begins.
+/// The wall is set while the sleeper looks and lies down. Fails when `clock_moved` asks for the
+/// alarm alone, and when the offset is taken from where the sleep begins.
 #[test]
 fn a_step_against_wait() {
     explore(None, || {
@@ -107,8 +109,8 @@ fn stop_against_wait() {
     });
 }
 
-/// Whoever is first, the thread ends; what was set before the stop may or may not be told. Fails when `wait` looks for the stop only where it
-/// begins.
+/// Whoever is first, the thread ends; what was set before the stop may or may not be told. Fails
+/// when `wait` looks for the stop only where it begins.
 #[test]
 fn stop_against_set_and_wait() {
     explore(Some(3), || {
@@ -132,8 +134,8 @@ fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()
     (runs, thread)
 }
 
-/// What `settle` says is so: who was called has woken, what was due has run. Fails when it does not ask for `called`, when nobody
-/// tells it of the sleep, and when a due alarm stays set.
+/// What `settle` says is so: who was called has woken, what was due has run. Fails when it does not
+/// ask for `called`, when nobody tells it of the sleep, and when a due alarm stays set.
 #[test]
 fn settled_means_run() {
     explore(Some(3), || {

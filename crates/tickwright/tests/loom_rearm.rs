@@ -1,9 +1,12 @@
-//! The lock-free re-arm against everything else, in all schedules: the shipped code, compiled with loom's atomics.
+//! The lock-free re-arm against everything else, in all schedules: the shipped code, compiled with
+//! loom's atomics.
 //!
-//! `ci/loom.sh` runs it. Each linearization point moves a shadow of the timer on and compares (`src/shard/ghost.rs`). A fire that is
-//! early or not due, a re-arm or cancel that reports what is not so, an arming after shutdown: the shadow keeps the first, and the model asks for it.
+//! `ci/loom.sh` runs it. Each linearization point moves a shadow of the timer on and compares
+//! (`src/shard/ghost.rs`). A fire that is early or not due, a re-arm or cancel that reports what is
+//! not so, an arming after shutdown: the shadow keeps the first, and the model asks for it.
 //!
-//! Ticks in the models: 70 stands at level 1 in the granule 64..72, whose bucket ends at 72; 582 is 64 buckets later.
+//! Ticks in the models: 70 stands at level 1 in the granule 64..72, whose bucket ends at 72; 582 is
+//! 64 buckets later.
 #![cfg(loom)]
 
 mod loom_common;
@@ -27,7 +30,8 @@ fn scene() -> (Arc<Shards<Ours>>, Logged) {
     (shards, timer)
 }
 
-/// A re-arm in the granule against the firing: it counts, with what was written before it, or the timer starts anew.
+/// A re-arm in the granule against the firing: it counts, with what was written before it, or the
+/// timer starts anew.
 fn against_expiry(deadline: u64) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -183,7 +187,8 @@ fn a_fast_re_arm_against_cancel_then_re_arm_and_expiry() {
             move || t.publish(1, EARLIER),
             move || {
                 c.timer.cancel();
-                // The same word as before: an exchange that compares it may succeed, and has the right to.
+                // The same word as before: an exchange that compares it may succeed, and has the
+                // right to.
                 c.timer.modify(70).unwrap();
             },
             move || advance(&s, 0, 72)
@@ -275,8 +280,8 @@ fn a_fast_re_arm_against_reduce() {
 #[test]
 fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
-        // All in one granule of level 2, whose delays begin at 504. Who reads the new clock goes to the lock, who reads the old
-        // one does not.
+        // All in one granule of level 2, whose delays begin at 504. Who reads the new clock goes to
+        // the lock, who reads the old one does not.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());
@@ -360,7 +365,8 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     });
 }
 
-/// Beyond the last level nothing is done without the lock, also after the wheel has filed the timer anew.
+/// Beyond the last level nothing is done without the lock, also after the wheel has filed the timer
+/// anew.
 fn parked(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));

@@ -1,10 +1,13 @@
-//! The scheduler in all schedules of two threads (three: at most three preemptions): a pass against each operation on the timer that is due. The
-//! schedules bring the timer into each state: queued, taken from the queue, running, finished.
+//! The scheduler in all schedules of two threads (three: at most three preemptions): a pass against
+//! each operation on the timer that is due. The schedules bring the timer into each state: queued,
+//! taken from the queue, running, finished.
 //!
-//! What a callback touches is a loom cell, and so is what its drop touches: if a callback ran, or were dropped, after a waiting cancel has
-//! returned, or at the same time as another, loom reports the two accesses.
+//! What a callback touches is a loom cell, and so is what its drop touches: if a callback ran, or
+//! were dropped, after a waiting cancel has returned, or at the same time as another, loom reports
+//! the two accesses.
 //!
-//! That the models can fail was tried. Each of these changes to the shipped code, made by hand, fails at least the test named:
+//! That the models can fail was tried. Each of these changes to the shipped code, made by hand,
+//! fails at least the test named:
 //!
 //! | change | test |
 //! |---|---|
@@ -38,7 +41,8 @@ fn ns(span: Duration) -> u64 {
 /// What callback, drop and test touch: only one at a time may.
 struct Place(UnsafeCell<u32>);
 
-// SAFETY: 1. the cell is reached through `touch` alone; 2. loom fails the model when two touches are not ordered.
+// SAFETY: 1. the cell is reached through `touch` alone; 2. loom fails the model when two touches
+// are not ordered.
 unsafe impl Sync for Place {}
 // SAFETY: a `u32` may be sent.
 unsafe impl Send for Place {}
@@ -145,7 +149,8 @@ impl Scene {
         let _ = self.scheduler.run_queue();
     }
 
-    /// All threads are done: nothing that is not pending runs any more, and each callback is dropped once.
+    /// All threads are done: nothing that is not pending runs any more, and each callback is
+    /// dropped once.
     fn settle(self) {
         let Self { host, scheduler, counts, id, .. } = self;
         assert_eq!(scheduler.check(), Ok(()));
@@ -395,7 +400,8 @@ fn shutdown_and_cancel_sync_against_a_pass() {
     });
 }
 
-/// The last handle goes while a pass is under way: the runner's own keeps the scheduler until it has ended.
+/// The last handle goes while a pass is under way: the runner's own keeps the scheduler until it
+/// has ended.
 #[test]
 fn drop_against_a_pass() {
     for answers in [&[][..], &[Next::Again]] {

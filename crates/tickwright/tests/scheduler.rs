@@ -642,7 +642,8 @@ fn a_shutdown_ends_the_pass_that_is_under_way() {
     });
 }
 
-/// What a callback armed before it panicked counts no more: the timer is gone, or idle if it is kept.
+/// What a callback armed before it panicked counts no more: the timer is gone, or idle if it is
+/// kept.
 #[test]
 fn a_callback_that_starts_its_own_timer_and_panics() {
     for structure in Structure::all() {

@@ -1,4 +1,5 @@
-//! An hour of virtual time with 100,000 random operations: every exact structure gives one and the same log.
+//! An hour of virtual time with 100,000 random operations: every exact structure gives one and the
+//! same log.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! The scheduler between threads: its own, others that cancel, and an alarm. On the virtual clock, without sleeps.
+//! The scheduler between threads: its own, others that cancel, and an alarm. On the virtual clock,
+//! without sleeps.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -158,7 +159,8 @@ fn a_thread_with_nothing_to_do_ends_with_its_scheduler() {
     thread.join().unwrap();
 }
 
-/// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a deadlock.
+/// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a
+/// deadlock.
 #[test]
 fn cancel_sync_waits_for_a_callback_on_another_thread() {
     for again in [true, false] {
@@ -180,7 +182,8 @@ fn cancel_sync_waits_for_a_callback_on_another_thread() {
                 })
             })
             .collect();
-        // Nothing shows that they wait by now; if they come later, they find it gone, which is right too.
+        // Nothing shows that they wait by now; if they come later, they find it gone, which is
+        // right too.
         ended.store(true, Ordering::SeqCst);
         go.send(()).unwrap();
         let told =
@@ -248,7 +251,8 @@ fn a_panic_does_not_stop_the_thread() {
     assert!(thread.join().is_err());
 }
 
-/// Whatever alarm it is given: it is set under the lock for each earlier timer, and after each pass.
+/// Whatever alarm it is given: it is set under the lock for each earlier timer, and after each
+/// pass.
 #[test]
 fn an_alarm_hears_of_every_earlier_timer() {
     #[derive(Default)]
@@ -280,7 +284,8 @@ fn an_alarm_hears_of_every_earlier_timer() {
     assert_eq!(take(), [], "nobody is told any more");
 }
 
-/// Threads that add, move and cancel at random while one runs: every callback is dropped once, and none is lost.
+/// Threads that add, move and cancel at random while one runs: every callback is dropped once, and
+/// none is lost.
 #[test]
 fn a_storm() {
     const ROUNDS: usize = 2_000;

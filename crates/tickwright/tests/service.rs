@@ -85,8 +85,8 @@ fn no_period_was_missed() {
     }
 }
 
-/// The rule of libevent: the next is due a period after this one was, unless that is before now; then a period after now. Now is the moment of the
-/// run, and not that of its end.
+/// The rule of libevent: the next is due a period after this one was, unless that is before now;
+/// then a period after now. Now is the moment of the run, and not that of its end.
 #[test]
 fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let host = VirtualHost::new();
@@ -94,7 +94,8 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
     let id = service.add(timing, &Site::here("t"), 0, "t").unwrap();
     let mut now = 0;
-    // Runs at; takes so long; the next is due at. At 400 the next is just due, so it was not missed.
+    // Runs at; takes so long; the next is due at. At 400 the next is just due, so it was not
+    // missed.
     for (at, takes, overruns, next) in [
         (103, 0, 0, 200),
         (250, 0, 0, 300),
@@ -312,7 +313,8 @@ fn a_clock_without_a_wall_refuses_times_by_it() {
     assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
 }
 
-/// Class 20: what is armed for `d` has run after `d`, at any phase of a tick, and not a nanosecond before.
+/// Class 20: what is armed for `d` has run after `d`, at any phase of a tick, and not a nanosecond
+/// before.
 #[test]
 fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
     for structure in exact() {
@@ -394,7 +396,8 @@ fn finishing_what_does_not_run_changes_nothing() {
     assert_eq!(service.check(), Ok(()));
 }
 
-/// Small steps of the wall, each below what files timers anew: filed by one that is less than what was noted, run by one that is more.
+/// Small steps of the wall, each below what files timers anew: filed by one that is less than what
+/// was noted, run by one that is more.
 #[test]
 fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     const MS: i64 = 1_000_000;

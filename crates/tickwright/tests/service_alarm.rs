@@ -1,4 +1,5 @@
-//! The alarm of a service: never later than its first timer, whatever the queue says of its head, and whoever heard of a step of the wall.
+//! The alarm of a service: never later than its first timer, whatever the queue says of its head,
+//! and whoever heard of a step of the wall.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -70,7 +71,8 @@ fn a_driver_thread_runs_a_wheel_in_time() {
     assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
 }
 
-/// A driver that hears of a step while another thread runs the queue is refused as busy; the one who runs does not look again.
+/// A driver that hears of a step while another thread runs the queue is refused as busy; the one
+/// who runs does not look again.
 #[test]
 fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     use core::sync::atomic::{AtomicUsize, Ordering};

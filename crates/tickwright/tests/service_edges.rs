@@ -1,4 +1,5 @@
-//! Extreme inputs, counts, clocks that misbehave, and user code that panics where it is asked something.
+//! Extreme inputs, counts, clocks that misbehave, and user code that panics where it is asked
+//! something.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -117,7 +118,8 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
-/// An async cancel before it does not swallow the news that a run was kept from going on: a count of references would leak.
+/// An async cancel before it does not swallow the news that a run was kept from going on: a count
+/// of references would leak.
 #[test]
 fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     use std::sync::{Arc, Barrier};
@@ -176,7 +178,8 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
     }
 }
 
-/// `Due::due` and `Due::now` are both of the steady timeline, and a timer is not run before it is due.
+/// `Due::due` and `Due::now` are both of the steady timeline, and a timer is not run before it is
+/// due.
 #[test]
 fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(0, 0);

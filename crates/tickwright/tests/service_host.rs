@@ -225,7 +225,8 @@ fn armed_anew_from_its_own_callback() {
         m.service.end_urgent();
         m.service.begin_pass();
         let due = m.service.take().unwrap();
-        // Urgent work begins in the callback, which asks for now: in this pass it does not come again, and in the next it waits.
+        // Urgent work begins in the callback, which asks for now: in this pass it does not come
+        // again, and in the next it waits.
         m.service.start(due.id, Timing::at(When::At(0)).every(ms(10)).missed(Missed::Skip)).unwrap();
         m.service.begin_urgent();
         m.service.finish(due.id, due.payload, Next::Done);
@@ -344,7 +345,8 @@ fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
 }
 
 proptest! {
-    /// Whatever comes between: as many runs and overruns as periods that passed, and others are never late for it.
+    /// Whatever comes between: as many runs and overruns as periods that passed, and others are
+    /// never late for it.
     #[test]
     fn never_lost(
         structure in 0usize..6,

@@ -1,4 +1,5 @@
-//! Random operations on the service; after each, its own check, its counts, and the alarm against what is next.
+//! Random operations on the service; after each, its own check, its counts, and the alarm against
+//! what is next.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

@@ -145,7 +145,8 @@ fn the_pass_counter_comes_round_unseen() {
     assert!(service.take().is_some(), "due, armed 65536 passes ago, and not taken");
 }
 
-/// What is armed for the past is filed behind all that is due by now, also if it is the first that this pass takes.
+/// What is armed for the past is filed behind all that is due by now, also if it is the first that
+/// this pass takes.
 #[test]
 fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     each(|structure| {
@@ -171,7 +172,8 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     });
 }
 
-/// A callback that takes long, and adds a timer: what becomes due meanwhile is the next pass's, also where adding moves the queue's clock.
+/// A callback that takes long, and adds a timer: what becomes due meanwhile is the next pass's,
+/// also where adding moves the queue's clock.
 #[test]
 fn what_becomes_due_in_a_pass_waits_for_the_next() {
     each(|structure| {

@@ -1,4 +1,5 @@
-//! How much work an operation of a scheduler is, in looks at timers: those that a poll loop asks for at each turn, and those under the lock.
+//! How much work an operation of a scheduler is, in looks at timers: those that a poll loop asks
+//! for at each turn, and those under the lock.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -66,7 +67,8 @@ impl<P: Handle, R, N: Nodes<P, R>> Nodes<P, R> for CountedNodesMut<'_, N> {
     }
 }
 
-// SAFETY: 1. to 4. each call is passed on to a discipline that keeps the promises, with the same handles and the same nodes.
+// SAFETY: 1. to 4. each call is passed on to a discipline that keeps the promises, with the same
+// handles and the same nodes.
 unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
     type Record = D::Record;
     const NEW: Self = Self(D::NEW);
@@ -224,7 +226,8 @@ fn a_loop_that_waits_and_runs_does_not_spin() {
     }
 }
 
-/// A bucket full of timers is entered to find one callback: no pop looks at more than a bounded number of them.
+/// A bucket full of timers is entered to find one callback: no pop looks at more than a bounded
+/// number of them.
 #[test]
 fn the_lock_is_not_held_for_a_whole_bucket() {
     const N: u64 = 20_000;

@@ -13,7 +13,8 @@ use tickwright::shard::{
 
 const ALL: usize = usize::MAX;
 
-/// Ticks at which a delay enters the next level, and the granules there, as Linux has them; not taken from the code under test.
+/// Ticks at which a delay enters the next level, and the granules there, as Linux has them; not
+/// taken from the code under test.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 const CUTOFF: u64 = 1_056_964_608;
 
@@ -167,7 +168,8 @@ fn deadlines_that_the_word_does_not_hold() {
             let shards = Shards::starting_at(1, clock);
             let log = Log::default();
             let timer = logging(&shards, &log);
-            // Of a deadline that neither the word holds nor the wheel, having passed, it is known that it has passed.
+            // Of a deadline that neither the word holds nor the wheel, having passed, it is known
+            // that it has passed.
             let known = |deadline: u64| if deadline < limit { deadline } else { deadline.max(clock) };
             timer.add(deadline).unwrap();
             assert_eq!(timer.deadline(), Some(known(deadline)));
@@ -197,7 +199,8 @@ fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
     for clock in (0..10_000).step_by(97) {
         let _ = shards.shard(0).unwrap().advance(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
-        // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a level.
+        // Under the lock each time, whether it was filed anew or not, until a re-arm has given it a
+        // level.
         assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
     let _ = shards.shard(0).unwrap().advance(10_100, ALL).unwrap();

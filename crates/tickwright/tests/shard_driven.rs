@@ -11,7 +11,8 @@ use tickwright::shard::{Shards, SharedTimer};
 const MINUTE: u64 = 60_000;
 const MS: u64 = 1_000_000;
 
-/// A timer armed anew would not get a finer level: judged by what its owner knows, since the shard's clock stands still while its driver sleeps.
+/// A timer armed anew would not get a finer level: judged by what its owner knows, since the
+/// shard's clock stands still while its driver sleeps.
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();
@@ -50,7 +51,8 @@ impl Alarm for Bell {
     }
 }
 
-/// At the alarm's word alone nothing is early, and nothing later than 8/63 of the delay, as long as re-arms go through the lock.
+/// At the alarm's word alone nothing is early, and nothing later than 8/63 of the delay, as long as
+/// re-arms go through the lock.
 #[test]
 fn a_driver_that_looks_only_when_rung_is_never_late() {
     for seed in 1..=200_u64 {

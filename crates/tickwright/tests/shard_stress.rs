@@ -1,5 +1,5 @@
-//! Many threads, many timers, real atomics. The books must balance, whatever the schedule was: what was started has fired, was
-//! cancelled, or is still pending.
+//! Many threads, many timers, real atomics. The books must balance, whatever the schedule was: what
+//! was started has fired, was cancelled, or is still pending.
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -206,7 +206,8 @@ fn the_books_balance<G: WheelGeometry>() -> Books<G> {
     books
 }
 
-/// More threads than there are stripes to count in, and ended threads whose stripes others take over.
+/// More threads than there are stripes to count in, and ended threads whose stripes others take
+/// over.
 #[test]
 fn matches_are_counted_exactly() {
     let shards = Shards::new(1);

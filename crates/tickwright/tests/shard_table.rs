@@ -9,12 +9,15 @@ use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDead
 
 /// Columns are states, as the one thread sees them that calls:
 ///
-/// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left behind by a budget;
-/// - `own`: called from its callback; `own-armed`: that has armed it anew for 500; `other`: from another thread meanwhile;
+/// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left
+///   behind by a budget;
+/// - `own`: called from its callback; `own-armed`: that has armed it anew for 500; `other`: from
+///   another thread meanwhile;
 /// - `dead`; `gone`: its shards were dropped.
 ///
-/// Cells are the answer and what the timer is then. Answers: `ok`, `yes` and `no` (it was or was not pending), `removed`, `not`,
-/// `running`, or the error: `pending!`, `shut!`, `gone!`, `deadlock!`. Then: `-` idle, `P` pending, `D` dead.
+/// Cells are the answer and what the timer is then. Answers: `ok`, `yes` and `no` (it was or was
+/// not pending), `removed`, `not`, `running`, or the error: `pending!`, `shut!`, `gone!`,
+/// `deadlock!`. Then: `-` idle, `P` pending, `D` dead.
 const TABLE: &str = "
                idle     pending    parked     due        own         own-armed   other     dead    gone
 add            ok/P     pending!/P pending!/P pending!/P ok/P        pending!/P  ok/P      shut!/D gone!/-

@@ -1,4 +1,5 @@
-//! What the kernel was asked for, as `/proc` tells it: the clock, the flag that makes it tell of a step of the wall, close on exec.
+//! What the kernel was asked for, as `/proc` tells it: the clock, the flag that makes it tell of a
+//! step of the wall, close on exec.
 #![cfg(all(target_os = "linux", not(loom)))]
 
 use std::fs;

@@ -1,27 +1,35 @@
-//! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. It owns its objects. Safe code only.
+//! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. It owns
+//! its objects. Safe code only.
 //!
-//! An entry is found by its key in the nodes alone; the object is in a cell, as in a [`SlabDict`](super::SlabDict), and the cell knows
-//! its leaf. The pool has a fixed number of nodes, or grows. When it is exhausted an insert says [`DictError::Full`] before it has changed
+//! An entry is found by its key in the nodes alone; the object is in a cell, as in a
+//! [`SlabDict`](super::SlabDict), and the cell knows its leaf. The pool has a fixed number of
+//! nodes, or grows. When it is exhausted an insert says [`DictError::Full`] before it has changed
 //! anything.
 //!
-//! Keys are copied into nodes, so this one wants a [`PlainKey`], and orders by the `Ord` of what is kept.
+//! Keys are copied into nodes, so this one wants a [`PlainKey`], and orders by the `Ord` of what is
+//! kept.
 //!
 //! # Invariants
-//! 1. All leaves are equally deep; a node has 15 to 30 keys, but the root ([`Violation::Balance`]); it hangs where its `up` says, and nodes of a level
-//!    are linked in order both ways ([`Violation::BackLink`], [`Violation::Head`] for the ends and the root).
-//! 2. Keys ascend; nothing left of a fence is greater than it, nothing below it is less ([`Violation::Order`]). Equals stand in the order of
-//!    their arrival, since an insert goes behind them.
-//! 3. The key in the leaf is that of the object ([`Violation::Order`]: it was changed without [`Dictionary::rekeyed`]), whose cell names the leaf
-//!    ([`Violation::Position`]).
-//! 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free list ([`Violation::Storage`]).
+//! 1. All leaves are equally deep; a node has 15 to 30 keys, but the root ([`Violation::Balance`]);
+//!    it hangs where its `up` says, and nodes of a level are linked in order both ways
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the ends and the root).
+//! 2. Keys ascend; nothing left of a fence is greater than it, nothing below it is less
+//!    ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert goes
+//!    behind them.
+//! 3. The key in the leaf is that of the object ([`Violation::Order`]: it was changed without
+//!    [`Dictionary::rekeyed`]), whose cell names the leaf ([`Violation::Position`]).
+//! 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
+//!    list ([`Violation::Storage`]).
 //!
 //! # Costs
-//! As the trees of the [dictionary](super) in comparisons; but a search meets log15 n nodes at most instead of log2 n, and an insert or removal
-//! moves up to 30 keys in each node that it changes. Hints are verified and not used; neighbours are O(1), by a look through a leaf.
-//! A node is 30 keys and 136 bytes, in whole cache lines, and between half and fully filled.
+//! As the trees of the [dictionary](super) in comparisons; but a search meets log15 n nodes at most
+//! instead of log2 n, and an insert or removal moves up to 30 keys in each node that it changes.
+//! Hints are verified and not used; neighbours are O(1), by a look through a leaf. A node is 30
+//! keys and 136 bytes, in whole cache lines, and between half and fully filled.
 //!
 //! # References
-//! Bayer & McCreight, Acta Informatica 1972; Comer, The ubiquitous B-tree, ACM Computing Surveys 1979. HelenOS had a B+ tree in its kernel until 2018.
+//! Bayer & McCreight, Acta Informatica 1972; Comer, The ubiquitous B-tree, ACM Computing Surveys 1979.
+//! HelenOS had a B+ tree in its kernel until 2018.
 
 #![forbid(unsafe_code)]
 
@@ -66,7 +74,8 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree. The [module](crate::dict::bplus) says what it can do and costs.
+/// A dictionary that owns its objects, over a B+ tree. The [module](crate::dict::bplus) says what
+/// it can do and costs.
 ///
 /// ```
 /// use tickwright_collections::{BPlusDict, By, DictError, Dictionary};
@@ -92,8 +101,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         Self { order, tree: Tree::new(), cells: Cells::new(0) }
     }
 
-    /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never allocates again: where an insert needs a node
-    /// more, it is refused with [`DictError::Full`].
+    /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never
+    /// allocates again: where an insert needs a node more, it is refused with [`DictError::Full`].
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for it.
@@ -105,9 +114,10 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
 
     /// The most nodes that a dictionary of at most `entries` entries ever uses, moves included.
     ///
-    /// No level of n nodes, n > 1, holds fewer than 15 n entries or children. So `entries` entries have at most `entries / 15` leaves,
-    /// those have at most a fifteenth as many nodes above them, and so on up to the one root. No step needs more on the way: an insert takes
-    /// the nodes that the tree has afterwards, and a move is a removal and an insert.
+    /// No level of n nodes, n > 1, holds fewer than 15 n entries or children. So `entries` entries
+    /// have at most `entries / 15` leaves, those have at most a fifteenth as many nodes above them,
+    /// and so on up to the one root. No step needs more on the way: an insert takes the nodes that
+    /// the tree has afterwards, and a move is a removal and an insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
         let (mut nodes, mut level) = (1, entries / LEAST);
@@ -118,8 +128,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         nodes
     }
 
-    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must follow; [`update`](Self::update) does
-    /// both.
+    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must
+    /// follow; [`update`](Self::update) does both.
     ///
     /// # Errors
     /// As [`Dictionary::get`].
@@ -127,10 +137,12 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         self.cells.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers whether it moved.
+    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
+    /// whether it moved.
     ///
     /// # Errors
-    /// As [`Dictionary::get`], `change` has not run then; [`DictError::Full`] as `rekeyed`, it has run.
+    /// As [`Dictionary::get`], `change` has not run then; [`DictError::Full`] as `rekeyed`, it has
+    /// run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
@@ -154,7 +166,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     }
 
     fn put(&mut self, spot: Option<Spot>, key: O::Plain, value: T) -> Result<EntryKey, Refused<T>> {
-        // All of the user's code has run. Should the pool have nodes and the cells no room, nodes are kept for the next.
+        // All of the user's code has run. Should the pool have nodes and the cells no room, nodes
+        // are kept for the next.
         if !self.tree.make_room(spot) {
             return Err(Refused { reason: DictError::Full, value });
         }
@@ -227,9 +240,11 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
         self.cells.vacate(cell).ok_or(DictError::Stale)
     }
 
-    /// Beside the errors of the trait: [`DictError::Full`] when the entry has to move and its new leaf cannot be split. The entry is then where
-    /// it was, and so are all others. [`check`](Self::check) says [`Violation::Order`] until the key is changed back, or nodes are free and this is
-    /// called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never refuses a move among n entries.
+    /// Beside the errors of the trait: [`DictError::Full`] when the entry has to move and its new
+    /// leaf cannot be split. The entry is then where it was, and so are all others.
+    /// [`check`](Self::check) says [`Violation::Order`] until the key is changed back, or nodes are
+    /// free and this is called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never
+    /// refuses a move among n entries.
     fn rekeyed(&mut self, entry: EntryKey) -> Result<bool, DictError> {
         let cell = self.cells.validate(entry)?;
         let spot = self.spot_of(cell)?;
@@ -237,7 +252,8 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // Whom it is to stand behind. While it is searched for, the entry stands where it was, under its old key.
+        // Whom it is to stand behind. While it is searched for, the entry stands where it was,
+        // under its old key.
         let before = self.tree.spot(&key, true).and_then(|target| self.tree.before(target));
         // An order that contradicts itself may lead back to the entry.
         if stays || before.is_some_and(|(_, before)| before == cell) {
@@ -250,7 +266,8 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
             Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
-        // Only now is it known which nodes the removal gave back. Where it came from there is room again.
+        // Only now is it known which nodes the removal gave back. Where it came from there is room
+        // again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.cells, spot, key, cell);

@@ -1,5 +1,5 @@
-//! Where dictionaries that own their objects keep them: an [`Arena`] whose records lie beside the objects, and the identity
-//! that its keys carry.
+//! Where dictionaries that own their objects keep them: an [`Arena`] whose records lie beside the
+//! objects, and the identity that its keys carry.
 
 #![forbid(unsafe_code)]
 
@@ -12,9 +12,10 @@ use tickwright_nodes::{Nodes, Record, Violation};
 
 use super::{DictError, Refused};
 
-/// Names one entry of a dictionary that owns its objects. Twelve bytes; an optional one takes no more. It is stale for ever
-/// once the entry was removed. Every other dictionary knows it for a foreign one (on targets without compare-exchange
-/// dictionaries have no identity, and a foreign key may name an entry).
+/// Names one entry of a dictionary that owns its objects. Twelve bytes; an optional one takes no
+/// more. It is stale for ever once the entry was removed. Every other dictionary knows it for a
+/// foreign one (on targets without compare-exchange dictionaries have no identity, and a foreign
+/// key may name an entry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
     dictionary: NonZeroU32,

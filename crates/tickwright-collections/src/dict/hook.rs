@@ -1,10 +1,13 @@
-//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever these like.
+//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever these
+//! like.
 //!
-//! An object may have several links, each for one dictionary at a time. A dictionary learns at its first insert how far from
-//! the start of the object its link lies, and refuses objects where that is different: so it gets from a link to the object without a
-//! pointer back, and the user needs no unsafe code to say where the link is.
+//! An object may have several links, each for one dictionary at a time. A dictionary learns at its
+//! first insert how far from the start of the object its link lies, and refuses objects where that
+//! is different: so it gets from a link to the object without a pointer back, and the user needs no
+//! unsafe code to say where the link is.
 //!
-//! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what [happens to timers](super).
+//! What happens to links that are dropped, inserted twice, offered elsewhere or forgotten is what
+//! [happens to timers](super).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -74,7 +77,8 @@ pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
-/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two are equal when they refer to the same object.
+/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two are equal when they refer
+/// to the same object.
 pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 /// Where [`HookDict::insert_pinned`] puts an object.
@@ -123,9 +127,10 @@ impl<'a, T, B: Balance> HookObjects<'a, T, B> {
     #[inline]
     fn reference(&self, p: Ptr<B>) -> &'a T {
         let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
-        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at `offset` from its start, and the offset
-        // never changes after the first insert; 2. it is linked (promise 1 of `Discipline`, which `Tree` keeps), and the
-        // reference was valid for 'a (scoped by type, pinned by the conditions of `insert_pinned`).
+        // SAFETY: 1. `p` was made by `HookDict::locate` from a reference to a whole `T`, at
+        // `offset` from its start, and the offset never changes after the first insert; 2. it is
+        // linked (promise 1 of `Discipline`, which `Tree` keeps), and the reference was valid for
+        // 'a (scoped by type, pinned by the conditions of `insert_pinned`).
         unsafe { &*object }
     }
 }
@@ -139,8 +144,9 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
     }
 }
 
-/// An ordered dictionary over objects that the caller owns. It never allocates. A constant expression builds it, so
-/// that it can be a static. The [module](crate::dict) shows and says what it can do.
+/// An ordered dictionary over objects that the caller owns. It never allocates. A constant
+/// expression builds it, so that it can be a static. The [module](crate::dict) shows and says what
+/// it can do.
 ///
 /// An object cannot go away before its dictionary:
 ///
@@ -165,7 +171,8 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// dictionary.clear();
 /// ```
 ///
-/// It hands out shared references to its objects, so it crosses threads only where they may be shared:
+/// It hands out shared references to its objects, so it crosses threads only where they may be
+/// shared:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -182,20 +189,24 @@ pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
     len: usize,
 }
 
-// SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see `Sync for Hook`), and its order with it, which is
-// `Send`. 2. It hands out `&'a T`, and `T` is `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and
-// `Balance::Mark` is `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of `Discipline`.
+// SAFETY: 1. Moving the dictionary moves the right to reach its links' records (see
+// `Sync for Hook`), and its order with it, which is `Send`. 2. It hands out `&'a T`, and `T` is
+// `Sync`. 3. Apart from handles, tree and records hold numbers and marks, and `Balance::Mark` is
+// `Send` and `Sync`. 4. `Balance` is sealed, so each implementation keeps the promises of
+// `Discipline`.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> {}
 
-// SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and `T` is `Sync`; so is the order.
+// SAFETY: 1. Through `&HookDict` records are only read. 2. Objects are only handed out as `&T`, and
+// `T` is `Sync`; so is the order.
 // 3. and 4. As above.
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> {}
 
 impl<O, T> HookDict<'_, O, T> {
-    /// An empty red-black dictionary. It takes an identity at its first insert; where the target has no compare-exchange, use
-    /// [`with_identity`](Self::with_identity) instead, or every insert is refused with [`DictError::NoIdentity`].
+    /// An empty red-black dictionary. It takes an identity at its first insert; where the target
+    /// has no compare-exchange, use [`with_identity`](Self::with_identity) instead, or every insert
+    /// is refused with [`DictError::NoIdentity`].
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -206,8 +217,9 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     /// As [`new`](HookDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
-        // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1. `locate` made each from a
-        // reference to a whole object; 2. `link` claimed it, and `release` follows its removal from the tree.
+        // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1.
+        // `locate` made each from a reference to a whole object; 2. `link` claimed it, and
+        // `release` follows its removal from the tree.
         let nodes = unsafe { HookNodes::new() };
         Self {
             sorted: Sorted::new(order),
@@ -217,11 +229,13 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         }
     }
 
-    /// An empty dictionary with an identity of the caller's choice, of which the lower 31 bits count.
+    /// An empty dictionary with an identity of the caller's choice, of which the lower 31 bits
+    /// count.
     ///
     /// # Safety
-    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it was given them or took them itself.
-    ///    (Those that take their own start at 1: choose from the top.) 2. They are not 0.
+    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it
+    ///    was given them or took them itself. (Those that take their own start at 1: choose from
+    ///    the top.) 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
         let mut dictionary = Self::balanced(order);
@@ -254,8 +268,9 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     fn unlink_all(&mut self) {
-        // One at a time through the algorithm: another dictionary, on another thread, may claim an object as soon as it is
-        // released, and write its links. So they must not be needed any more.
+        // One at a time through the algorithm: another dictionary, on another thread, may claim an
+        // object as soon as it is released, and write its links. So they must not be needed any
+        // more.
         while let Some(p) = self.sorted.tree.first() {
             self.sorted.tree.unlink(&mut self.objects, p);
             self.release(p);
@@ -264,7 +279,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 }
 
 impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
-    /// The link of `object` and a pointer to it that reaches the whole object, when it is where this dictionary expects it.
+    /// The link of `object` and a pointer to it that reaches the whole object, when it is where
+    /// this dictionary expects it.
     #[inline]
     fn locate<'t>(&self, object: &'t T) -> Result<(&'t Link<B>, Ptr<B>), DictError> {
         let link = self.sorted.order.link(object);
@@ -301,20 +317,25 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// As [`Dictionary::insert_near`], [`Dictionary::prepend`] and [`Dictionary::append`].
     ///
     /// # Safety
-    /// Every reference to the object that this dictionary hands out (as an entry, by removal, search or iteration, to the order's functions) says
-    /// that it lives for `'a`. The caller sees to it that
-    /// 1. none of them is used after the object is gone; in particular it is not freed by another thread because
-    ///    [`Link::is_linked`] turned false there: the call that unlinks it has to return first;
-    /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit` or union.
+    /// Every reference to the object that this dictionary hands out (as an entry, by removal,
+    /// search or iteration, to the order's functions) says that it lives for `'a`. The caller sees
+    /// to it that
+    /// 1. none of them is used after the object is gone; in particular it is not freed by another
+    ///    thread because [`Link::is_linked`] turned false there: the call that unlinks it has to
+    ///    return first;
+    /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit`
+    ///    or union.
     ///
-    /// That it is unlinked before it goes is not a condition: the link's drop checks that, and aborts the process otherwise.
+    /// That it is unlinked before it goes is not a condition: the link's drop checks that, and
+    /// aborts the process otherwise.
     pub unsafe fn insert_pinned(
         &mut self,
         position: Position<ObjectRef<'a, T>>,
         object: Pin<&T>,
     ) -> Result<ObjectRef<'a, T>, DictError> {
-        // SAFETY: 1. pinned memory stays valid until its drop, which drops the link (condition 2), and that aborts while it is
-        // linked; 2. use of the longer lifetime after that is excluded by condition 1.
+        // SAFETY: 1. pinned memory stays valid until its drop, which drops the link (condition 2),
+        // and that aborts while it is linked; 2. use of the longer lifetime after that is excluded
+        // by condition 1.
         let object: &'a T = unsafe { NonNull::from(object.get_ref()).as_ref() };
         self.link(position, object, PINNED)
     }

@@ -1,6 +1,7 @@
 //! The dictionary that owns its objects and names them by keys with generations. Safe code only.
 //!
-//! Unlike the slab of a timer queue it keeps record and object in one cell, since a search reads both.
+//! Unlike the slab of a timer queue it keeps record and object in one cell, since a search reads
+//! both.
 
 #![forbid(unsafe_code)]
 
@@ -58,8 +59,9 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Self { sorted: Sorted::new(order), cells: Cells::new(0) }
     }
 
-    /// An empty dictionary that never holds more than `capacity` entries and never allocates on its own again: further
-    /// inserts are refused with [`DictError::Full`]. A cell that has served 2^32 - 1 entries is retired, and from then on it holds one less.
+    /// An empty dictionary that never holds more than `capacity` entries and never allocates on its
+    /// own again: further inserts are refused with [`DictError::Full`]. A cell that has served 2^32 -
+    /// 1 entries is retired, and from then on it holds one less.
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for it.
@@ -69,7 +71,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(dictionary)
     }
 
-    /// As [`balanced`](Self::balanced), with new cells starting after generation `last`: for tests of retirement.
+    /// As [`balanced`](Self::balanced), with new cells starting after generation `last`: for tests
+    /// of retirement.
     #[doc(hidden)]
     #[must_use]
     pub fn with_last_generation(order: O, last: u32) -> Self {
@@ -84,8 +87,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(self.cells.arena.reserve(additional)?)
     }
 
-    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must follow; [`update`](Self::update) does
-    /// both.
+    /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must
+    /// follow; [`update`](Self::update) does both.
     ///
     /// # Errors
     /// As [`Dictionary::get`].
@@ -93,8 +96,9 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.cells.get_mut(entry)
     }
 
-    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers whether it moved. Should `change` panic behind a
-    /// change of the key, the entry stays where it is.
+    /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
+    /// whether it moved. Should `change` panic behind a change of the key, the entry stays where it
+    /// is.
     ///
     /// # Errors
     /// As [`Dictionary::get`]; `change` has not run then.

@@ -1,4 +1,5 @@
-//! Keys on top of the [`Tree`]: what every shell does with the user's order. Each function asks it first and writes links last.
+//! Keys on top of the [`Tree`]: what every shell does with the user's order. Each function asks it
+//! first and writes links last.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -115,7 +116,8 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
         }
     }
 
-    /// Moves the linked `p` behind the equals of the key that it has by now. Answers whether it had to move.
+    /// Moves the linked `p` behind the equals of the key that it has by now. Answers whether it had
+    /// to move.
     pub(crate) fn rekeyed<N>(&mut self, nodes: &mut N, p: P) -> bool
     where
         N: Objects<P, B>,
@@ -140,7 +142,8 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
         if !earlier && Tree::next(nodes, p).is_none_or(less) {
             return None;
         }
-        // While it is searched for, `p` stands where it was. To either side of it all others are in order.
+        // While it is searched for, `p` stands where it was. To either side of it all others are in
+        // order.
         let place = self.tree.place(nodes, Some(p), |q| if q == p { !earlier } else { !less(q) })?;
         let before = Tree::before(nodes, place);
         // An order that contradicts itself may lead back to where `p` is.

@@ -1,7 +1,8 @@
 //! The tree and the list through it. It knows no keys: whoever searches brings the rule.
 //!
-//! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever it answers, also when it contradicts
-//! itself, a search walks a path of the tree and ends where a child is missing. It runs before the first link write, so it may panic.
+//! A rule is a closure that says of a node whether the place looked for lies right of it. Whatever
+//! it answers, also when it contradicts itself, a search walks a path of the tree and ends where a
+//! child is missing. It runs before the first link write, so it may panic.
 
 use core::fmt;
 use core::hint::select_unpredictable;
@@ -137,7 +138,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place next to `p`: of two neighbours the lower one has no child on the side of the other.
+    /// The place next to `p`: of two neighbours the lower one has no child on the side of the
+    /// other.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
         match bst::links(nodes, p).at(side) {
@@ -146,8 +148,9 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to start from: O(1) when the place is next to
-    /// it, O(log n) always, and the nearer the fewer nodes are asked on average.
+    /// The place that `right` leads to; none in an empty tree. `hint` is a node of this tree to
+    /// start from: O(1) when the place is next to it, O(log n) always, and the nearer the fewer
+    /// nodes are asked on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -170,8 +173,9 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         let mut parent = from;
         // The place is below `parent`.
         loop {
-            // Which way it goes cannot be predicted. Both children are read while the key is, and one is moved on a condition: neither a branch
-            // nor an index that waits for the comparison before the next read can begin.
+            // Which way it goes cannot be predicted. Both children are read while the key is, and
+            // one is moved on a condition: neither a branch nor an index that waits for the
+            // comparison before the next read can begin.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);

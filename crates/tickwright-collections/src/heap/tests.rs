@@ -134,7 +134,8 @@ fn it_agrees_with_a_sorted_vector() {
     assert_eq!(drained(heap), descending(ranks));
 }
 
-/// Whatever is removed, from every heap of up to 7 elements and 4 ranks: what fills the place sinks, stays or rises.
+/// Whatever is removed, from every heap of up to 7 elements and 4 ranks: what fills the place
+/// sinks, stays or rises.
 #[test]
 fn every_removal_from_every_small_heap() {
     let (mut rose, mut sank) = (0, 0);
@@ -314,7 +315,8 @@ fn room_is_refused_where_there_is_none() {
     assert_eq!(heap.elements.capacity(), before);
 }
 
-/// Ranks are in the elements, and positions outside: an element is known by its number, whatever rank a copy of it has.
+/// Ranks are in the elements, and positions outside: an element is known by its number, whatever
+/// rank a copy of it has.
 struct ByNumber([Cell<usize>; 4]);
 
 impl HeapOrder<(usize, u32)> for &ByNumber {

@@ -1,12 +1,14 @@
-//! An AVL tree with a cached head, as [`RbTreeCached`](super::red_black::RbTreeCached) has: the two differ in their balance alone.
+//! An AVL tree with a cached head, as [`RbTreeCached`](super::red_black::RbTreeCached) has: the two
+//! differ in their balance alone.
 //!
 //! # Invariants
-//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up` ([`Violation::BackLink`],
-//!    [`Violation::Head`] for the root). So many nodes are reachable as are pending ([`Violation::Count`]).
-//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in the order of their arrival,
-//!    since an insert goes right of them and rotations keep the order.
-//! 3. Each node's difference is the height of its right tree minus that of its left one, and is -1, 0 or 1
-//!    ([`Violation::Balance`]).
+//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    are pending ([`Violation::Count`]).
+//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
+//!    the order of their arrival, since an insert goes right of them and rotations keep the order.
+//! 3. Each node's difference is the height of its right tree minus that of its left one, and is -1,
+//!    0 or 1 ([`Violation::Balance`]).
 //! 4. The cached head is the leftmost node ([`Violation::Head`]).
 //!
 //! By 3 the longest path is at most 1.44 log2(n + 2).
@@ -39,18 +41,22 @@
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (64-bit). It never allocates.
 //!
 //! # Choose when
-//! - inserts are many and removals few: paths are shorter than a red-black tree's, and an insert turns at most once or twice;
+//! - inserts are many and removals few: paths are shorter than a red-black tree's, and an insert
+//!   turns at most once or twice;
 //! - the longest path must be short: 1.44 log2 n instead of 2 log2 n.
 //!
 //! # Avoid when
-//! - most timers are cancelled or expire: a removal may turn at every level, a red-black tree's at most three times;
-//! - what the red-black tree's page advises to avoid: few timers, mostly expiring ones, allowed lateness.
+//! - most timers are cancelled or expire: a removal may turn at every level, a red-black tree's at
+//!   most three times;
+//! - what the red-black tree's page advises to avoid: few timers, mostly expiring ones, allowed
+//!   lateness.
 //!
-//! Worst case and adversary: chosen deadlines can make a removal turn at level after level of the sparsest tree, O(log n) times.
+//! Worst case and adversary: chosen deadlines can make a removal turn at level after level of the
+//! sparsest tree, O(log n) times.
 //!
 //! # References
-//! Adelson-Velsky & Landis, Doklady 1962; Knuth, The Art of Computer Programming, volume 3, 6.2.3. HelenOS kept its
-//! threads in an AVL tree until 2018.
+//! Adelson-Velsky & Landis, Doklady 1962; Knuth, The Art of Computer Programming, volume 3, 6.2.3.
+//! HelenOS kept its threads in an AVL tree until 2018.
 
 use tickwright_nodes::tree::Avl;
 

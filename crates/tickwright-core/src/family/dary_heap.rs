@@ -1,25 +1,31 @@
-//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent; equals leave in the order of their arrival.
+//! A heap of `D` = 2 or 4 children per entry in an array, growing, bounded or lent; equals leave in
+//! the order of their arrival.
 //!
-//! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and no node. A node holds only
-//! its position. `arrival` is a counter of 32 bits that an entry carries next to its expiry; the two are compared
-//! as one number, without a branch. When the counter is used up, all entries are sorted in place and numbered
-//! anew: O(n log n) once in 2^32 inserts and reschedules, without allocation.
+//! The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
+//! no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry carries
+//! next to its expiry; the two are compared as one number, without a branch. When the counter is
+//! used up, all entries are sorted in place and numbered anew: O(n log n) once in 2^32 inserts and
+//! reschedules, without allocation.
 //!
-//! With four children a level, a pop leaves a hole at the root, and the next insert fills it: one sift where filling the hole from the end of the array and
-//! raising the new entry from there would be two. While there is a hole, the head is the earliest child of the root, and
-//! a further pop fills the head's own cell from the end; so draining the queue passes the same groups as without. With two children
-//! it is the textbook's heap: a pop fills the root at once.
+//! With four children a level, a pop leaves a hole at the root, and the next insert fills it: one
+//! sift where filling the hole from the end of the array and raising the new entry from there would
+//! be two. While there is a hole, the head is the earliest child of the root, and a further pop
+//! fills the head's own cell from the end; so draining the queue passes the same groups as without.
+//! With two children it is the textbook's heap: a pop fills the root at once.
 //!
 //! # Invariants
-//! 1. The array has as many entries as timers are pending, each names a node, and exactly the groups that they
-//!    reach into are in use ([`Violation::Count`]).
-//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). The root alone may be a hole, with
-//!    four children a level and while something is pending ([`Violation::Head`]).
+//! 1. The array has as many entries as timers are pending, each names a node, and exactly the
+//!    groups that they reach into are in use ([`Violation::Count`]).
+//! 2. An entry is later than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). The root
+//!    alone may be a hole, with four children a level and while something is pending
+//!    ([`Violation::Head`]).
 //! 3. An entry's node names the entry's cell ([`Violation::Position`]).
-//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound, and uniqueness between
-//!    parent and child; all pairs would take a sort, which needs memory or a writable heap.
-//! 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node ([`Violation::UnusedCell`]). No entry ever
-//!    has that number, so an empty cell never wins against an entry, and no search needs a bound inside a group.
+//! 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). Checked are the bound,
+//!    and uniqueness between parent and child; all pairs would take a sort, which needs memory or a
+//!    writable heap.
+//! 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
+//!    ([`Violation::UnusedCell`]). No entry ever has that number, so an empty cell never wins
+//!    against an entry, and no search needs a bound inside a group.
 //!
 //! # Layout
 //! ```text
@@ -33,9 +39,10 @@
 //!
 //!   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook); both numbers as their distance from the last
 //! ```
-//! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two: half a line). For
-//! `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The children of four siblings are
-//! four adjacent groups: big growing heaps fetch them (on x86-64) before it is known which sibling wins.
+//! With slab handles an entry takes 16 bytes and a group of four is one aligned cache line (of two:
+//! half a line). For `D` = 2 the children of `c` are group `c`, the parent of `c` is `c / 2`. The
+//! children of four siblings are four adjacent groups: big growing heaps fetch them (on x86-64)
+//! before it is known which sibling wins.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -48,30 +55,36 @@
 //! | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
 //! | advance, k expired | O(k D log n) | the same | as k pops |
 //!
-//! The lines are those of the array and the records; the storage reads a slot or an owner word besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test; doubling growth leaves up to half of
-//! the array unused, `with_capacity` nothing. Hook 8 in the node (64-bit), and in the growing array 32 (24, and padding
-//! to whole lines), in the bounded one 24 (slab 16) and about two groups more a queue, in the lent one 32. Insert, remove and pop never allocate after `reserve`;
-//! bounded heaps hold no allocation at all. `clear` is O(1), in a bounded heap O(n).
+//! The lines are those of the array and the records; the storage reads a slot or an owner word
+//! besides. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test;
+//! doubling growth leaves up to half of the array unused, `with_capacity` nothing. Hook 8 in the
+//! node (64-bit), and in the growing array 32 (24, and padding to whole lines), in the bounded one
+//! 24 (slab 16) and about two groups more a queue, in the lent one 32. Insert, remove and pop never
+//! allocate after `reserve`; bounded heaps hold no allocation at all. `clear` is O(1), in a bounded
+//! heap O(n).
 //!
 //! # Choose when
 //! - deadlines are random, nothing is known about them, and most timers expire;
-//! - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40 against 48;
-//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`], [`LentHeap`]).
+//! - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40
+//!   against 48;
+//! - an exact bound is wanted, with a queue in a static and refusal when full ([`BoundedHeap`],
+//!   [`LentHeap`]).
 //!
 //! # Avoid when
-//! - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded one), and every
-//!   2^32nd insert or reschedule sorts it (at a million a second: once in 72 minutes);
+//! - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded
+//!   one), and every 2^32nd insert or reschedule sorts it (at a million a second: once in 72
+//!   minutes);
 //! - nodes must never be looked up through a second array: each move of an entry writes its node;
 //! - timers are walked in order of delivery: the array has no such walk.
 //!
 //! # References
-//! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and finding minimum spanning trees",
-//! IPL 1975 (`D` children); Knuth,
-//! TAOCP 3, 5.2.3. Letting the hole fall to a leaf before the last entry rises from there saves comparisons; it is
-//! not done here: most last entries belong near a leaf, so that stopping early costs little.
-//! Two field reports shaped the tests: removal from the middle must sift up as well as down, which Xenomai's
-//! heap did not until 2007 and Asterisk's not until 2010 (timers ran late or never); and a full heap must say so, where Xenomai's
-//! lost the timer.
+//! Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
+//! finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. Letting the
+//! hole fall to a leaf before the last entry rises from there saves comparisons; it is not done
+//! here: most last entries belong near a leaf, so that stopping early costs little. Two field
+//! reports shaped the tests: removal from the middle must sift up as well as down, which Xenomai's
+//! heap did not until 2007 and Asterisk's not until 2010 (timers ran late or never); and a full
+//! heap must say so, where Xenomai's lost the timer.
 
 mod buffer;
 #[cfg(all(test, feature = "alloc"))]
@@ -110,7 +123,8 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap of at most `CAP` timers, inside the queue: no allocation, and a constant expression builds it. `D` is 2 or 4.
+/// The `D`-ary heap of at most `CAP` timers, inside the queue: no allocation, and a constant
+/// expression builds it. `D` is 2 or 4.
 ///
 /// ```
 /// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer, TimerQueue};
@@ -136,8 +150,9 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap in memory that the caller lends, whose amount is known when running. `D` is 2 or 4. A queue that was made without
-/// memory takes no timer; [`HookQueue::lent`] makes one with it.
+/// The `D`-ary heap in memory that the caller lends, whose amount is known when running. `D` is 2
+/// or 4. A queue that was made without memory takes no timer; [`HookQueue::lent`] makes one with
+/// it.
 ///
 /// ```
 /// use tickwright_core::family::dary_heap::{Group, groups_for};
@@ -169,7 +184,8 @@ impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
 where
     Degree<D>: Arity,
 {
-    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`: at least [`groups_for`] the capacity.
+    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`: at least
+    /// [`groups_for`] the capacity.
     ///
     /// # Errors
     /// [`Reject::Full`] when there are too few groups, or capacity is beyond 2^32 - 5.
@@ -223,7 +239,8 @@ where
     }
 }
 
-/// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0 is none.
+/// What a node of a heap remembers: its cell while it is linked. The root's cell is `D - 1`, so 0
+/// is none.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -263,7 +280,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         self.len + usize::from(self.hole)
     }
 
-    /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its children.
+    /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its
+    /// children.
     #[inline]
     fn first(&self) -> Option<(usize, &Entry<P>)> {
         if self.hole {
@@ -297,7 +315,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         sequence
     }
 
-    /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the next insert to fill.
+    /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the
+    /// next insert to fill.
     #[inline]
     fn vacate(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
@@ -315,7 +334,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         if cell != last
             && let Some(p) = node
         {
-            // Both ways: it may come from another branch, and be earlier than what stands above the cell.
+            // Both ways: it may come from another branch, and be earlier than what stands above the
+            // cell.
             self.settle(nodes, cell, key, p);
         }
     }
@@ -334,10 +354,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only while they are
-// linked; 2. `vacate` overwrites the only cell that names the node, records hold no handles while linked, `clear` puts
-// every cell out of use; 3. no user code is called at all; 4. it holds handles, ticks
-// and numbers only, in a `Buffer`, which is sealed.
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
+// while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
+// handles while linked, `clear` puts every cell out of use; 3. no user code is called at all; 4. it
+// holds handles, ticks and numbers only, in a `Buffer`, which is sealed.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
     const NEW: Self =

@@ -1,8 +1,9 @@
 //! The structures, one file each. A new one is a file here, a `pub mod`, a line in
-//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root; suites, benchmarks and the command
-//! line take it from there.
+//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root; suites,
+//! benchmarks and the command line take it from there.
 //!
-//! Every module documents, under the same headings: invariants, layout, costs, choose and avoid when, references.
+//! Every module documents, under the same headings: invariants, layout, costs, choose and avoid
+//! when, references.
 
 pub mod avl;
 pub mod coarse_wheel;
@@ -16,10 +17,13 @@ pub mod wheel;
 
 /// The family for who has not measured: the 4-ary heap, on every target.
 ///
-/// Chosen from what `tickwright latency --crossover` found on x86-64 (`records/2026-11-21-crossover`): in one tick of the handler (read the head, take it, re-arm it,
-/// read the head), with periods from 1 to 10 ms, it overtakes the list first by the clock, between 32 and 48 timers in both storages (in a slab beside the 2-ary heap), and is further
-/// ahead of it than every other at 512: 7 times as fast, where the trees are 3 to 4. By instructions the trees are cheaper, by hooks up to a half, and overtake the list
-/// at 64 to 128 (the heap at 64 to 96 in a slab, at 128 to 256 by hooks); what they save there they lose to jumps and cache lines.
+/// Chosen from what `tickwright latency --crossover` found on x86-64
+/// (`records/2026-11-21-crossover`): in one tick of the handler (read the head, take it, re-arm it,
+/// read the head), with periods from 1 to 10 ms, it overtakes the list first by the clock, between
+/// 32 and 48 timers in both storages (in a slab beside the 2-ary heap), and is further ahead of it
+/// than every other at 512: 7 times as fast, where the trees are 3 to 4. By instructions the trees
+/// are cheaper, by hooks up to a half, and overtake the list at 64 to 128 (the heap at 64 to 96 in
+/// a slab, at 128 to 256 by hooks); what they save there they lose to jumps and cache lines.
 ///
 /// | choose instead | when |
 /// |---|---|
@@ -28,8 +32,9 @@ pub mod wheel;
 /// | [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel) | time-outs by the thousand that are mostly moved or cancelled, in ticks of about a millisecond |
 /// | [`BoundedHeap`](crate::BoundedHeap) | without an allocator: this default needs the feature `alloc` |
 ///
-/// One type for all targets, unlike Xenomai, whose default is the list but for x86-64: there a structure that was nobody's default stayed
-/// broken for six years. Another processor may well cross elsewhere: ask it.
+/// One type for all targets, unlike Xenomai, whose default is the list but for x86-64: there a
+/// structure that was nobody's default stayed broken for six years. Another processor may well
+/// cross elsewhere: ask it.
 #[cfg(feature = "alloc")]
 pub type DefaultFamily = dary_heap::DaryHeap<4>;
 
@@ -46,8 +51,8 @@ pub type DefaultFamily = dary_heap::DaryHeap<4>;
 #[cfg(feature = "alloc")]
 pub type DefaultQueue<T> = crate::SlabQueue<DefaultFamily, T>;
 
-/// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and then a row per structure:
-/// its identifier (the family's `ID`) and its family type.
+/// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and
+/// then a row per structure: its identifier (the family's `ID`) and its family type.
 ///
 /// ```
 /// macro_rules! names {

@@ -1,14 +1,16 @@
 //! A red-black tree, with and without a cached head.
 //!
 //! # Invariants
-//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up` ([`Violation::BackLink`],
-//!    [`Violation::Head`] for the root). So many nodes are reachable as are pending ([`Violation::Count`]).
-//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in the order of their arrival,
-//!    since an insert goes right of them and rotations keep the order.
+//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
+//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). So many nodes are reachable as
+//!    are pending ([`Violation::Count`]).
+//! 2. In order, from left to right, expiries never decrease ([`Violation::Order`]). Equals stand in
+//!    the order of their arrival, since an insert goes right of them and rotations keep the order.
 //! 3. The root is black, and no red node has a red child ([`Violation::RedRed`]).
 //! 4. From any node, each path down to a missing child passes the same number of black nodes
 //!    ([`Violation::BlackHeight`]).
-//! 5. A cached head is the leftmost node; without caching the field stays empty ([`Violation::Head`]).
+//! 5. A cached head is the leftmost node; without caching the field stays empty
+//!    ([`Violation::Head`]).
 //!
 //! By 3 and 4 the longest path is at most twice the shortest, so at most 2 log2(n + 1).
 //!
@@ -37,26 +39,32 @@
 //! | pop | O(log n) | O(log n), cached O(1) | one per level, cached 3 to 6 |
 //! | advance, k expired | O(k log n) | as k pops | as k pops |
 //!
-//! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report costs nothing when the head is
-//! cached; without, an insert notes whether it only went left, and a remove climbs until it is a right child.
+//! Rebalancing after an insert or a remove climbs O(1) levels on average. A head-change report
+//! costs nothing when the head is cached; without, an insert notes whether it only went left, and a
+//! remove climbs until it is a right child.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 48 (64-bit). It never allocates.
 //!
 //! # Choose when
-//! - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key is cheap;
-//! - nodes must live in the caller's own structs, nothing may allocate, and no operation may take O(n);
+//! - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key
+//!   is cheap;
+//! - nodes must live in the caller's own structs, nothing may allocate, and no operation may take
+//!   O(n);
 //! - `peek` runs far more often than `insert`: take the cached head. It costs one word per queue.
 //!
 //! # Avoid when
-//! - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer together;
+//! - timers mostly expire and few are cancelled: a heap's levels are fewer and its entries closer
+//!   together;
 //! - some ten are pending at most: a sorted list needs no rebalancing;
 //! - lateness within a bucket is allowed: a wheel has no levels to walk down.
 //!
-//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, 2 log2(n + 1) nodes, and no more.
+//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, 2 log2(n +
+//! 1) nodes, and no more.
 //!
 //! # References
-//! Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the cases. Xenomai's timer
-//! queue (red-black with a head pointer), Linux `timerqueue` (cached leftmost); HelenOS `odict`.
+//! Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the
+//! cases. Xenomai's timer queue (red-black with a head pointer), Linux `timerqueue` (cached
+//! leftmost); HelenOS `odict`.
 
 use tickwright_nodes::tree::RedBlack;
 

@@ -1,12 +1,12 @@
 //! A doubly linked list in order of expiry; insertion scans from the tail.
 //!
 //! # Invariants
-//! 1. Walking `next` from `head` meets every pending node once ([`Violation::Count`]) and ends at `tail`
-//!    ([`Violation::Head`]).
+//! 1. Walking `next` from `head` meets every pending node once ([`Violation::Count`]) and ends at
+//!    `tail` ([`Violation::Head`]).
 //! 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
 //!    ([`Violation::BackLink`]).
-//! 3. Expiries never decrease along `next` ([`Violation::Order`]); equals stand in the order of their arrival, since an insert
-//!    stops behind the last node that is not later.
+//! 3. Expiries never decrease along `next` ([`Violation::Order`]); equals stand in the order of
+//!    their arrival, since an insert stops behind the last node that is not later.
 //!
 //! # Layout
 //! ```text
@@ -30,7 +30,8 @@
 //! its nodes but the list itself, and never allocates.
 //!
 //! # Choose when
-//! - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong at the tail;
+//! - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong
+//!   at the tail;
 //! - the worst case of peek, second, remove and pop must be constant.
 //!
 //! # Avoid when
@@ -38,8 +39,8 @@
 //! - others choose the deadlines: ever earlier ones make every insert scan the whole list.
 //!
 //! # References
-//! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel time-outs, FreeRTOS's
-//! delayed task lists; Varghese & Lauck, SOSP 1987, scheme 2.
+//! Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
+//! time-outs, FreeRTOS's delayed task lists; Varghese & Lauck, SOSP 1987, scheme 2.
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
@@ -96,9 +97,11 @@ impl<P: Handle> List<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `remove` joins the neighbours (or head and tail) over the node, which nothing else names, `clear` forgets
-// head and tail; 3. no user code is called at all; 4. it holds handles and ticks only.
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that
+// are linked;
+// 2. `remove` joins the neighbours (or head and tail) over the node, which nothing else names,
+//    `clear` forgets head and tail; 3. no user code is called at all; 4. it holds handles and ticks
+//    only.
 unsafe impl<P: Handle> Discipline<P> for List<P> {
     type Record = ListRecord<P>;
     const NEW: Self = Self { head: None, tail: None };
@@ -168,7 +171,8 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         let mut left = None;
         let mut earliest = 0;
         let mut next = self.head;
-        // `left` is the last of the nodes walked so far; they are in order, and none is later than `earliest`.
+        // `left` is the last of the nodes walked so far; they are in order, and none is later than
+        // `earliest`.
         for _ in 0..len {
             let p = next.ok_or(Violation::Count)?;
             let record = nodes.record(p);

@@ -1,4 +1,5 @@
-//! Tools for the tests of the families: nodes in a vector, random numbers, and a sorted vector to compare with.
+//! Tools for the tests of the families: nodes in a vector, random numbers, and a sorted vector to
+//! compare with.
 
 use std::vec::Vec;
 
@@ -126,7 +127,8 @@ impl<Q: TimerQueue, V: Fn(u32) -> Q::Value> Twin<Q, V> {
         }
     }
 
-    /// Inserts a timer for each of `deadlines`, then removes them in the order that `next` chooses out of the model.
+    /// Inserts a timer for each of `deadlines`, then removes them in the order that `next` chooses
+    /// out of the model.
     fn fill_and_drain(&mut self, deadlines: &[u32], mut next: impl FnMut(&Self) -> u32) {
         for (id, &deadline) in (0..).zip(deadlines) {
             self.insert(id, self.queue.now() + Tick::from(deadline));

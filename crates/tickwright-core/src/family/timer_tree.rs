@@ -10,8 +10,8 @@ use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
 
-/// What a node of a timer tree remembers. In this order, since a search reads the expiry and a child: close together they are
-/// seldom on two cache lines.
+/// What a node of a timer tree remembers. In this order, since a search reads the expiry and a
+/// child: close together they are seldom on two cache lines.
 #[repr(C)]
 pub struct TreeRecord<P, B: Balance> {
     pub(super) expiry: Tick,
@@ -64,7 +64,8 @@ impl<P: Handle, B, const CACHED: bool> fmt::Debug for TimerTree<P, B, CACHED> {
     }
 }
 
-/// Where a node with this expiry belongs: the parent and the side. Also whether it is before all that are there.
+/// Where a node with this expiry belongs: the parent and the side. Also whether it is before all
+/// that are there.
 #[inline]
 fn place<P: Handle, B: Balance>(
     nodes: &impl Nodes<P, TreeRecord<P, B>>,
@@ -73,7 +74,8 @@ fn place<P: Handle, B: Balance>(
 ) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // The place is below `at`: nodes elsewhere that come before it are not later than `expiry`, those behind it are later.
+    // The place is below `at`: nodes elsewhere that come before it are not later than `expiry`,
+    // those behind it are later.
     loop {
         let record = nodes.record(at);
         // An index instead of a branch: which way it goes cannot be predicted.
@@ -86,10 +88,12 @@ fn place<P: Handle, B: Balance>(
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that are linked;
-// 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children and the root, the
-// head moves on when it was the node, `clear` forgets root and head; 3. no user code is called at all, and a `Balance` is this
-// crate's; 4. it holds handles, ticks and marks only.
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that
+// are linked;
+// 2. `bst::unlink` and `unlink_first` take the node out of the links of its parent, its children
+//    and the root, the head moves on when it was the node, `clear` forgets root and head; 3. no
+//    user code is called at all, and a `Balance` is this crate's; 4. it holds handles, ticks and
+//    marks only.
 unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTree<P, B, CACHED> {
     type Record = TreeRecord<P, B>;
     const NEW: Self = Self { root: None, head: None, balance: PhantomData };
@@ -106,7 +110,8 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
-            // A new head hangs on the left of the old one, which has no left child: no way down from the root.
+            // A new head hangs on the left of the old one, which has no left child: no way down
+            // from the root.
             (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
             (Some(root), _) => {
                 let (parent, side, first) = place(nodes, root, expiry);
@@ -163,7 +168,8 @@ unsafe impl<P: Handle, B: Balance, const CACHED: bool> Discipline<P> for TimerTr
         }
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
-            // Beside a missing left child, balance leaves room for a single node: it is the next one, or else the parent is.
+            // Beside a missing left child, balance leaves room for a single node: it is the next
+            // one, or else the parent is.
             self.head = gap.child.or(gap.parent);
         }
         B::unlinked(&mut self.root, nodes, gap);

@@ -89,10 +89,10 @@
 //! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
 //! | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 //!
-//! While a cascade is half done, `peek` and `second` look at the rest of its bucket and at all lower
-//! ones. Time in which nothing is pending costs nothing, however long. A node that moves falls at
-//! least one level: it moves at most `LEVELS` - 1 times between insert and delivery. With a budget
-//! an advance moves and delivers at most that many timers.
+//! While a cascade is half done, `peek` and `second` look at the rest of its bucket and at all
+//! lower ones. Time in which nothing is pending costs nothing, however long. A node that moves
+//! falls at least one level: it moves at most `LEVELS` - 1 times between insert and delivery. With
+//! a budget an advance moves and delivers at most that many timers.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit). Fixed per queue: 704 buckets,
 //! slab 11 KiB, hook 17 KiB; it never allocates.

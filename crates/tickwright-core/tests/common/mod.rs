@@ -1,6 +1,7 @@
 //! What the storage tests share.
 
-/// One module per test function, with one test that runs it on every family: `for_each_family! { suite [a_test another] }`.
+/// One module per test function, with one test that runs it on every family:
+/// `for_each_family! { suite [a_test another] }`.
 macro_rules! suite {
     ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
         suite! { @all [$($test)+] [$($id => $family;)+] }
@@ -19,7 +20,8 @@ macro_rules! suite {
     };
 }
 
-/// When a timer for `deadline` is due in this family that is inserted at `now`: exact ones say the deadline.
+/// When a timer for `deadline` is due in this family that is inserted at `now`: exact ones say the
+/// deadline.
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
     use tickwright_core::{SlabQueue, TimerQueue};
     let mut queue = SlabQueue::<F, ()>::new();

@@ -153,8 +153,8 @@ impl Attack {
         watch.calls
     }
 
-    /// Has the queue use all of its memory once, or calls would pay for the system's pages. The first id that it leaves armed, as late as
-    /// may be.
+    /// Has the queue use all of its memory once, or calls would pay for the system's pages. The
+    /// first id that it leaves armed, as late as may be.
     fn touch<Q: BenchQueue>(&self, queue: &mut Q) -> u32 {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
         let kept = u32::try_from(self.population() - self.population() / KEPT_ONE_IN).unwrap_or(u32::MAX);
@@ -224,11 +224,12 @@ impl Attack {
     }
 }
 
-/// One timer in so many stays from the touching of memory, until its own turn: `timer-queue` gives memory back when it holds less than a
-/// sixteenth, and would be charged for taking it anew.
+/// One timer in so many stays from the touching of memory, until its own turn: `timer-queue` gives
+/// memory back when it holds less than a sixteenth, and would be charged for taking it anew.
 const KEPT_ONE_IN: usize = 8;
 
-/// The ticks at which something is due, with the two before each, after some idle ones; then one by which the granular are done.
+/// The ticks at which something is due, with the two before each, after some idle ones; then one by
+/// which the granular are done.
 fn ticks(deadlines: &[u64]) -> Vec<u64> {
     let first = deadlines.iter().min().copied().unwrap_or(0);
     let last = deadlines.iter().max().copied().unwrap_or(0);

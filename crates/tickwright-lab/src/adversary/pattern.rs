@@ -14,7 +14,8 @@ use serde::Serialize;
 pub(crate) enum Pattern {
     /// All at one tick
     SameTick,
-    /// Multiples of the powers of 64, and a tick around them: where wheels of 64 buckets and factor 64 cascade
+    /// Multiples of the powers of 64, and a tick around them: where wheels of 64 buckets and factor
+    /// 64 cascade
     Edges64,
     /// Multiples of the powers of 8, and a tick around them: the same for wheels of factor 8
     Edges8,
@@ -48,7 +49,8 @@ impl Pattern {
     pub(crate) const ALL: [Self; 5] =
         [Self::SameTick, Self::Edges64, Self::Edges8, Self::Descending, Self::FarFuture];
 
-    /// Deadlines of timers `0..population`, in the order in which they are armed. The clock stands at 0.
+    /// Deadlines of timers `0..population`, in the order in which they are armed. The clock stands
+    /// at 0.
     pub(crate) fn deadlines(self, population: usize, seed: u64) -> Vec<u64> {
         let n = population as u64;
         let mut deadlines: Vec<u64> = match self {

@@ -1,4 +1,5 @@
-//! std `BTreeMap` keyed by (deadline, arrival): FIFO, removal by key, a node allocation now and then.
+//! std `BTreeMap` keyed by (deadline, arrival): FIFO, removal by key, a node allocation now and
+//! then.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `intrusive-collections` red-black tree: nodes that the caller owns, no cached head, equals go to the right (FIFO).
-//! What its safe interface cannot say (a removal by node) needs one unsafe call.
+//! `intrusive-collections` red-black tree: nodes that the caller owns, no cached head, equals go to
+//! the right (FIFO). What its safe interface cannot say (a removal by node) needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
@@ -71,8 +71,8 @@ impl<'a> Queue<'a> {
     #[inline]
     fn unlink(&mut self, node: &'a Node) {
         if node.link.is_linked() {
-            // SAFETY: 1. the node is linked (checked above); 2. only this queue links nodes of its arena, so the
-            // tree is this one.
+            // SAFETY: 1. the node is linked (checked above); 2. only this queue links nodes of its
+            // arena, so the tree is this one.
             unsafe { self.tree.cursor_mut_from_ptr(node) }.remove();
         }
     }

@@ -1,7 +1,8 @@
 //! Heaps without handles, with lazy deletion: std `BinaryHeap`, and `dary_heap` with four children.
 //!
-//! A removed timer's entry stays behind, and is dropped when it comes to the top; all dead entries are swept when they
-//! outnumber the live ones. FIFO until 2^32 arrivals wrap. No keys that go stale.
+//! A removed timer's entry stays behind, and is dropped when it comes to the top; all dead entries
+//! are swept when they outnumber the live ones. FIFO until 2^32 arrivals wrap. No keys that go
+//! stale.
 
 use core::fmt::Debug;
 use core::marker::PhantomData;

@@ -1,4 +1,5 @@
-//! Structures of others, measured beside ours, each behind a small adapter. Each says what its subject promises less.
+//! Structures of others, measured beside ours, each behind a small adapter. Each says what its
+//! subject promises less.
 
 pub(crate) mod btree_map;
 pub(crate) mod intrusive;

@@ -1,10 +1,12 @@
-//! `nexus-timer`: a wheel of 64 buckets and factor 8 whose timers are moved to finer levels as they near. It delivers on the tick,
-//! equals in any order, and what one poll finds due in the order of its levels: so it is polled at each tick at which something may be
-//! due. A handle is used up by each operation and never goes stale; a value comes back without its deadline, which is kept with the
-//! handle. Its next deadline is a lower bound.
+//! `nexus-timer`: a wheel of 64 buckets and factor 8 whose timers are moved to finer levels as they
+//! near. It delivers on the tick, equals in any order, and what one poll finds due in the order of
+//! its levels: so it is polled at each tick at which something may be due. A handle is used up by
+//! each operation and never goes stale; a value comes back without its deadline, which is kept with
+//! the handle. Its next deadline is a lower bound.
 //!
-//! Times are `Instant`s, whose conversion is timed with the rest, and a tick is a nanosecond: with the default of a millisecond
-//! version 1.5.0 rounds 100 ms down to 99 ticks, and delivers almost a tick early.
+//! Times are `Instant`s, whose conversion is timed with the rest, and a tick is a nanosecond: with
+//! the default of a millisecond version 1.5.0 rounds 100 ms down to 99 ticks, and delivers almost a
+//! tick early.
 
 use core::time::Duration;
 use std::fmt;
@@ -76,7 +78,8 @@ impl Queue {
         (id, place.deadline)
     }
 
-    /// Polls at each tick up to `now` at which something may be due, until something is, at most `limit` timers: equals.
+    /// Polls at each tick up to `now` at which something may be due, until something is, at most
+    /// `limit` timers: equals.
     #[inline]
     fn poll(&mut self, now: Instant, limit: usize) -> bool {
         while let Some(wake) = self.wheel.next_deadline().filter(|wake| *wake <= now) {

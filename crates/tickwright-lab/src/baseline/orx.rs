@@ -1,5 +1,5 @@
-//! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order; an id is its own
-//! handle and never goes stale.
+//! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order;
+//! an id is its own handle and never goes stale.
 
 use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 

@@ -1,4 +1,5 @@
-//! Foreign queues that the conformance suite already has an adapter for, under measurement through that one.
+//! Foreign queues that the conformance suite already has an adapter for, under measurement through
+//! that one.
 
 use core::marker::PhantomData;
 use std::fmt;

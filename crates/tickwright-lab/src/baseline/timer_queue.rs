@@ -1,5 +1,6 @@
-//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. It delivers by time, equals in any order, and gives back the
-//! value alone; the deadline is kept beside it here. Its next time-out is a lower bound, so its head is found by looking twice.
+//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. It delivers by time, equals in
+//! any order, and gives back the value alone; the deadline is kept beside it here. Its next
+//! time-out is a lower bound, so its head is found by looking twice.
 
 use timer_queue::{Timer, TimerQueue};
 

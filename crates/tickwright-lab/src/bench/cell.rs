@@ -69,7 +69,8 @@ pub(crate) struct Row {
     pub(crate) verdict: Option<Verdict>,
     /// To the fastest baseline that is a wheel, round by round.
     pub(crate) to_wheel: Option<Summary>,
-    /// What a question costs: ns more than the exchange alone, round by round. In the cells of a question.
+    /// What a question costs: ns more than the exchange alone, round by round. In the cells of a
+    /// question.
     pub(crate) question: Option<Summary>,
 }
 

@@ -1,5 +1,5 @@
-//! Many queues alive at once. Each borrows its own arena and has its own type, so they stand on the stack, one
-//! visit inside the other, and the innermost sees them all.
+//! Many queues alive at once. Each borrows its own arena and has its own type, so they stand on the
+//! stack, one visit inside the other, and the innermost sees them all.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ impl fmt::Debug for Live<'_> {
     }
 }
 
-/// Makes an empty queue of each structure, with room for `capacity` timers, and calls `body` with all of them, in the same order.
+/// Makes an empty queue of each structure, with room for `capacity` timers, and calls `body` with
+/// all of them, in the same order.
 pub(crate) fn with_all(
     structures: &[&'static Structure],
     capacity: usize,

@@ -201,7 +201,8 @@ fn verdict(cell: &Cell) -> String {
     )
 }
 
-/// The same against the fastest wheel of others, where that is not the baseline: by our fastest wheel, or else by our fastest.
+/// The same against the fastest wheel of others, where that is not the baseline: by our fastest
+/// wheel, or else by our fastest.
 fn against_wheel(cell: &Cell) -> Option<String> {
     let wheel = cell.wheel.filter(|id| cell.baseline != Some(id)).and_then(|id| cell.row(id))?;
     let ours = cell.best_wheel(Kind::Ours).or_else(|| cell.best(Kind::Ours))?;

@@ -48,7 +48,8 @@ type Outcome = Result<(), String>;
 /// Runs scenarios one after the other.
 ///
 /// # Errors
-/// Options that name nothing, and the first wrong answer. An interruption is no error here: the report says that it is partial.
+/// Options that name nothing, and the first wrong answer. An interruption is no error here: the
+/// report says that it is partial.
 pub(crate) fn run(scenarios: &[Scenario], options: &Options, meter: &dyn Meter) -> Result<Report, LabError> {
     let plan = plan(scenarios, options)?;
     let mut report =

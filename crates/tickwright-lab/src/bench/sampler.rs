@@ -65,7 +65,8 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
     }
 }
 
-/// No queue: hands timers round in the order of their ids, and none when it is asked for what is due. What it costs is the harness.
+/// No queue: hands timers round in the order of their ids, and none when it is asked for what is
+/// due. What it costs is the harness.
 #[derive(Debug)]
 pub(crate) struct Empty {
     next: u32,

@@ -1,8 +1,10 @@
 //! Why an answer is believed: the one place that says what a right answer is.
 //!
-//! - An exact structure answers as the oracle: the same expiries in the same order, and the same ids where it is first-in-first-out.
-//! - A granular one has an order of its own. It must deliver each timer once, never early and within its bound, which a ledger
-//!   says; the work is run once more with what the structure answered, so that the ledger knows what was armed when.
+//! - An exact structure answers as the oracle: the same expiries in the same order, and the same
+//!   ids where it is first-in-first-out.
+//! - A granular one has an order of its own. It must deliver each timer once, never early and
+//!   within its bound, which a ledger says; the work is run once more with what the structure
+//!   answered, so that the ledger knows what was armed when.
 //! - The next wake-up may be early, as far as a structure likes, and never late.
 
 mod ledger;
@@ -48,7 +50,8 @@ pub(crate) trait Witness {
     fn read(&mut self, answer: Option<u64>);
 }
 
-/// Answers folded into three numbers: two queues that answered the same in the same order have equal folds.
+/// Answers folded into three numbers: two queues that answered the same in the same order have
+/// equal folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fold {
     /// Answers that named a timer.
@@ -59,7 +62,8 @@ pub(crate) struct Fold {
     order: u64,
 }
 
-/// Odd and without structure (the golden ratio's fraction), so that a product spreads every bit upwards.
+/// Odd and without structure (the golden ratio's fraction), so that a product spreads every bit
+/// upwards.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline]
@@ -119,7 +123,8 @@ impl Witness for Log {
     }
 }
 
-/// What is kept of the answers. It costs time inside of the loop, the same for all that keep the same.
+/// What is kept of the answers. It costs time inside of the loop, the same for all that keep the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// A [`Fold`].
@@ -134,8 +139,8 @@ impl Evidence {
         if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
     }
 
-    /// What the oracle gives to compare with: each of its answers where one question may have a lower bound for an answer, and the others are
-    /// compared with it.
+    /// What the oracle gives to compare with: each of its answers where one question may have a
+    /// lower bound for an answer, and the others are compared with it.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
         let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
         if asked { Self::Log } else { Self::Fold }
@@ -175,7 +180,8 @@ impl Judge {
         }
     }
 
-    /// Whether a structure answered rightly, as far as it promises; every work must come by, in order.
+    /// Whether a structure answered rightly, as far as it promises; every work must come by, in
+    /// order.
     ///
     /// # Errors
     /// What is wrong, in words.

@@ -1,4 +1,5 @@
-//! What one sample does: operations that were drawn before any clock started, and the loop that runs them.
+//! What one sample does: operations that were drawn before any clock started, and the loop that
+//! runs them.
 
 use crate::bench::verify::{Notes, Script, Witness};
 use crate::candidate::BenchQueue;
@@ -20,7 +21,8 @@ pub(crate) enum Work {
     Network(network::Exchanges),
     /// Deliver all there is, tick by tick.
     Expire(expire::Ticks),
-    /// Deliver all that is due at a tick at which everything is: no measure, but the proof that nothing was lost.
+    /// Deliver all that is due at a tick at which everything is: no measure, but the proof that
+    /// nothing was lost.
     Drain(u64),
 }
 

@@ -1,5 +1,5 @@
-//! A random mix of all operations on one structure beside the oracle: what the hold model never does (removal, another
-//! deadline, the second) is verified here.
+//! A random mix of all operations on one structure beside the oracle: what the hold model never
+//! does (removal, another deadline, the second) is verified here.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,8 @@ fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Resul
 fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
-    // What is armed, and for when: structures that deliver equals in any order are told what they chose.
+    // What is armed, and for when: structures that deliver equals in any order are told what they
+    // chose.
     let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
     let mut now = 0;
     for step in 0..OPERATIONS {

@@ -146,7 +146,8 @@ fn shown(title: &str, columns: &[(usize, &[Row])]) -> String {
     table::show(&rows)
 }
 
-/// The red-black tree to AVL, with intervals: what HelenOS's figures of 2018 are about. It has no bound.
+/// The red-black tree to AVL, with intervals: what HelenOS's figures of 2018 are about. It has no
+/// bound.
 fn against_avl(report: &Report) -> String {
     let mut rows = table::text([
         "odict to avl, by rounds",

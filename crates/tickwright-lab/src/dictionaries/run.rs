@@ -209,7 +209,8 @@ impl Bench<'_> {
         }
     }
 
-    /// One object after the other lives as a thread: it comes with its key, runs, ends, and makes way for its next life.
+    /// One object after the other lives as a thread: it comes with its key, runs, ends, and makes
+    /// way for its next life.
     fn threads(&self, lane: &mut Lane<'_>, live: &[u64]) -> Result<f64, String> {
         let count = self.options.threads.max(1);
         let mut done = true;

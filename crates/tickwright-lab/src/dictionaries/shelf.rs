@@ -11,7 +11,8 @@ pub(crate) trait Sampler {
     /// Makes the calls; ns of all together, and what was answered.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);
 
-    /// Fills it in ascending order, and empties it again; ns of the filling. None where it cannot be filled so, or was not filled.
+    /// Fills it in ascending order, and empties it again; ns of the filling. None where it cannot
+    /// be filled so, or was not filled.
     fn ascend(&mut self, count: u32, how: How, meter: &dyn Meter) -> Option<u64>;
 
     /// Registers one object; whether it could be.

@@ -1,6 +1,7 @@
 //! The dictionaries under measurement, behind the calls that a registry needs.
 //!
-//! Each is used as its users would: trees of caller-owned nodes and slabs remove by the entry that the object keeps, maps remove by key.
+//! Each is used as its users would: trees of caller-owned nodes and slabs remove by the entry that
+//! the object keeps, maps remove by key.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;

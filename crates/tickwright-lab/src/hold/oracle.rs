@@ -1,4 +1,5 @@
-//! What the answers are: timers by (expiry, arrival) in a std map. It knows nothing of the queues under measurement.
+//! What the answers are: timers by (expiry, arrival) in a std map. It knows nothing of the queues
+//! under measurement.
 
 use std::collections::BTreeMap;
 

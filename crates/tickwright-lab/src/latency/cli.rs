@@ -18,18 +18,22 @@ use crate::output::{self, OutputArgs, RowsFile};
 use crate::registry::{self, Structure};
 use crate::scenario::{Seed, Within};
 
-/// The four structures of the experiment, in the order that it published, as a kernel holds them: nodes inside the timers.
+/// The four structures of the experiment, in the order that it published, as a kernel holds them:
+/// nodes inside the timers.
 pub(super) const PUBLISHED: [&str; 4] = ["list/hook", "heap2/hook", "rb/hook", "rb-cached/hook"];
 
 /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
 ///
-/// One periodic timer and the tick of an emulated host, at most two timers at once. Structures take turns in short slices, in random order. A
-/// line a second shows one structure's last slices, as the original's do; then the summary, the order by averages, and whether it is more than
-/// chance. Lateness is the time at which the timer's owner runs, less the time that its grid says. A period that was missed is an overrun, and
-/// a sample of its own. A gap of a second and a hundred periods, or any in which the process was stopped, is told by itself.
+/// One periodic timer and the tick of an emulated host, at most two timers at once. Structures take
+/// turns in short slices, in random order. A line a second shows one structure's last slices, as
+/// the original's do; then the summary, the order by averages, and whether it is more than chance.
+/// Lateness is the time at which the timer's owner runs, less the time that its grid says. A period
+/// that was missed is an overrun, and a sample of its own. A gap of a second and a hundred periods,
+/// or any in which the process was stopped, is told by itself.
 ///
-/// The period is 1ms, cyclictest's; the original's was 100us on x86 and 1ms on ARM. Real-time priority, a locked memory and a pinned thread are
-/// taken where they are allowed; what is refused is said, and the run goes on.
+/// The period is 1ms, cyclictest's; the original's was 100us on x86 and 1ms on ARM. Real-time
+/// priority, a locked memory and a pinned thread are taken where they are allowed; what is refused
+/// is said, and the run goes on.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LatencyArgs {
     /// The period of the timer, from 1us to 10s
@@ -40,15 +44,18 @@ pub(crate) struct LatencyArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "20s", value_parser = duration::parse)]
     duration: Duration,
 
-    /// How long a structure has its turn [default: 250ms, less for a short run, 20 periods at least]
+    /// How long a structure has its turn
+    /// [default: 250ms, less for a short run, 20 periods at least]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     slice: Option<Duration>,
 
-    /// Structures, with * for anything and ! to take away [default: list, heap2, rb and rb-cached, by hooks]
+    /// Structures, with * for anything and ! to take away
+    /// [default: list, heap2, rb and rb-cached, by hooks]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     structures: Vec<String>,
 
-    /// Priority under SCHED_FIFO, from 1 to 99, or 'none' for the normal scheduler [default: 80; none with --driver spin]
+    /// Priority under SCHED_FIFO, from 1 to 99, or 'none' for the normal scheduler
+    /// [default: 80; none with --driver spin]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     priority: Option<Priority>,
 
@@ -72,7 +79,8 @@ pub(crate) struct LatencyArgs {
     #[arg(long, value_name = "HZ", allow_hyphen_values = true, default_value = "100", value_parser = Within::<0, 10_000>::parse)]
     host_hz: Within<0, 10_000>,
 
-    /// Disturb the machine meanwhile: cache, syscalls, forks, files, pipe, or all; in a process that ends with this one
+    /// Disturb the machine meanwhile: cache, syscalls, forks, files, pipe, or all; in a process
+    /// that ends with this one
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',')]
     load: Vec<Load>,
 

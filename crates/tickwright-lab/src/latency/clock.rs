@@ -134,7 +134,8 @@ impl Host for System {
             (Driver::Timerfd, Some(fd)) => {
                 let it_value = timespec(at.max(1));
                 let once = Itimerspec { it_interval: timespec(0), it_value };
-                // An error of either would make the caller's loop busy, not wrong: it looks at the clock.
+                // An error of either would make the caller's loop busy, not wrong: it looks at the
+                // clock.
                 let _ = timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, &once);
                 let _ = rustix::io::read(fd, &mut [0; 8]);
             }
@@ -156,7 +157,8 @@ impl Host for System {
     }
 }
 
-/// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a real-time thread has none anyway.
+/// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a
+/// real-time thread has none anyway.
 ///
 /// # Errors
 /// What the system says, in words.

@@ -1,8 +1,9 @@
 //! Beside cyclictest: the same period, priority and clock, run alternately.
 //!
-//! Both are read through cells of a microsecond, cyclictest's own resolution, with percentiles interpolated within a cell. Ours runs
-//! without the host tick, which cyclictest does not have. The processor time of a cyclictest includes its start and its report, so that
-//! of one with a single loop is taken away.
+//! Both are read through cells of a microsecond, cyclictest's own resolution, with percentiles
+//! interpolated within a cell. Ours runs without the host tick, which cyclictest does not have. The
+//! processor time of a cyclictest includes its start and its report, so that of one with a single
+//! loop is taken away.
 
 mod tool;
 
@@ -54,7 +55,8 @@ impl Leg {
     }
 }
 
-/// The value below which `share` of the samples lie, interpolated within its cell; NaN of nothing, and in the last cell, which has no end.
+/// The value below which `share` of the samples lie, interpolated within its cell; NaN of nothing,
+/// and in the last cell, which has no end.
 fn percentile(cells: &[u64], share: f64) -> f64 {
     let wanted = cells.iter().sum::<u64>() as f64 * share;
     let mut below = 0.0;
@@ -207,7 +209,8 @@ fn in_cells(lateness: &[u64]) -> Vec<u64> {
 /// A figure of a leg.
 type Figure = (&'static str, fn(&Leg) -> f64, f64);
 
-/// The figures that are compared, and how much more than 1 the ratio may be. Less processor time is always welcome.
+/// The figures that are compared, and how much more than 1 the ratio may be. Less processor time is
+/// always welcome.
 const FIGURES: [Figure; 3] = [
     ("median, us", |leg| leg.median_us, ALIKE),
     ("p99, us", |leg| leg.p99_us, ALIKE),
@@ -234,7 +237,8 @@ fn compare(legs: &[Leg]) -> Vec<Ratio> {
         .collect()
 }
 
-/// Whether a ratio is near enough to 1, or why it is not. `over` is how much it may be above; 0 asks for at most 1.
+/// Whether a ratio is near enough to 1, or why it is not. `over` is how much it may be above; 0
+/// asks for at most 1.
 fn verdict(ratio: Option<&Summary>, itself: Option<&Summary>, over: f64) -> String {
     let Some(ratio) = ratio else { return "no figures: nothing measured, or beyond the cells".into() };
     let least = if over > 0.0 { 1.0 - over } else { 0.0 };

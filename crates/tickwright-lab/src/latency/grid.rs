@@ -52,7 +52,8 @@ impl Grid {
         lateness >= least
     }
 
-    /// How late each point of `due` is at `now`, the first first: a missed period is a sample of its own.
+    /// How late each point of `due` is at `now`, the first first: a missed period is a sample of
+    /// its own.
     #[inline]
     pub(super) fn samples(&self, due: Due, now: u64) -> impl Iterator<Item = u64> {
         let (late, period) = (now.saturating_sub(due.expected), self.period);

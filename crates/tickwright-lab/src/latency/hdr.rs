@@ -1,4 +1,5 @@
-//! A log of HdrHistogram: an interval and a tag for each slice, for the tools that people plot and merge such logs with.
+//! A log of HdrHistogram: an interval and a tag for each slice, for the tools that people plot and
+//! merge such logs with.
 
 use core::time::Duration;
 use std::time::SystemTime;

@@ -1,4 +1,5 @@
-//! The original's histogram: equal cells, the last of which also takes what is above, and its file for gnuplot.
+//! The original's histogram: equal cells, the last of which also takes what is above, and its file
+//! for gnuplot.
 
 use core::fmt::Write;
 
@@ -45,12 +46,14 @@ impl Cells {
     }
 }
 
-/// A data set for gnuplot, as the original writes it: `x y+1` for each filled cell, since a log scale has no 0, between two points at 1.
+/// A data set for gnuplot, as the original writes it: `x y+1` for each filled cell, since a log
+/// scale has no 0, between two points at 1.
 pub(super) fn gnuplot(out: &mut String, cells: &Cells) {
     let first = cells.counts.iter().position(|count| *count > 0);
     let last = cells.counts.iter().rposition(|count| *count > 0);
     let (Some(first), Some(last)) = (first, last) else { return };
-    // Writing to a string does not fail. The guard before the first cell stands at 0 when that is where the axis begins.
+    // Writing to a string does not fail. The guard before the first cell stands at 0 when that is
+    // where the axis begins.
     let before = if first == 0 { 0.0 } else { cells.middle_us(first - 1) };
     let _ = writeln!(out, "{before:.3} 1");
     for (cell, count) in cells.counts.iter().enumerate().take(last + 1).skip(first) {

@@ -79,7 +79,8 @@ impl Lane {
             slice: self.rows.len() + 1,
             samples: turn.count(),
             min_us: us(turn.min() as f64),
-            // A turn without samples takes its place among the rounds and is left out of what they say.
+            // A turn without samples takes its place among the rounds and is left out of what they
+            // say.
             avg_us: if turn.count() > 0 { us(turn.avg()) } else { f64::NAN },
             median_us: us(median),
             p99_us: us(nearest_rank(&sorted, 99) as f64),

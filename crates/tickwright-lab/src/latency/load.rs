@@ -1,8 +1,10 @@
 //! A load beside the measurement, in a process of its own that cannot outlive this one.
 //!
-//! Three ropes hold it, since each can fail alone: the kernel kills it when the thread that started it ends, a pipe whose closing it waits for ends it
-//! however this process goes (SIGKILL too), and this process kills its group when a run ends. It has a group of its own, so that Ctrl-C reaches
-//! it through here, after the figures. And it ends by itself after a while: what the run lasts, twice, and some seconds.
+//! Three ropes hold it, since each can fail alone: the kernel kills it when the thread that started
+//! it ends, a pipe whose closing it waits for ends it however this process goes (SIGKILL too), and
+//! this process kills its group when a run ends. It has a group of its own, so that Ctrl-C reaches
+//! it through here, after the figures. And it ends by itself after a while: what the run lasts,
+//! twice, and some seconds.
 
 pub(crate) mod kind;
 mod worker;
@@ -58,7 +60,8 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // The group: also what the load itself started. It was not waited for, so its number is not another's.
+        // The group: also what the load itself started. It was not waited for, so its number is not
+        // another's.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }

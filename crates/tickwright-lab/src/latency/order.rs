@@ -1,8 +1,9 @@
 //! Which structure wakes up earlier, and whether that is more than chance.
 //!
-//! The slices of a round lie within a second of each other, so each pair of structures is compared round by round: one is earlier in so
-//! many rounds, later in so many. Were the two alike, either would be a toss of a coin. The average of a slice is compared, since the
-//! original went by averages, but no single average is trusted: one stall of the host moves it.
+//! The slices of a round lie within a second of each other, so each pair of structures is compared
+//! round by round: one is earlier in so many rounds, later in so many. Were the two alike, either
+//! would be a toss of a coin. The average of a slice is compared, since the original went by
+//! averages, but no single average is trusted: one stall of the host moves it.
 
 use serde::Serialize;
 
@@ -56,7 +57,8 @@ pub(super) struct Order {
     pub(super) verdict: Verdict,
 }
 
-/// What is compared: a structure, its place in the published order if it has one, and the averages of its slices in us.
+/// What is compared: a structure, its place in the published order if it has one, and the averages
+/// of its slices in us.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) id: &'static str,

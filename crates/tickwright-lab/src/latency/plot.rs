@@ -1,4 +1,5 @@
-//! The histograms of all structures over each other: as a picture with a logarithmic count, and as blocks on the terminal.
+//! The histograms of all structures over each other: as a picture with a logarithmic count, and as
+//! blocks on the terminal.
 
 use core::fmt::{self, Write};
 
@@ -14,7 +15,8 @@ pub(super) struct Curve<'a> {
     pub(super) cells: &'a Cells,
 }
 
-/// The cells that hold all but the rarest of what all curves hold: from, and up to but not, by their numbers.
+/// The cells that hold all but the rarest of what all curves hold: from, and up to but not, by
+/// their numbers.
 fn window(curves: &[Curve<'_>], rarest: f64) -> (usize, usize) {
     let cells = curves.iter().map(|curve| curve.cells.counts().len()).max().unwrap_or(0);
     let sum = |at: usize| curves.iter().filter_map(|curve| curve.cells.counts().get(at)).sum::<u64>();
@@ -29,7 +31,8 @@ fn window(curves: &[Curve<'_>], rarest: f64) -> (usize, usize) {
     (from, to.map_or(from + 1, |to| to + 1))
 }
 
-/// A line of at most `width` blocks for each curve, all over the same range; the height is the logarithm of the count. And the range, in us.
+/// A line of at most `width` blocks for each curve, all over the same range; the height is the
+/// logarithm of the count. And the range, in us.
 pub(super) fn blocks(curves: &[Curve<'_>], width: usize) -> (Vec<String>, f64, f64) {
     let (from, to) = window(curves, 0.005);
     let share = (to - from).div_ceil(width.max(1)).max(1);
@@ -56,7 +59,8 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 60.0;
 const BELOW: f64 = 60.0;
 
-/// Colours that colour-blind readers tell apart (Okabe and Ito 2008), and dashes for who prints without colours.
+/// Colours that colour-blind readers tell apart (Okabe and Ito 2008), and dashes for who prints
+/// without colours.
 const STYLES: [(&str, &str); 6] = [
     ("#0072b2", "none"),
     ("#d55e00", "6 2"),

@@ -1,5 +1,5 @@
-//! What a punctual thread asks of the system: real-time priority, one CPU, memory that stays. What is refused is said, and given back is
-//! what was granted.
+//! What a punctual thread asks of the system: real-time priority, one CPU, memory that stays. What
+//! is refused is said, and given back is what was granted.
 
 use core::str::FromStr;
 use std::fs;
@@ -99,7 +99,8 @@ pub(super) struct Wish {
     pub(super) cpu: Option<usize>,
 }
 
-/// What this thread was granted; given back on drop, so that the rest of the program goes on as it was.
+/// What this thread was granted; given back on drop, so that the rest of the program goes on as it
+/// was.
 #[derive(Debug, Default)]
 pub(super) struct Granted {
     pub(super) priority: u8,
@@ -122,7 +123,8 @@ impl Granted {
             }
         }
         if wish.mlock {
-            // What is there now, all that the measured loop touches. Future pages too would make an allocation beyond the limit fail.
+            // What is there now, all that the measured loop touches. Future pages too would make an
+            // allocation beyond the limit fail.
             match mlockall(MlockAllFlags::CURRENT) {
                 Ok(()) => granted.locked = true,
                 Err(error) => refused.push(format!(
@@ -148,7 +150,8 @@ impl Granted {
 
 impl Drop for Granted {
     fn drop(&mut self) {
-        // Each was allowed to go up, and going down needs no right; a failure would leave the rest of the program faster than it asked for.
+        // Each was allowed to go up, and going down needs no right; a failure would leave the rest
+        // of the program faster than it asked for.
         if self.priority > 0 {
             let _ = platform::set_fifo(0);
         }

@@ -1,7 +1,10 @@
-//! A turn of one structure: its timers armed, its driver asleep until the head is due, the periodic timer taken and armed anew.
+//! A turn of one structure: its timers armed, its driver asleep until the head is due, the periodic
+//! timer taken and armed anew.
 //!
-//! In the order of the original's tick handler: look at the head, take it, arm it for the next point of its grid, look at the head
-//! again until that lies ahead, and once more for the alarm; then the timer's owner runs and reads the clock. So every operation on the queue is part of the lateness.
+//! In the order of the original's tick handler: look at the head, take it, arm it for the next
+//! point of its grid, look at the head again until that lies ahead, and once more for the alarm;
+//! then the timer's owner runs and reads the clock. So every operation on the queue is part of the
+//! lateness.
 
 use super::clock::Host;
 use super::grid::{Due, Grid};
@@ -155,7 +158,8 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
             let then = host.now().saturating_sub(origin);
             stopped |= host.was_stopped();
             seen.note(&grid, due, then, stopped);
-            // Stopped after it had looked: the points that passed since are the next wake-up's, and of the same gap.
+            // Stopped after it had looked: the points that passed since are the next wake-up's, and
+            // of the same gap.
             stopped &= grid.expected() <= then;
         }
     }

@@ -5,7 +5,8 @@ use core::time::Duration;
 /// The units, with their ns.
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Reads a whole number and its unit, between `LOW` and `HIGH` ns; a value parser for the command line.
+/// Reads a whole number and its unit, between `LOW` and `HIGH` ns; a value parser for the command
+/// line.
 ///
 /// # Errors
 /// What is wrong, with the range.

@@ -1,4 +1,5 @@
-//! Result files. They are opened before a run starts, so that a path that cannot be written costs no run.
+//! Result files. They are opened before a run starts, so that a path that cannot be written costs
+//! no run.
 
 mod whole;
 
@@ -12,16 +13,19 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::host::Host;
 
-/// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new fields do not raise it.
+/// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new
+/// fields do not raise it.
 pub(crate) const SCHEMA: u32 = 2;
 
 /// Where a run writes besides the terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputArgs {
-    /// Write the results as JSON to standard output instead of the tables, or with --json=FILE to a file
+    /// Write the results as JSON to standard output instead of the tables, or with --json=FILE to a
+    /// file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the run's rows as CSV to standard output instead of the tables, or with --csv=FILE to a file
+    /// Write the run's rows as CSV to standard output instead of the tables, or with --csv=FILE to
+    /// a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
 }
@@ -35,7 +39,8 @@ enum Sink {
         file: File,
         path: PathBuf,
     },
-    /// A file that is replaced in one step, so that whoever looks sees the old results or the new ones, also when this program is killed.
+    /// A file that is replaced in one step, so that whoever looks sees the old results or the new
+    /// ones, also when this program is killed.
     Whole {
         path: PathBuf,
     },
@@ -90,11 +95,12 @@ impl Files {
         !matches!((&self.json, &self.csv), (Some(Sink::Stdout), _) | (_, Some(Sink::Stdout)))
     }
 
-    /// Prints `text` and writes `report` and `rows` where they were asked for. Each says whether the
-    /// run was interrupted: the text in a last line, the JSON in a field, the CSV in a column.
+    /// Prints `text` and writes `report` and `rows` where they were asked for. Each says whether
+    /// the run was interrupted: the text in a last line, the JSON in a field, the CSV in a column.
     ///
     /// # Errors
-    /// When the file system refuses after all. [`LabError::Interrupted`] when the run was interrupted.
+    /// When the file system refuses after all. [`LabError::Interrupted`] when the run was
+    /// interrupted.
     pub(crate) fn finish<R: Serialize>(
         &self,
         run: Run<'_>,

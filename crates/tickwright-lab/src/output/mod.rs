@@ -18,7 +18,8 @@ pub(crate) fn command_line() -> String {
     [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
 }
 
-/// Writes a block to standard output. Unlike `println!` it does not panic when nobody reads any more.
+/// Writes a block to standard output. Unlike `println!` it does not panic when nobody reads any
+/// more.
 ///
 /// # Errors
 /// When standard output is closed or full.

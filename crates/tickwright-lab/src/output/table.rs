@@ -21,7 +21,8 @@ fn takes_styles(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
 }
 
-/// An empty table of figures with a heading. The first column is text, the others stand to the right.
+/// An empty table of figures with a heading. The first column is text, the others stand to the
+/// right.
 pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     let mut table = text(heading);
     for column in table.column_iter_mut().skip(1) {

@@ -1,13 +1,17 @@
-//! The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a manager?
+//! The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a
+//! manager?
 //!
-//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once, for 1 to 20 threads that create and 1 to 10 that each of them
-//! keeps at once, and published the least times over either dimension: NGPT (M:N) twice as fast as LinuxThreads (a manager thread), NPTL (one-to-one) four times
-//! as fast as NGPT. Here the same rules ([`rules`]) drive the models of `tickwright-threads`, and other people's threads beside them.
+//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once, for 1
+//! to 20 threads that create and 1 to 10 that each of them keeps at once, and published the least
+//! times over either dimension: NGPT (M:N) twice as fast as LinuxThreads (a manager thread), NPTL
+//! (one-to-one) four times as fast as NGPT. Here the same rules ([`rules`]) drive the models of
+//! `tickwright-threads`, and other people's threads beside them.
 //!
 //! # What was asked in the replies
 //!
-//! Whether M:N lost by something else than being M:N: guard pages, no recycling of stacks. [`knobs`] prices each knob in each model; [`ladder`] turns M:N from
-//! NGPT's way to this project's, one knob at a time, until the published order is the other way round.
+//! Whether M:N lost by something else than being M:N: guard pages, no recycling of stacks.
+//! [`knobs`] prices each knob in each model; [`ladder`] turns M:N from NGPT's way to this
+//! project's, one knob at a time, until the published order is the other way round.
 
 mod alive;
 mod brief;

@@ -5,10 +5,10 @@
 //!     └─────> base { published clock, lock { clock, wheel, records, nodes, statistics }, stripes }
 //! ```
 //!
-//! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array under
-//! the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm, so a
-//! re-arm costs less around the wheel than in the library: a comparison of costs does not favor the
-//! library.
+//! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array
+//! under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm,
+//! so a re-arm costs less around the wheel than in the library: a comparison of costs does not
+//! favor the library.
 //!
 //! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
 //! `super::sync` names the atomics and locks: the models replace them.

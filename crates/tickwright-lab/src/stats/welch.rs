@@ -1,4 +1,5 @@
-//! Whether two means differ: Welch's test for samples of unequal spread, with the interval of the difference.
+//! Whether two means differ: Welch's test for samples of unequal spread, with the interval of the
+//! difference.
 
 use serde::Serialize;
 
@@ -72,7 +73,8 @@ fn quantile(freedom: f64, p: f64) -> f64 {
     high
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Abramowitz & Stegun 26.5.8) with Lentz's method.
+/// The regularised incomplete beta function, by its continued fraction (Abramowitz & Stegun 26.5.8)
+/// with Lentz's method.
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

@@ -123,7 +123,8 @@ impl<C: Columns> Arena<C> {
         Some(index)
     }
 
-    /// Takes the value out of a live slot, and puts the slot on the free list or retires it. `None`: it is not live.
+    /// Takes the value out of a live slot, and puts the slot on the free list or retires it.
+    /// `None`: it is not live.
     #[inline]
     pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
         let slot = self.columns.slot_mut(index.at())?;
@@ -143,8 +144,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Vacates every live slot and drops the values. No algorithm holds one of them any more. Where the drop of a value
-    /// panics, the other values are dropped while that panic unwinds.
+    /// Vacates every live slot and drops the values. No algorithm holds one of them any more. Where
+    /// the drop of a value panics, the other values are dropped while that panic unwinds.
     pub fn clear(&mut self) {
         struct Clearing<'a, C: Columns> {
             arena: &'a mut Arena<C>,

@@ -1,5 +1,6 @@
-//! What threads share of a hook: its owner word and the cell of its record. Under `cfg(loom)` both are loom's, so that the models of
-//! `tickwright-core` and `tickwright-collections` drive the shipped functions.
+//! What threads share of a hook: its owner word and the cell of its record. Under `cfg(loom)` both
+//! are loom's, so that the models of `tickwright-core` and `tickwright-collections` drive the
+//! shipped functions.
 
 #[cfg(not(loom))]
 use core::{cell::UnsafeCell, sync::atomic::AtomicU32};

@@ -5,7 +5,8 @@
 use super::{self as tree, Balance, Gap, Left, Linked, Right, Side};
 use crate::{Handle, Nodes, Violation};
 
-/// Keeps a tree within 1.44 times the least height by differences of heights: right minus left, -1, 0 or 1.
+/// Keeps a tree within 1.44 times the least height by differences of heights: right minus left, -1,
+/// 0 or 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Avl;
 
@@ -33,7 +34,8 @@ impl Balance for Avl {
         parent: Option<P>,
     ) {
         let (mut node, mut parent) = (p, parent);
-        // The tree below `node` has become one higher and is balanced; differences from `parent` upwards do not know that yet.
+        // The tree below `node` has become one higher and is balanced; differences from `parent`
+        // upwards do not know that yet.
         while let Some(at) = parent {
             let links = tree::links_mut(nodes, at);
             let side = links.side_of(node);
@@ -57,7 +59,8 @@ impl Balance for Avl {
         gap: Gap<P, i8>,
     ) {
         let (mut parent, mut side) = (gap.parent, gap.side);
-        // The tree on `side` of `parent` has become one lower and is balanced; differences from `parent` upwards do not know that yet.
+        // The tree on `side` of `parent` has become one lower and is balanced; differences from
+        // `parent` upwards do not know that yet.
         while let Some(at) = parent {
             let links = tree::links_mut(nodes, at);
             let difference = links.mark;
@@ -94,8 +97,9 @@ impl Balance for Avl {
     }
 }
 
-/// Restores the balance of `top`, whose tree on `side` is two higher. Answers the node that took its place when
-/// the whole has become one lower for it; after an insertion that means: as high as it was before.
+/// Restores the balance of `top`, whose tree on `side` is two higher. Answers the node that took
+/// its place when the whole has become one lower for it; after an insertion that means: as high as
+/// it was before.
 ///
 /// ```text
 /// the child leans outwards or not at all           the child leans inwards
@@ -127,7 +131,8 @@ fn turn_up<P: Handle, R: Linked<P, Mark = i8>, N: Nodes<P, R>>(
         return Some(grand);
     }
     tree::rotate(root, nodes, top, child, other);
-    // A child that did not lean has lifted both of its trees: the height stays. That is met after a removal alone.
+    // A child that did not lean has lifted both of its trees: the height stays. That is met after a
+    // removal alone.
     let level = leaning == 0;
     tree::links_mut(nodes, top).mark = if level { heavy(side) } else { 0 };
     tree::links_mut(nodes, child).mark = if level { heavy(other) } else { 0 };

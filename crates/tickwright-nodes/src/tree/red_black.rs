@@ -133,7 +133,8 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     }
 }
 
-/// Makes up for a black node that is missing on one side. Upper case is black, `?` either; `x` marks the short side, here the left:
+/// Makes up for a black node that is missing on one side. Upper case is black, `?` either; `x`
+/// marks the short side, here the left:
 ///
 /// ```text
 /// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short itself
@@ -160,8 +161,9 @@ fn refill<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     side: Side,
 ) {
     let (mut parent, mut side) = (parent, side);
-    // Paths through the child of `parent` on `side` pass one black node too few, all others the right number.
-    // So the other side is at least one black node high: `parent` has a sibling of the gap there.
+    // Paths through the child of `parent` on `side` pass one black node too few, all others the
+    // right number. So the other side is at least one black node high: `parent` has a sibling of
+    // the gap there.
     loop {
         let other = side.other();
         let Some(mut sibling) = tree::links(nodes, parent).at(other) else { return };

@@ -8,17 +8,20 @@ use crate::subject::{Advanced, Full, Make, Subject};
 
 const ALL: usize = usize::MAX;
 
-/// Queues whose idle time costs are given steps of this many ticks at least, so that the rest of them can be judged.
+/// Queues whose idle time costs are given steps of this many ticks at least, so that the rest of
+/// them can be judged.
 const LEAST_REACH: u64 = 1 << 20;
 
-/// An advance over idle time that takes longer than this *and* this many times one over a single tick pays for elapsed time.
-/// Both are far from what a queue that jumps can reach by a disturbance of the host: the least of nine tries counts.
+/// An advance over idle time that takes longer than this *and* this many times one over a single
+/// tick pays for elapsed time. Both are far from what a queue that jumps can reach by a disturbance
+/// of the host: the least of nine tries counts.
 const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;
 const TRIES: usize = 9;
 
-/// The least time that an advance over `gap` ticks takes, in which nothing is pending but one timer at its
-/// start and one at its end. None when the queue refuses to be asked, which another clause judges.
+/// The least time that an advance over `gap` ticks takes, in which nothing is pending but one timer
+/// at its start and one at its end. None when the queue refuses to be asked, which another clause
+/// judges.
 fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     let arena = M::arena(2);
     let once = || {
@@ -200,7 +203,8 @@ pub fn user_code_runs_on_a_whole_queue<M: Make>(_: &Tools) -> Verdict {
     Verdict::from_witness(sinks.or_else(rearm))
 }
 
-/// Twelve timers; the sink panics at the `nth` that it gets, or the re-arm closure does. What is wrong then?
+/// Twelve timers; the sink panics at the `nth` that it gets, or the re-arm closure does. What is
+/// wrong then?
 fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     const MANY: u32 = 12;
     let arena = M::arena(MANY as usize);

@@ -1,7 +1,9 @@
-//! One verdict per clause of the contract, computed: the names and numbers are those of `tickwright_core::contract`.
+//! One verdict per clause of the contract, computed: the names and numbers are those of
+//! `tickwright_core::contract`.
 //!
-//! Most clauses are readings of the same transcripts (`scripts` run by `transcript`); those that need more than an op script are
-//! `directed`. Each function is generic over [`Make`], so that it says the same of our queues and of foreign ones.
+//! Most clauses are readings of the same transcripts (`scripts` run by `transcript`); those that
+//! need more than an op script are `directed`. Each function is generic over [`Make`], so that it
+//! says the same of our queues and of foreign ones.
 
 mod directed;
 mod progress;
@@ -197,7 +199,8 @@ readings! {
     head_change_is_reported, All, if head_change;
     /// Dead keys are refused, by every operation, for ever.
     stale_keys_stay_stale, DeadKeys, end panicked_over_a_dead_key, if stale_keys;
-    /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each structure.)
+    /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each
+    /// structure.)
     check_verifies_every_invariant, All, if check;
     /// The head is taken, its key stays valid, and it goes behind its equals.
     pop_and_reinsert_is_pop_then_insert, All, if rearm;
@@ -219,7 +222,8 @@ pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
     })
 }
 
-/// At most `budget` timers, the rest in order and announced; and what is due leaves after a bounded number of calls.
+/// At most `budget` timers, the rest in order and announced; and what is due leaves after a bounded
+/// number of calls.
 #[must_use]
 pub fn budget_bounds_an_advance<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.budget {

@@ -1,10 +1,11 @@
-//! Progress under a budget: what is due when a row of advances to one `now` begins leaves within so many of them, whatever the
-//! structure has to move first and whatever arrives between them.
+//! Progress under a budget: what is due when a row of advances to one `now` begins leaves within so
+//! many of them, whatever the structure has to move first and whatever arrives between them.
 
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
 
-/// The most that one timer takes of all budgets where timers are moved: once for each of 64 levels, and once when it leaves.
+/// The most that one timer takes of all budgets where timers are moved: once for each of 64 levels,
+/// and once when it leaves.
 const MOST: usize = 65;
 
 /// So many timers are pending at first.
@@ -25,8 +26,8 @@ const SPREADS: [Spread; 5] = [
     Spread { name: "in one long bucket", deadline: |nth| (1 << 24) + nth * 51_000, now: 2 << 24 },
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
-    // Each of the single ones keeps the others from falling by more than a level at a time. Arrivals that doubled what is left to move at
-    // each level would pass at few levels.
+    // Each of the single ones keeps the others from falling by more than a level at a time.
+    // Arrivals that doubled what is left to move at each level would pass at few levels.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
@@ -76,7 +77,8 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     let mut now = spread.now + M::LATENESS.map_or(0, |lateness| lateness(spread.now));
     let is_due = |value: u32| (spread.deadline)(value.into()) <= spread.now;
     let mut left = (0..MANY).filter(|&value| is_due(value)).count();
-    // What arrives has no share in this: it may not keep those that were there before it any longer.
+    // What arrives has no share in this: it may not keep those that were there before it any
+    // longer.
     let work = if M::MOVES { MANY as usize * MOST } else { left };
     let advances = work.div_ceil(budget as usize) + 1;
     let room = if arrivals == Arrivals::None { 0 } else { advances * budget as usize };

@@ -25,7 +25,8 @@ pub(super) fn never_early(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     })
 }
 
-/// A granular queue that gives a timer which arrives an expiry before its deadline, or later than its bound.
+/// A granular queue that gives a timer which arrives an expiry before its deadline, or later than
+/// its bound.
 fn out_of_bound(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let (value, deadline, said) = match *entry {
         Entry::Insert { value, deadline, answer: Ok(_), said } => (value, deadline, said),
@@ -167,7 +168,8 @@ pub(super) fn now_is_monotone(scene: &Scene<'_>, entry: &Entry) -> Option<String
     (view.now != now).then(|| format!("now() is {}, the greatest was {now}", view.now))
 }
 
-/// The first timer that does not leave alike in two runs of one script, the second of which never saw a smaller `now`.
+/// The first timer that does not leave alike in two runs of one script, the second of which never
+/// saw a smaller `now`.
 pub(super) fn clamping_matters(plain: &Transcript, clamped: &Transcript) -> Option<String> {
     let (mut left, mut right) = (plain.departures(), clamped.departures());
     loop {

@@ -1,7 +1,8 @@
 //! Everything that a queue says during a script, and a ledger of what was asked of it.
 //!
-//! A clause is judged from the transcript alone: the ledger follows what the queue *did*, not what it should have
-//! done, so that a queue that breaks one clause is still judged fairly by the others.
+//! A clause is judged from the transcript alone: the ledger follows what the queue *did*, not what
+//! it should have done, so that a queue that breaks one clause is still judged fairly by the
+//! others.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};
@@ -94,7 +95,8 @@ pub(crate) struct Transcript {
 pub(crate) struct Manner {
     /// Steps over pending timers by more than this are not taken.
     pub reach: u64,
-    /// Whether dead keys are used. Where they name another timer, nothing else can be judged any more.
+    /// Whether dead keys are used. Where they name another timer, nothing else can be judged any
+    /// more.
     pub dead_keys: bool,
     /// Whether a `now` that lies back is clamped before the queue sees it.
     pub clamped: bool,
@@ -237,7 +239,8 @@ impl<S: Subject> Drive<'_, S> {
         self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head), said });
     }
 
-    /// Lets the ledger go by the expiry that a granular queue says a timer has which has just arrived.
+    /// Lets the ledger go by the expiry that a granular queue says a timer has which has just
+    /// arrived.
     fn settle(&mut self, value: u32) -> Option<u64> {
         let key = (*self.keys.get(value as usize)?)?;
         let said = if self.granular { self.subject.expiry(key) } else { None }?;
@@ -403,7 +406,8 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
-    /// Whether the queue is granular: it keeps the order of expiries, and an order of its own among equals.
+    /// Whether the queue is granular: it keeps the order of expiries, and an order of its own among
+    /// equals.
     pub(crate) fn is_granular(&self) -> bool {
         self.transcript.lateness.is_some()
     }

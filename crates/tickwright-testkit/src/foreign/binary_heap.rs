@@ -1,7 +1,9 @@
-//! `std::collections::BinaryHeap` with lazy deletion: what a program writes that has nothing but std.
+//! `std::collections::BinaryHeap` with lazy deletion: what a program writes that has nothing but
+//! std.
 //!
-//! A removed or moved timer leaves its entry behind; an entry is live while its stamp is that of its slot. Dead entries are dropped when
-//! they come to the top, and all of them when they outnumber the live ones.
+//! A removed or moved timer leaves its entry behind; an entry is live while its stamp is that of
+//! its slot. Dead entries are dropped when they come to the top, and all of them when they
+//! outnumber the live ones.
 
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;

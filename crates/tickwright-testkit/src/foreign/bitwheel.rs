@@ -1,8 +1,10 @@
-//! `bitwheel` 0.6: its `PreciseWheel`, three gears of 64 slots of one millisecond, polled with the time as its documentation shows.
+//! `bitwheel` 0.6: its `PreciseWheel`, three gears of 64 slots of one millisecond, polled with the
+//! time as its documentation shows.
 //!
-//! Two things are done for it. A handle is forgotten when its timer fires: the wheel takes a handle whose deadline has not come for one
-//! that is pending, and a timer that has left before its deadline would then be removed from a slot that is free or another's, which its
-//! code declares unreachable. And sinks run after the poll, since `fire` cannot borrow one.
+//! Two things are done for it. A handle is forgotten when its timer fires: the wheel takes a handle
+//! whose deadline has not come for one that is pending, and a timer that has left before its
+//! deadline would then be removed from a slot that is free or another's, which its code declares
+//! unreachable. And sinks run after the poll, since `fire` cannot borrow one.
 
 use core::fmt;
 use core::time::Duration;
@@ -109,7 +111,8 @@ impl Subject for Wheel {
     fn remove(&mut self, key: u32) -> Result<(u32, bool), Stale> {
         let slot = &mut self.slots[key as usize];
         let handle = slot.handle.take().ok_or(Stale)?;
-        // A refusal says that the wheel takes the timer for one that has fired; its handle is gone then.
+        // A refusal says that the wheel takes the timer for one that has fired; its handle is gone
+        // then.
         let Ticket(at) = self.wheel.cancel(handle).ok_or(Stale)?;
         self.free.push(at);
         Ok((self.slots[at as usize].fired.value, true))

@@ -1,6 +1,8 @@
-//! `std::collections::BTreeMap` keyed by (expiry, sequence), as async runtimes without a wheel keep their timers.
+//! `std::collections::BTreeMap` keyed by (expiry, sequence), as async runtimes without a wheel keep
+//! their timers.
 //!
-//! The map's key is the timer's: it is stale for ever once it is gone, and a timer that moves gets another one.
+//! The map's key is the timer's: it is stale for ever once it is gone, and a timer that moves gets
+//! another one.
 
 use std::collections::BTreeMap;
 

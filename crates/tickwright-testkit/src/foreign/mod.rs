@@ -1,6 +1,8 @@
-//! Adapters for queues of others: what they keep of the contract is computed, and the laboratory measures ours beside them.
+//! Adapters for queues of others: what they keep of the contract is computed, and the laboratory
+//! measures ours beside them.
 //!
-//! Each is driven as its documentation says, with one tick to the millisecond where it counts real time. None of them sleeps.
+//! Each is driven as its documentation says, with one tick to the millisecond where it counts real
+//! time. None of them sleeps.
 
 mod binary_heap;
 mod bitwheel;

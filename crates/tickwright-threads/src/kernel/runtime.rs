@@ -37,8 +37,8 @@ use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
 
-/// How many shards the roster of a runtime of kernel threads has. Threads that create at the same time
-/// should not meet.
+/// How many shards the roster of a runtime of kernel threads has. Threads that create at the same
+/// time should not meet.
 const SHARDS: usize = 16;
 
 /// The caller's shard: a creator has its own as long as there are no more creators than shards.

@@ -75,7 +75,8 @@ impl Gate {
     }
 }
 
-/// Opens a gate when it is dropped. A test that fails unwinds through it, so no thread waits at the gate for ever.
+/// Opens a gate when it is dropped. A test that fails unwinds through it, so no thread waits at the
+/// gate for ever.
 pub struct Doorkeeper(Arc<Gate>);
 
 impl Doorkeeper {

@@ -19,7 +19,8 @@ use tickwright_core::Tick;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticks {
     length: NonZeroU64,
-    /// 2^64 / `length`, rounded down, to divide by a multiplication: a division of such numbers costs as much as arming a timer. Not for 1.
+    /// 2^64 / `length`, rounded down, to divide by a multiplication: a division of such numbers
+    /// costs as much as arming a timer. Not for 1.
     reciprocal: u64,
 }
 
@@ -52,8 +53,9 @@ impl Ticks {
         self.divide(now).0
     }
 
-    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x r / 2^64 = x / length - (x e / length) / 2^64, and what
-    /// is taken off is below 1: rounded down, it is the quotient or one less.
+    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x
+    /// r / 2^64 = x / length - (x e / length) / 2^64, and what is taken off is below 1: rounded
+    /// down, it is the quotient or one less.
     const fn divide(self, x: u64) -> (u64, u64) {
         let length = self.length.get();
         if length == 1 {

@@ -7,10 +7,12 @@ use super::{Clock, SystemClock, Watcher};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, lock};
 
-/// A machine with the three clocks of [`SystemClock`], which stand still until told to go on. Clones are the same machine.
+/// A machine with the three clocks of [`SystemClock`], which stand still until told to go on.
+/// Clones are the same machine.
 ///
-/// All times saturate: steady ones at `u64::MAX` (after 584 years), the offset of the wall at the ends of `i64`. Safe to move and read from any
-/// thread; clocks never run back. Who sleeps by one of the clocks is woken on the thread that moves it, before the call returns.
+/// All times saturate: steady ones at `u64::MAX` (after 584 years), the offset of the wall at the
+/// ends of `i64`. Safe to move and read from any thread; clocks never run back. Who sleeps by one
+/// of the clocks is woken on the thread that moves it, before the call returns.
 ///
 /// ```
 /// use tickwright::clock::{Clock, VirtualHost};
@@ -58,7 +60,8 @@ impl VirtualHost {
         Self::starting_at(0, 0)
     }
 
-    /// A machine that has run for `now` nanoseconds, on which the wall shows `now + offset` nanoseconds since 1970.
+    /// A machine that has run for `now` nanoseconds, on which the wall shows `now + offset`
+    /// nanoseconds since 1970.
     #[must_use]
     pub fn starting_at(now: u64, offset: i64) -> Self {
         let shown = Shown { running: now, suspended: 0, offset };
@@ -93,7 +96,8 @@ impl VirtualHost {
         self.clock(SystemClock::RealTime)
     }
 
-    /// All clocks go on by `span` nanoseconds. Time that passes while nobody calls this is a machine that is paused.
+    /// All clocks go on by `span` nanoseconds. Time that passes while nobody calls this is a
+    /// machine that is paused.
     pub fn advance(&self, span: u64) {
         self.change(|shown| shown.running = shown.running.saturating_add(span));
     }
@@ -103,7 +107,8 @@ impl VirtualHost {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
 
-    /// The machine sleeps for `span` nanoseconds: boot time and the wall go on, the monotonic clock does not.
+    /// The machine sleeps for `span` nanoseconds: boot time and the wall go on, the monotonic clock
+    /// does not.
     pub fn suspend(&self, span: u64) {
         self.change(|shown| {
             shown.suspended = shown.suspended.saturating_add(span);
@@ -111,7 +116,8 @@ impl VirtualHost {
         });
     }
 
-    /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to watch anew.
+    /// Moves, then tells all who watch, with no lock held: they may have moved on, and started to
+    /// watch anew.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         let watchers: Vec<_> = lock(&self.times.watchers).0.iter().filter_map(Weak::upgrade).collect();

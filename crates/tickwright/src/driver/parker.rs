@@ -15,7 +15,8 @@ use crate::sync::{Arc, Condvar, MutexGuard, lock, wait, wait_for};
 pub enum Woken {
     /// The alarm went off. It is not set any more.
     Due,
-    /// The wall clock was set, so its timers may be due earlier or later than the alarm says. The alarm stays as it was.
+    /// The wall clock was set, so its timers may be due earlier or later than the alarm says. The
+    /// alarm stays as it was.
     Stepped,
     /// [`stop`](Parker::stop) was called; the answer from then on.
     Stopped,
@@ -23,9 +24,10 @@ pub enum Woken {
 
 /// An [`Alarm`] at which a thread waits, by a clock.
 ///
-/// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are under one lock. An alarm that is set later
-/// than it was does not wake the sleeper; one that is set earlier does. With no alarm set it sleeps for ever, by a clock that moves on command
-/// until that clock gets there.
+/// Nobody is lost between its look and its sleep: what was set, the clock's word and the sleep are
+/// under one lock. An alarm that is set later than it was does not wake the sleeper; one that is
+/// set earlier does. With no alarm set it sleeps for ever, by a clock that moves on command until
+/// that clock gets there.
 ///
 /// ```
 /// use tickwright::clock::VirtualHost;
@@ -43,7 +45,8 @@ pub enum Woken {
 /// ```
 pub struct Parker<K> {
     clock: K,
-    /// The clock tells us when it moves: sleep without a time-out. Written before anybody else has the parker.
+    /// The clock tells us when it moves: sleep without a time-out. Written before anybody else has
+    /// the parker.
     told: AtomicBool,
     state: ForkLock<State>,
     /// Something is earlier than what the sleeper sleeps for.
@@ -58,7 +61,8 @@ struct State {
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
-    /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has been called since.
+    /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has
+    /// been called since.
     until: Option<u64>,
     /// Who sleeps was called and has not woken yet.
     called: bool,
@@ -128,10 +132,11 @@ impl<K: Clock> Parker<K> {
         &self.clock
     }
 
-    /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it went off.
+    /// Sleeps until the alarm goes off. For one thread at a time: of several, one is told that it
+    /// went off.
     ///
-    /// A clock may jump, and a step of the wall is told to nobody. While an alarm is set, it looks every
-    /// [`longest_sleep`](Clock::longest_sleep), so both are noticed that much later at most.
+    /// A clock may jump, and a step of the wall is told to nobody. While an alarm is set, it looks
+    /// every [`longest_sleep`](Clock::longest_sleep), so both are noticed that much later at most.
     pub fn wait(&self) -> Woken {
         let mut state = lock(&self.state);
         loop {
@@ -188,9 +193,10 @@ impl<K: Clock> Parker<K> {
         self.resting.notify_all();
     }
 
-    /// Waits until a thread is asleep here with nothing to wake for: all that was due has been run. Says `false` when stopped. For tests and
-    /// simulations on a clock that moves by command; if no thread ever waits here, neither does this end. `false` in a forked child, too, while
-    /// the [`DriverThread`](super::DriverThread) is the parent's.
+    /// Waits until a thread is asleep here with nothing to wake for: all that was due has been run.
+    /// Says `false` when stopped. For tests and simulations on a clock that moves by command; if no
+    /// thread ever waits here, neither does this end. `false` in a forked child, too, while the
+    /// [`DriverThread`](super::DriverThread) is the parent's.
     pub fn settle(&self) -> bool {
         let mut state = lock(&self.state);
         state.settling += 1;
@@ -219,7 +225,8 @@ impl<K: Clock> Parker<K> {
         state.is_due(self.clock.now()) || self.clock.wall_offset() != state.offset
     }
 
-    /// How often a thread has come out of its sleep here: for alarms, for looks at a clock that may jump, and for nothing.
+    /// How often a thread has come out of its sleep here: for alarms, for looks at a clock that may
+    /// jump, and for nothing.
     pub fn wakeups(&self) -> u64 {
         lock(&self.state).wakeups
     }
@@ -238,7 +245,8 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that tells of its moves has passed what is slept for and woken nobody, if no alarm was set then.
+            // A clock that tells of its moves has passed what is slept for and woken nobody, if no
+            // alarm was set then.
             (Some(at), Some(until)) => {
                 at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
             }

@@ -14,14 +14,16 @@ use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
-/// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what the panic kept from being set is
-/// not lost, and what panics always does not keep a processor busy.
+/// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what
+/// the panic kept from being set is not lost, and what panics always does not keep a processor
+/// busy.
 const AFTER_A_PANIC: u64 = 1_000_000_000;
 
-/// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall was set.
+/// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall
+/// was set.
 ///
-/// The closure sets the alarm anew; it may stop the parker, and may drop the driver. Dropping the driver stops the thread and waits
-/// for it, but a thread does not wait for itself.
+/// The closure sets the alarm anew; it may stop the parker, and may drop the driver. Dropping the
+/// driver stops the thread and waits for it, but a thread does not wait for itself.
 ///
 /// ```
 /// use tickwright::clock::VirtualHost;
@@ -51,8 +53,8 @@ pub struct DriverThread<K: Clock + 'static> {
 }
 
 thread_local! {
-    /// Whose thread this is, by the address of what they share. `thread::current` would tell it too, and allocate for each thread that asks and was not
-    /// started by the standard library.
+    /// Whose thread this is, by the address of what they share. `thread::current` would tell it
+    /// too, and allocate for each thread that asks and was not started by the standard library.
     static DRIVES: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -152,7 +154,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.parker.stop();
     }
 
-    /// Stops the thread and waits until it has ended, unless this is that thread, or a forked child without it.
+    /// Stops the thread and waits until it has ended, unless this is that thread, or a forked child
+    /// without it.
     ///
     /// # Errors
     /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
@@ -161,7 +164,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.panics().map_or(Ok(()), Err)
     }
 
-    /// Whether the thread is in this process. In a forked child it is if it was the one that forked.
+    /// Whether the thread is in this process. In a forked child it is if it was the one that
+    /// forked.
     pub fn is_here(&self) -> bool {
         self.shared.process.is_this() || self.parker.is_of(self.number())
     }
@@ -175,7 +179,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.stop();
         let Some(thread) = self.thread.take() else { return };
         if !self.is_here() {
-            // There is nothing to join or to detach: what the handle names is a thread of the parent's.
+            // There is nothing to join or to detach: what the handle names is a thread of the
+            // parent's.
             core::mem::forget(thread);
         } else if driver() != self.number()
             && let Err(panic) = thread.join()

@@ -7,9 +7,9 @@ use core::time::Duration;
 /// Both `now` and `wake` are nanoseconds of the same clock. A program whose queue counts ticks of
 /// another length converts them: with ticks of 1 ms, `wake` is `tick * 1_000_000`.
 ///
-/// The result rounds up, since a loop that wakes too early finds nothing due and polls again at once.
-/// It is 0 if `wake` is past, -1 (wait for ever) if `wake` is `None`, and at most [`i32::MAX`]
-/// (24 days): then the loop wakes once in vain, and asks again.
+/// The result rounds up, since a loop that wakes too early finds nothing due and polls again at
+/// once. It is 0 if `wake` is past, -1 (wait for ever) if `wake` is `None`, and at most
+/// [`i32::MAX`] (24 days): then the loop wakes once in vain, and asks again.
 ///
 /// ```
 /// use tickwright::driver::timeout_ms;
@@ -33,8 +33,8 @@ pub fn timeout_ms(now: u64, wake: Option<u64>) -> i32 {
 
 /// The time-out as a duration, for `ppoll`, `kevent` and others that count nanoseconds.
 ///
-/// As in [`timeout_ms`] both `now` and `wake` are nanoseconds of the same clock. The result is exact,
-/// zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.
+/// As in [`timeout_ms`] both `now` and `wake` are nanoseconds of the same clock. The result is
+/// exact, zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.
 #[must_use]
 pub fn timeout(now: u64, wake: Option<u64>) -> Option<Duration> {
     wake.map(|at| Duration::from_nanos(at.saturating_sub(now)))

@@ -26,11 +26,13 @@ pub enum Rung {
 
 /// An [`Alarm`] that is a `timerfd`, on the kernel's clock that belongs to the service's.
 ///
-/// Put it into `poll`, `epoll` or another loop, for reading. When it is readable, [`acknowledge`](Self::acknowledge) it, then run the service
-/// unless the answer is [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at the wall's time of the
-/// moment when it was set, and also when the wall is set while an alarm is.
+/// Put it into `poll`, `epoll` or another loop, for reading. When it is readable,
+/// [`acknowledge`](Self::acknowledge) it, then run the service unless the answer is
+/// [`Rung::Quiet`]. Never blocks, is closed on `exec`. By [`SystemClock::RealTime`] it goes off at
+/// the wall's time of the moment when it was set, and also when the wall is set while an alarm is.
 ///
-/// A forked child has one of its own under the same number, set to the same time: what it does there is nothing to the parent.
+/// A forked child has one of its own under the same number, set to the same time: what it does
+/// there is nothing to the parent.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
@@ -74,7 +76,8 @@ impl TimerFd {
         self.clock
     }
 
-    /// Takes note that it became readable, and says why. To be called before the service is run, which sets it anew.
+    /// Takes note that it became readable, and says why. To be called before the service is run,
+    /// which sets it anew.
     ///
     /// # Errors
     /// The system's, also one from setting the alarm before, which [`Alarm::set`] cannot report.
@@ -112,7 +115,8 @@ impl Told {
         let _ = self.own();
     }
 
-    /// Makes sure that the descriptor is this process's own: in a child, the parent's has the same number.
+    /// Makes sure that the descriptor is this process's own: in a child, the parent's has the same
+    /// number.
     fn own(&mut self) -> Result<(), Errno> {
         if self.process.is_this() {
             return Ok(());
@@ -134,14 +138,16 @@ impl Told {
         loop {
             let at = if self.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
             match self.settime(flags, at) {
-                // The wall was set since the last read, and this answer is all we hear of it: pass it on.
+                // The wall was set since the last read, and this answer is all we hear of it: pass
+                // it on.
                 Err(Errno::CANCELED) => {
                     self.stepped = true;
                     continue;
                 }
                 result => result?,
             }
-            // From here on the kernel tells of a step. One that came between our look and the setting is found here.
+            // From here on the kernel tells of a step. One that came between our look and the
+            // setting is found here.
             match self.clock.wall_offset() {
                 Some(now) if now != offset => offset = now,
                 _ => return Ok(()),
@@ -158,8 +164,8 @@ impl Told {
 }
 
 impl Alarm for TimerFd {
-    /// One system call, by real time and a few looks at the clock. An error, which a descriptor of this type has no reason for, is kept for
-    /// [`acknowledge`](TimerFd::acknowledge).
+    /// One system call, by real time and a few looks at the clock. An error, which a descriptor of
+    /// this type has no reason for, is kept for [`acknowledge`](TimerFd::acknowledge).
     fn set(&self, at: Option<u64>) {
         let mut told = lock(&self.told);
         told.at = at;

@@ -35,11 +35,12 @@ pub(crate) struct Slot<T> {
     forget: fn(&mut T),
 }
 
-// SAFETY: 1. The value may move to another thread; 2. there is no guard in the room but during a fork, when nothing moves.
+// SAFETY: 1. The value may move to another thread; 2. there is no guard in the room but during a
+// fork, when nothing moves.
 unsafe impl<T: Send> Send for Slot<T> {}
 
-// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched by a thread that forks alone, under the lock of the list, and
-// from `try_hold` to `release` that thread keeps it.
+// SAFETY: 1. A mutex may be shared; 2. `guard` and `is_held` are touched by a thread that forks
+// alone, under the lock of the list, and from `try_hold` to `release` that thread keeps it.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -88,7 +89,8 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
             Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
-        // SAFETY: 1. The room is large enough and aligned, see above; 2. under the lock of the list.
+        // SAFETY: 1. The room is large enough and aligned, see above; 2. under the lock of the
+        // list.
         unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().write(guard) };
         *is_held = true;
     }
@@ -104,7 +106,8 @@ unsafe fn release<T>(at: *const (), is_child: bool) {
     let slot = unsafe { &*at.cast::<Slot<T>>() };
     // SAFETY: 1. Under the lock of the list.
     if unsafe { slot.is_held.get().replace(false) } {
-        // SAFETY: 1. It is held, so `try_hold` has written the guard; 2. it is read once, since it is held no more.
+        // SAFETY: 1. It is held, so `try_hold` has written the guard; 2. it is read once, since it
+        // is held no more.
         let mut guard = unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().read() };
         if is_child {
             (slot.forget)(&mut guard);
@@ -177,7 +180,8 @@ impl List {
         self.entries().all(|entry| {
             let begun = Instant::now();
             loop {
-                // SAFETY: 1. It is in the list, so it is registered, with the function of its type; 2. `self` is locked.
+                // SAFETY: 1. It is in the list, so it is registered, with the function of its type; 2.
+                // `self` is locked.
                 if unsafe { (entry.try_hold)(entry.at) } {
                     return true;
                 }
@@ -199,7 +203,8 @@ impl List {
 
 /// While a child forgets: the thread that forked, as it was in the parent, and as it is here.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
-    // SAFETY: 1. This is the thread that forked, in the child, and `after` has the list no more than to read.
+    // SAFETY: 1. This is the thread that forked, in the child, and `after` has the list no more
+    // than to read.
     let kept = unsafe { (*KEPT.0.get()).as_ref() };
     let was = kept.and_then(|list| list.forker).unwrap_or_else(this_thread);
     (was, was.without_coroutine())
@@ -224,7 +229,8 @@ extern "C" fn before() {
 }
 
 fn after(is_child: bool) {
-    // SAFETY: 1. This thread holds the lock of the list: `before` has put the guard there. In a child it is the only thread.
+    // SAFETY: 1. This thread holds the lock of the list: `before` has put the guard there. In a
+    // child it is the only thread.
     if let Some(list) = unsafe { (*KEPT.0.get()).as_ref() } {
         list.release(is_child);
     }
@@ -241,7 +247,8 @@ extern "C" fn in_the_child() {
     after(true);
 }
 
-/// Gives the number of a descriptor to another one, which goes; what had the number before is closed.
+/// Gives the number of a descriptor to another one, which goes; what had the number before is
+/// closed.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
     use std::os::fd::AsRawFd;

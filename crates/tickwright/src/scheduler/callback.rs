@@ -6,8 +6,9 @@ use core::time::Duration;
 use super::Scheduler;
 use crate::service::{Next, TimerId};
 
-/// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per scheduler; it may use every operation of
-/// the scheduler except those that would wait for itself, which are refused.
+/// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per
+/// scheduler; it may use every operation of the scheduler except those that would wait for itself,
+/// which are refused.
 pub trait Callback: Send + Sized {
     /// Runs it. What it answers decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
@@ -42,7 +43,8 @@ impl<'a, C: Callback> Firing<'a, C> {
         self.token
     }
 
-    /// When it was due, in ns of the clock's steady timeline. A timer on a grid that has missed periods is due at the last of them.
+    /// When it was due, in ns of the clock's steady timeline. A timer on a grid that has missed
+    /// periods is due at the last of them.
     #[must_use]
     pub fn due(&self) -> u64 {
         self.due

@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::service::{Info, Lateness, SiteCounts, State, Statistics};
 
-/// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump). Printed, it is a table.
+/// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
+/// Printed, it is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
     /// The clock, in ns.
@@ -13,7 +14,8 @@ pub struct Dump {
     pub timers: Vec<Info>,
 }
 
-/// What a scheduler has counted: [`Scheduler::report`](super::Scheduler::report). Printed, it is a few lines.
+/// What a scheduler has counted: [`Scheduler::report`](super::Scheduler::report). Printed, it is a
+/// few lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The counts.

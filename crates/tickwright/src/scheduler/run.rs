@@ -55,11 +55,12 @@ impl<C: Callback> Scheduler<C> {
         self.run_queue_within(usize::MAX)
     }
 
-    /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order, and
-    /// [`wait`](Self::wait) is zero.
+    /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order,
+    /// and [`wait`](Self::wait) is zero.
     ///
-    /// To find the first callback a wheel may have to move many timers. All of them are moved, whatever the budget, but the lock is released after each 256 of
-    /// them, and between callbacks: so other threads wait for a bounded time.
+    /// To find the first callback a wheel may have to move many timers. All of them are moved,
+    /// whatever the budget, but the lock is released after each 256 of them, and between callbacks:
+    /// so other threads wait for a bounded time.
     ///
     /// # Errors
     /// As `run_queue`.
@@ -98,8 +99,8 @@ impl<C: Callback> Scheduler<C> {
         Ok(ran)
     }
 
-    /// Releases the lock for others, and takes it again. If somebody waits for it, not before they had it, since a lock that is taken again at once
-    /// is had by nobody else.
+    /// Releases the lock for others, and takes it again. If somebody waits for it, not before they
+    /// had it, since a lock that is taken again at once is had by nobody else.
     #[cold]
     pub(super) fn give_way<'s>(&'s self, core: MutexGuard<'s, Core<C>>) -> MutexGuard<'s, Core<C>> {
         let before = self.queue.served();
@@ -159,7 +160,8 @@ impl<'s, C: Callback> Run<'s, C> {
         core
     }
 
-    /// Says how it ended, and drops the callback if the timer is gone: without the lock, and before anybody hears of the end.
+    /// Says how it ended, and drops the callback if the timer is gone: without the lock, and before
+    /// anybody hears of the end.
     fn finish(&mut self, next: Next, panicked: bool) -> MutexGuard<'s, Core<C>> {
         let scheduler = self.scheduler;
         let mut core = scheduler.lock();

@@ -13,8 +13,8 @@ fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Several cancel one run and all of them wait: the first one is told that the timer was kept from running again, and no
-/// other.
+/// Several cancel one run and all of them wait: the first one is told that the timer was kept from
+/// running again, and no other.
 #[test]
 fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     for cancellers in 1..4 {

@@ -10,7 +10,8 @@ use crate::service::{HostTick, Refusal};
 pub struct Urgent<'a, C: Callback>(&'a Scheduler<C>);
 
 impl<C: Callback> Scheduler<C> {
-    /// Makes a timer the [host tick](crate::service::host): of those due in its tick it runs last, and not while [urgent work](Self::urgent) runs.
+    /// Makes a timer the [host tick](crate::service::host): of those due in its tick it runs last,
+    /// and not while [urgent work](Self::urgent) runs.
     ///
     /// # Errors
     /// [`Refusal::NotFound`], [`Refusal::HostTaken`].
@@ -24,7 +25,8 @@ impl<C: Callback> Scheduler<C> {
         self.lock().service.host()
     }
 
-    /// Urgent work begins, and ends when the guard is dropped: meanwhile the host tick waits, and the alarm is set for what comes after it.
+    /// Urgent work begins, and ends when the guard is dropped: meanwhile the host tick waits, and
+    /// the alarm is set for what comes after it.
     pub fn urgent(&self) -> Urgent<'_, C> {
         self.lock().service.begin_urgent();
         Urgent(self)

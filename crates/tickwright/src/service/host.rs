@@ -1,9 +1,11 @@
 //! The host tick: one timer that waits while more urgent work runs.
 //!
-//! A kernel that emulates the timer of another one (a real-time kernel under which Linux runs, a hypervisor) has that one's tick in its own queue. It
-//! is the least urgent timer there is: to interrupt urgent work for it is waste. So while the caller says that [such work
-//! runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is set for the *second* timer.
-//! The tick is deferred, and run late: as soon as the urgent work has ended. It is never lost.
+//! A kernel that emulates the timer of another one (a real-time kernel under which Linux runs, a
+//! hypervisor) has that one's tick in its own queue. It is the least urgent timer there is: to
+//! interrupt urgent work for it is waste. So while the caller says that
+//! [such work runs](super::Service::begin_urgent) and the host tick heads the queue, the alarm is
+//! set for the *second* timer. The tick is deferred, and run late: as soon as the urgent work has
+//! ended. It is never lost.
 //!
 //! ```
 //! use core::time::Duration;
@@ -35,15 +37,20 @@
 //!
 //! # What Xenomai does, and where this differs
 //!
-//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If it heads the queue while a real-time thread runs or is about
-//! to, the hardware is programmed for the second timer and a mark is left; the tick is passed on when Linux gets the processor back. The same here, but:
+//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If it heads
+//! the queue while a real-time thread runs or is about to, the hardware is programmed for the
+//! second timer and a mark is left; the tick is passed on when Linux gets the processor back. The
+//! same here, but:
 //!
-//! - *Second* is an operation of each structure. There, from 2009 to 2015, it was whatever the iterator gave after the head: right for a list, the
-//!   next cell of the array for a heap, which may be the later child. With heaps, timers were then programmed too late (fixed by f7572f693).
-//! - Lowest among those of its own tick is what [`take`](super::Service::take) sees to. There it is a priority in the sort key; that was compared
-//!   as a number without a sign in the heap, and is in the tree, so that the least urgent of equals comes first.
-//! - There, the handler of the tick may run beside another timer's and leaves a flag; here the callback itself waits, so who waits for
-//!   the tick sees what the policy for missed periods says: one run and the overruns (skip), or a run for each period (burst).
+//! - *Second* is an operation of each structure. There, from 2009 to 2015, it was whatever the
+//!   iterator gave after the head: right for a list, the next cell of the array for a heap, which
+//!   may be the later child. With heaps, timers were then programmed too late (fixed by f7572f693).
+//! - Lowest among those of its own tick is what [`take`](super::Service::take) sees to. There it is
+//!   a priority in the sort key; that was compared as a number without a sign in the heap, and is
+//!   in the tree, so that the least urgent of equals comes first.
+//! - There, the handler of the tick may run beside another timer's and leaves a flag; here the
+//!   callback itself waits, so who waits for the tick sees what the policy for missed periods says:
+//!   one run and the overruns (skip), or a run for each period (burst).
 //! - With nothing else pending, no alarm is set at all until the urgent work ends.
 
 use tickwright_core::{Key, Tick};
@@ -59,8 +66,8 @@ pub struct HostTick {
     pub waits: bool,
     /// Times that it was run.
     pub runs: u64,
-    /// Times that it was due and had to wait. As many as were late, but for one that still waits and those that were cancelled or
-    /// given another time while they waited.
+    /// Times that it was due and had to wait. As many as were late, but for one that still waits
+    /// and those that were cancelled or given another time while they waited.
     pub deferred: u64,
     /// Runs that had waited.
     pub late: u64,
@@ -143,11 +150,13 @@ impl Host {
 }
 
 impl<P> Service<P> {
-    /// Makes a timer the host tick: of those due in its tick it runs last, and while [urgent work](Self::begin_urgent) runs it waits. It is that until it
-    /// is gone; to be armed anew, by its callback or by others, does not change it. Its counts begin at 0.
+    /// Makes a timer the host tick: of those due in its tick it runs last, and while
+    /// [urgent work](Self::begin_urgent) runs it waits. It is that until it is gone; to be armed
+    /// anew, by its callback or by others, does not change it. Its counts begin at 0.
     ///
     /// # Errors
-    /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is changed.
+    /// [`Refusal::NotFound`]; [`Refusal::HostTaken`] if another timer is the host tick. Nothing is
+    /// changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
         match self.host.slot {
@@ -170,8 +179,8 @@ impl<P> Service<P> {
         Some(HostTick { id, waits, runs, deferred, late, latest })
     }
 
-    /// Urgent work begins: from now on the host tick waits, and no alarm is set for it. Calls nest. One look at the queue's head and second if an
-    /// alarm is set.
+    /// Urgent work begins: from now on the host tick waits, and no alarm is set for it. Calls nest.
+    /// One look at the queue's head and second if an alarm is set.
     pub fn begin_urgent(&mut self) {
         self.host.urgent = self.host.urgent.saturating_add(1);
         if self.host.urgent == 1 && self.host.slot.is_some() {
@@ -179,8 +188,8 @@ impl<P> Service<P> {
         }
     }
 
-    /// Urgent work has ended; when all has, the host tick waits no longer: if it is due, the alarm is set for now. Without a
-    /// [`begin_urgent`](Self::begin_urgent), nothing happens.
+    /// Urgent work has ended; when all has, the host tick waits no longer: if it is due, the alarm
+    /// is set for now. Without a [`begin_urgent`](Self::begin_urgent), nothing happens.
     pub fn end_urgent(&mut self) {
         let was = self.host.urgent;
         self.host.urgent = was.saturating_sub(1);
@@ -199,8 +208,9 @@ impl<P> Service<P> {
         self.host.urgent > 0
     }
 
-    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if nothing is pending, or nothing but a host tick that
-    /// waits. Exact, and at the cost of [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if
+    /// nothing is pending, or nothing but a host tick that waits. Exact, and at the cost of
+    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
@@ -210,8 +220,10 @@ impl<P> Service<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound: O(1) or O(levels), where `next_wake` may look at each
-    /// timer of a bucket. After a pass that took all that was due it is in the future, so a driver wakes too early once a bucket at most.
+    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound:
+    /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
+    /// took all that was due it is in the future, so a driver wakes too early once a bucket at
+    /// most.
     pub(super) fn wake_bound(&self) -> Option<u64> {
         // The bound may be that of a host tick for which nobody shall wake.
         if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.host_key().is_some() {
@@ -253,8 +265,9 @@ impl<P> Service<P> {
         }
     }
 
-    /// Takes the first timer that is due out of the queue. One that became due after the pass began counts as armed in it: the clock of a granular
-    /// queue may be ahead, since lateness counts from it.
+    /// Takes the first timer that is due out of the queue. One that became due after the pass began
+    /// counts as armed in it: the clock of a granular queue may be ahead, since lateness counts
+    /// from it.
     #[inline]
     fn pop(&mut self, moves: &mut usize) -> Option<u32> {
         let (slot, expiry) = self.queue.pop(self.cutoff, moves)?;
@@ -267,7 +280,8 @@ impl<P> Service<P> {
         Some(slot)
     }
 
-    /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is left and nothing urgent runs.
+    /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is
+    /// left and nothing urgent runs.
     fn next_beside_host(&mut self, moves: &mut usize) -> Option<u32> {
         loop {
             if let Some(tick) = self.host.held

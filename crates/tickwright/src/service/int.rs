@@ -1,13 +1,16 @@
-//! Ids for C programs that keep them in an `int`: positive, and one is not issued again before about 2^31 others were.
+//! Ids for C programs that keep them in an `int`: positive, and one is not issued again before
+//! about 2^31 others were.
 //!
-//! Ids count up. The timer of one is found in a ring of a power of two of cells, at the id's lower bits:
+//! Ids count up. The timer of one is found in a ring of a power of two of cells, at the id's lower
+//! bits:
 //!
 //! ```text
 //!   id 1000 1010 ──> cell 1010 [ id, slot ]      a cell is right only if it holds the whole id
 //! ```
 //!
-//! A number whose cell still holds an older timer is passed over. At most half of the cells are in use; when there are more timers, the ring
-//! is doubled. Two ids that differ in the lower bits of the old ring differ in those of the new one, so nothing collides.
+//! A number whose cell still holds an older timer is passed over. At most half of the cells are in
+//! use; when there are more timers, the ring is doubled. Two ids that differ in the lower bits of
+//! the old ring differ in those of the new one, so nothing collides.
 
 #[derive(Clone, Copy)]
 struct Cell {
@@ -73,7 +76,8 @@ impl IntIds {
         true
     }
 
-    /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30 timers.
+    /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30
+    /// timers.
     pub(super) fn issue(&mut self, slot: u32) -> Option<i32> {
         let slots = slot as usize + 1;
         if !self.reserve(1) || self.of.try_reserve(slots.saturating_sub(self.of.len())).is_err() {

@@ -45,7 +45,8 @@ impl Lateness {
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(move |(at, count)| (last(at), *count))
     }
 
-    /// An upper bound of the lateness that `share` (0 to 1) of all did not exceed, in ns: the end of its bucket, or the maximum.
+    /// An upper bound of the lateness that `share` (0 to 1) of all did not exceed, in ns: the end
+    /// of its bucket, or the maximum.
     #[must_use]
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;

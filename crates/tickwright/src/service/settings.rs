@@ -36,7 +36,8 @@ impl Settings {
         self
     }
 
-    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the order in which they were armed.
+    /// The length of a tick; 0 counts as 1 ns. Timers that are due in the same tick run in the
+    /// order in which they were armed.
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = Some(Ticks::of(nanos(tick)));
         self
@@ -48,7 +49,8 @@ impl Settings {
         self
     }
 
-    /// Issues an `int` id to each timer too, for C programs ([`Service::int_id`](super::Service::int_id)).
+    /// Issues an `int` id to each timer too, for C programs
+    /// ([`Service::int_id`](super::Service::int_id)).
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
         self

@@ -1,4 +1,5 @@
-//! Where timers come from: the name of a callback, the call that armed it, and how many of them there were.
+//! Where timers come from: the name of a callback, the call that armed it, and how many of them
+//! there were.
 
 use core::panic::Location;
 use std::collections::HashMap;
@@ -16,7 +17,8 @@ pub struct Site {
 
 /// Something that says where a timer comes from: cheap to compare, and described once.
 ///
-/// Two origins with equal keys are counted as one. A scheduler asks under its lock: it must not be called back.
+/// Two origins with equal keys are counted as one. A scheduler asks under its lock: it must not be
+/// called back.
 pub trait Origin {
     /// Tells origins apart.
     fn key(&self) -> [usize; 3];
@@ -24,7 +26,8 @@ pub trait Origin {
     fn site(&self) -> Site;
 }
 
-/// The address of a text of the program tells it from others; so equal texts at two addresses are two origins.
+/// The address of a text of the program tells it from others; so equal texts at two addresses are
+/// two origins.
 impl Origin for Site {
     fn key(&self) -> [usize; 3] {
         [self.name.as_ptr().addr(), self.file.as_ptr().addr(), self.line as usize]

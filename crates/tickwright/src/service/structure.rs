@@ -10,13 +10,15 @@ use tickwright_core::{
 
 use crate::clock::Ticks;
 
-/// A timer queue over slot numbers, whatever its family. The object form of [`TimerQueue`], for the service alone.
+/// A timer queue over slot numbers, whatever its family. The object form of [`TimerQueue`], for the
+/// service alone.
 pub(super) trait Queue: Send {
     fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject>;
     /// Whether it was pending.
     fn remove(&mut self, key: Key) -> bool;
     fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange;
-    /// The first that is due, with its expiry. Moves at most `moves` timers inside; with none of them left it may answer `None` too early.
+    /// The first that is due, with its expiry. Moves at most `moves` timers inside; with none of
+    /// them left it may answer `None` too early.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)>;
     /// Moves the queue's clock, and delivers nothing.
     fn touch(&mut self, now: Tick);
@@ -33,7 +35,8 @@ pub(super) trait Queue: Send {
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// An array of one, since a vector of one becomes a box of that, and a vector's allocation may be refused.
+/// An array of one, since a vector of one becomes a box of that, and a vector's allocation may be
+/// refused.
 impl<F: Family> Queue for [SlabQueue<F, u32>; 1]
 where
     SlabQueue<F, u32>: Send,
@@ -154,14 +157,15 @@ impl Structure {
         for_each_family!(rows [])
     }
 
-    /// Its name: `list`, `heap4`, `wheel`, ... One family may have several structures of one name, which differ by parameters; a name is parsed as the
-    /// one in the library's list.
+    /// Its name: `list`, `heap4`, `wheel`, ... One family may have several structures of one name,
+    /// which differ by parameters; a name is parsed as the one in the library's list.
     #[must_use]
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// Whether timers are due to the tick, and run in the order of (due tick, arrival). Else they may be late, and never early.
+    /// Whether timers are due to the tick, and run in the order of (due tick, arrival). Else they
+    /// may be late, and never early.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.lateness.is_none()
@@ -173,7 +177,8 @@ impl Structure {
         self.lateness.map_or(0, |bound| bound(delay))
     }
 
-    /// The tick that it is given if nobody says: what its [family declares](Family::DEFAULT_TICK_NS), 1 ns, or 1 ms for the wheels.
+    /// The tick that it is given if nobody says: what its
+    /// [family declares](Family::DEFAULT_TICK_NS), 1 ns, or 1 ms for the wheels.
     #[must_use]
     pub fn default_tick(&self) -> Ticks {
         self.default_tick
@@ -186,13 +191,15 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap, exact to the nanosecond, and never far behind the best.
+    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap, exact to the nanosecond,
+    /// and never far behind the best.
     fn default() -> Self {
         Self::of::<tickwright_core::DefaultFamily>()
     }
 }
 
-/// Structures are equal when their families are: a wheel of 32 buckets is not one of 64, though both are called `wheel`.
+/// Structures are equal when their families are: a wheel of 32 buckets is not one of 64, though
+/// both are called `wheel`.
 impl PartialEq for Structure {
     fn eq(&self, other: &Self) -> bool {
         self.family == other.family

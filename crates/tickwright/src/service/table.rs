@@ -1,7 +1,9 @@
-//! The timers of a service: one entry each, named by an id that is stale for ever once its timer is gone.
+//! The timers of a service: one entry each, named by an id that is stale for ever once its timer is
+//! gone.
 //!
-//! An id is a slot and the slot's generation. Each service begins its generations elsewhere, so that the id of one service is most
-//! likely stale in another. A slot that has gone through all its generations is retired.
+//! An id is a slot and the slot's generation. Each service begins its generations elsewhere, so
+//! that the id of one service is most likely stale in another. A slot that has gone through all its
+//! generations is retired.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -11,7 +13,8 @@ use tickwright_core::Key;
 
 use super::timing::{Missed, Timing};
 
-/// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is gone.
+/// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is
+/// gone.
 ///
 /// It means nothing to another service than its own; there it is almost certainly not found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +41,8 @@ impl TimerId {
         self.0.get()
     }
 
-    /// The id of [`to_bits`](Self::to_bits); `None` for 0. Whether it names a timer is for the service to say.
+    /// The id of [`to_bits`](Self::to_bits); `None` for 0. Whether it names a timer is for the
+    /// service to say.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
@@ -79,7 +83,8 @@ pub enum State {
     Running,
 }
 
-/// What is noted of a timer: 48 bytes and its payload, so that a plain callback and its data fill a cache line.
+/// What is noted of a timer: 48 bytes and its payload, so that a plain callback and its data fill a
+/// cache line.
 pub(super) struct Entry<P> {
     /// `None` while it runs, and in a free slot.
     pub(super) payload: Option<P>,
@@ -231,8 +236,8 @@ impl<P> Table<P> {
         self.entries.capacity() * size_of::<Entry<P>>()
     }
 
-    /// Takes a slot for an idle timer, and answers its id too. When memory or slot numbers are used up, nothing is changed, and the payload
-    /// comes back.
+    /// Takes a slot for an idle timer, and answers its id too. When memory or slot numbers are used
+    /// up, nothing is changed, and the payload comes back.
     pub(super) fn occupy(&mut self, mut timer: Entry<P>, payload: P) -> Result<(TimerId, u32), P> {
         timer.state = Some(State::Idle);
         let (slot, generation) = match self.free.checked_sub(1) {
@@ -287,7 +292,8 @@ impl<P> Table<P> {
         (0..).zip(&self.entries).filter(|(_, entry)| entry.state.is_some())
     }
 
-    /// Sets the generation from which slots not yet used begin, and that of the used ones to the last: for tests of retirement.
+    /// Sets the generation from which slots not yet used begin, and that of the used ones to the
+    /// last: for tests of retirement.
     #[cfg(test)]
     pub(super) fn age(&mut self) {
         for entry in &mut self.entries {

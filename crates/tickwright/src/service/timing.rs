@@ -1,4 +1,5 @@
-//! When a timer is due: once or on a grid, how late it may be, and what becomes of periods that were missed.
+//! When a timer is due: once or on a grid, how late it may be, and what becomes of periods that
+//! were missed.
 
 use core::time::Duration;
 
@@ -12,10 +13,12 @@ pub(crate) fn nanos(duration: Duration) -> u64 {
 pub enum When {
     /// So many nanoseconds from now. A step of the wall clock does not touch it.
     After(u64),
-    /// When the service's clock shows this, in nanoseconds of its steady timeline. The past is legal: due at once.
+    /// When the service's clock shows this, in nanoseconds of its steady timeline. The past is
+    /// legal: due at once.
     At(u64),
-    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is stepped, the timer goes with it; what is due in the
-    /// same tick then runs in no stated order. A wall that is set to before 1970 holds its timers until it gets there.
+    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is
+    /// stepped, the timer goes with it; what is due in the same tick then runs in no stated order.
+    /// A wall that is set to before 1970 holds its timers until it gets there.
     Wall(u64),
 }
 
@@ -31,22 +34,26 @@ pub enum When {
 /// | `Collapse` | 2 overruns | 47, at once | a new grid: 57, 67 |
 /// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
 ///
-/// If it is run at 23, no period is missed. Then it is due again at 30, but with `Delay` 10 after its callback has ended, at 33 or later.
+/// If it is run at 23, no period is missed. Then it is due again at 30, but with `Delay` 10 after
+/// its callback has ended, at 33 or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
     /// Each missed period is made up for, one run each.
     Burst,
     /// Missed periods are counted as overruns and left out. No drift.
     Skip,
-    /// The next period begins when the callback ends, also if none was missed. So the timer drifts at each firing, by its lateness and by the time that its
-    /// callback takes.
+    /// The next period begins when the callback ends, also if none was missed. So the timer drifts
+    /// at each firing, by its lateness and by the time that its callback takes.
     Delay,
-    /// One period from the previous due time, but never before now: what schedulers of telephone exchanges do.
+    /// One period from the previous due time, but never before now: what schedulers of telephone
+    /// exchanges do.
     #[default]
     Collapse,
-    /// The grid stays while no period is missed; after a miss it begins anew, one period after the late run. So do the persistent events (`EV_PERSIST`)
-    /// of libevent. It is also what tokio calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has no grid: it counts from the
-    /// run each time, so it drifts as [`Delay`](Self::Delay) does, but for the time that the callback takes.
+    /// The grid stays while no period is missed; after a miss it begins anew, one period after the
+    /// late run. So do the persistent events (`EV_PERSIST`) of libevent. It is also what tokio
+    /// calls `Delay`, except that there being 5 ms late is a miss already. The repeat of libuv has
+    /// no grid: it counts from the run each time, so it drifts as [`Delay`](Self::Delay) does, but
+    /// for the time that the callback takes.
     Persist,
 }
 
@@ -79,8 +86,8 @@ impl Timing {
         Self::at(When::After(nanos(delay)))
     }
 
-    /// And then every `period`, on a grid that does not drift. A period of 0 is due again at each pass. Without it, to run "again" means
-    /// after the delay that the timer was armed with.
+    /// And then every `period`, on a grid that does not drift. A period of 0 is due again at each
+    /// pass. Without it, to run "again" means after the delay that the timer was armed with.
     pub fn every(mut self, period: Duration) -> Self {
         self.period = Some(nanos(period));
         self
@@ -92,8 +99,9 @@ impl Timing {
         self
     }
 
-    /// How much later than asked for will do. Within that time the roundest tick is chosen, so that timers meet there and
-    /// one wake-up serves them all. Counts in steps of 1024 ns, up to 73 minutes.
+    /// How much later than asked for will do. Within that time the roundest tick is chosen, so that
+    /// timers meet there and one wake-up serves them all. Counts in steps of 1024 ns, up to 73
+    /// minutes.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack = nanos(slack);
         self
@@ -101,8 +109,8 @@ impl Timing {
 }
 
 impl Missed {
-    /// How many whole periods have passed at `now` for a timer that was due at `due`, the due time that its delivery stands for, and the time from which
-    /// the next period counts.
+    /// How many whole periods have passed at `now` for a timer that was due at `due`, the due time
+    /// that its delivery stands for, and the time from which the next period counts.
     pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {
@@ -129,7 +137,8 @@ impl Missed {
     }
 }
 
-/// The tick from `earliest` to `latest` with the most zeros at its end (the later of two such), so that timers with slack meet.
+/// The tick from `earliest` to `latest` with the most zeros at its end (the later of two such), so
+/// that timers with slack meet.
 pub(super) fn roundest(earliest: u64, latest: u64) -> u64 {
     let Some(before) = earliest.checked_sub(1).filter(|_| latest > earliest) else { return earliest };
     // Above the highest bit in which they differ both are the same, and in it `latest` has the one.

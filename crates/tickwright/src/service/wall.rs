@@ -3,8 +3,9 @@
 use super::table::Flag;
 use super::{Service, State};
 
-/// By how much the wall clock may move against the steady one before all wall timers are filed anew: half of the 1 ms that they may be late. (They are
-/// never early.) Half, since a timer may be filed by an offset that is so much less than the noted one, and run at one that is so much more.
+/// By how much the wall clock may move against the steady one before all wall timers are filed
+/// anew: half of the 1 ms that they may be late. (They are never early.) Half, since a timer may be
+/// filed by an offset that is so much less than the noted one, and run at one that is so much more.
 const STEP: u64 = 500_000;
 
 impl<P> Service<P> {

@@ -65,7 +65,8 @@ impl<P> core::error::Error for Refused<P> {}
 pub enum Next {
     /// It is done: gone, or idle if it is kept.
     Done,
-    /// Again after its period, or, if it has none, after the delay that it was armed with; counted from when it was due.
+    /// Again after its period, or, if it has none, after the delay that it was armed with; counted
+    /// from when it was due.
     Again,
     /// Again so much after it was due. The period stays what it is.
     After(Duration),
@@ -98,7 +99,8 @@ pub struct Finished<P> {
     pub suppressed: bool,
 }
 
-/// What [`Service::cancel`](super::Service::cancel) and [`Service::shutdown`](super::Service::shutdown) did.
+/// What [`Service::cancel`](super::Service::cancel) and
+/// [`Service::shutdown`](super::Service::shutdown) did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal<P> {
     /// It was pending or idle and is gone: here is its payload.

@@ -10,7 +10,8 @@ use tickwright::shard::{Firing, Shards, SharedTimer, WheelGeometry};
 /// The shipped protocol over three levels: they start at delays of 0, 63 and 504, and end at 4032.
 pub(crate) type Ours = Geometry<64, 3, 3>;
 
-/// Explores every schedule of `scene`, or those with at most `bound` preemptions, and says how many they were.
+/// Explores every schedule of `scene`, or those with at most `bound` preemptions, and says how many
+/// they were.
 pub(crate) fn explore(bound: Option<usize>, scene: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bound;
@@ -112,7 +113,8 @@ pub(crate) fn advance<G: WheelGeometry>(shards: &Shards<G>, shard: usize, now: u
     let _ = shards.shard(shard).unwrap().advance(now, usize::MAX);
 }
 
-/// All threads are done: words, wheels and shadows agree; then everything that is pending fires, and nothing else.
+/// All threads are done: words, wheels and shadows agree; then everything that is pending fires,
+/// and nothing else.
 pub(crate) fn settle<G: WheelGeometry>(shards: &Shards<G>, timers: &[&Logged<G>]) {
     assert_eq!(shards.check(), Ok(()));
     for logged in timers {

@@ -1,8 +1,10 @@
-//! The tree of keys: nodes from a pool. It knows objects by their cells alone, and tells a [`Home`] in which leaf each stands.
+//! The tree of keys: nodes from a pool. It knows objects by their cells alone, and tells a [`Home`]
+//! in which leaf each stands.
 //!
-//! A node is a sorted row of keys, and below each key a child, or in a leaf the cell of an object. The first key of an inner node is never asked
-//! for: what is less than the second is below the first. So leaves and inner nodes split, borrow and merge alike, and an inner node's
-//! first key is set right when it moves inside.
+//! A node is a sorted row of keys, and below each key a child, or in a leaf the cell of an object.
+//! The first key of an inner node is never asked for: what is less than the second is below the
+//! first. So leaves and inner nodes split, borrow and merge alike, and an inner node's first key is
+//! set right when it moves inside.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater, nothing below it is less
@@ -20,9 +22,10 @@ use core::fmt;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
-/// The most keys of a node: with 64-bit keys it is six cache lines, of which a search reads three to five. (Half the width has fewer to read
-/// and more levels: counted at a million entries, it takes more instructions and misses of the last cache.) Narrow in this crate's own tests, so that few entries make many levels; the
-/// suite runs on wide ones.
+/// The most keys of a node: with 64-bit keys it is six cache lines, of which a search reads three
+/// to five. (Half the width has fewer to read and more levels: counted at a million entries, it
+/// takes more instructions and misses of the last cache.) Narrow in this crate's own tests, so that
+/// few entries make many levels; the suite runs on wide ones.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The fewest keys of a node that is not the root.
@@ -77,7 +80,8 @@ impl<K: Copy + Ord> Node<K> {
     fn rank(&self, key: &K, behind: bool) -> usize {
         let first = usize::from(self.level.min(1));
         let mut rank = first;
-        // The keys in front of `rank` are left of the place; as many steps for every length, and no branch, which could not be predicted.
+        // The keys in front of `rank` are left of the place; as many steps for every length, and no
+        // branch, which could not be predicted.
         for step in STEPS {
             let last = rank + step - 1;
             let in_node = last < self.len();
@@ -388,8 +392,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.put(home, p, at, key, below);
     }
 
-    /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same neighbours, in a leaf that
-    /// is not full. None when the tree is empty.
+    /// Takes out the entry at a spot. Returns the spot where it would go in again: between the same
+    /// neighbours, in a leaf that is not full. None when the tree is empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;
@@ -447,7 +451,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(root);
     }
 
-    /// Gives the first key of an inner node `q`, behind the fence at `fence` of `up`, the value of that fence, before it moves.
+    /// Gives the first key of an inner node `q`, behind the fence at `fence` of `up`, the value of
+    /// that fence, before it moves.
     fn mend_first(&mut self, up: Idx, fence: usize, q: Idx) {
         let key = self.node(up).keys[fence];
         let node = self.node_mut(q);
@@ -483,7 +488,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.mend_fences(spot.leaf);
     }
 
-    /// Sets the fences in front of a leaf and behind it to the keys that they guard: after an insert that no descent led to.
+    /// Sets the fences in front of a leaf and behind it to the keys that they guard: after an
+    /// insert that no descent led to.
     pub(super) fn mend_fences(&mut self, leaf: Idx) {
         for leaf in [Some(leaf), self.node(leaf).next].into_iter().flatten() {
             let Some(&key) = self.node(leaf).keys().first() else { continue };
@@ -501,7 +507,8 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Verifies shape, fill, fences, lists, count and pool; `visit` is given each key and cell in order, and the leaf.
+    /// Verifies shape, fill, fences, lists, count and pool; `visit` is given each key and cell in
+    /// order, and the leaf.
     ///
     /// # Errors
     /// The first violation found, or what `visit` says.

@@ -1,4 +1,5 @@
-//! Narrow nodes, so many levels: against a sorted vector with many entries, with a pool that ends, and with keys that contradict themselves.
+//! Narrow nodes, so many levels: against a sorted vector with many entries, with a pool that ends,
+//! and with keys that contradict themselves.
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
@@ -135,7 +136,8 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
         let mut random = Random(entries as u64);
         let mut live = Vec::new();
         for n in 0..STEPS / 8 {
-            // To the brim and back to the half, from the places that leave nodes as empty as can be.
+            // To the brim and back to the half, from the places that leave nodes as empty as can
+            // be.
             let phase = n / entries % 2;
             if phase == 0 && live.len() < entries {
                 let key = if n % 3 == 0 { n } else { random.below(1000) } as u64;
@@ -195,7 +197,8 @@ fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     (dictionary, live.len())
 }
 
-/// Every shape that a tree of at most so many entries can take, and from each of them every insert, removal and move.
+/// Every shape that a tree of at most so many entries can take, and from each of them every insert,
+/// removal and move.
 #[test]
 fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     for entries in 1..=if cfg!(miri) { 5 } else { 13 } {
@@ -236,7 +239,8 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// In pools too small for what comes. A refused move has taken its entry out: sometimes a merge has given a node back, where two were wanted.
+/// In pools too small for what comes. A refused move has taken its entry out: sometimes a merge has
+/// given a node back, where two were wanted.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);

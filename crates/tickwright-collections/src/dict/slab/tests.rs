@@ -1,4 +1,5 @@
-//! What only the inside can set up: generations near their end, cells and free list broken on purpose.
+//! What only the inside can set up: generations near their end, cells and free list broken on
+//! purpose.
 
 use core::mem;
 use core::num::NonZeroU32;

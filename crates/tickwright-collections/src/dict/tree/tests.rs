@@ -1,5 +1,6 @@
-//! Breaks links, marks, keys, ends and counts of valid dictionaries on purpose, one at a time, and requires `check` to name it.
-//! Then every search from every hint, on dictionaries small enough to try all of them.
+//! Breaks links, marks, keys, ends and counts of valid dictionaries on purpose, one at a time, and
+//! requires `check` to name it. Then every search from every hint, on dictionaries small enough to
+//! try all of them.
 
 use core::fmt::Debug;
 use std::vec::Vec;
@@ -212,7 +213,8 @@ fn storage_is_asked_of_each_node<B: Balance>() {
     }
 }
 
-/// Keys in threes, so that each is met with equals, absent, and beyond both ends; every hint there is.
+/// Keys in threes, so that each is met with equals, absent, and beyond both ends; every hint there
+/// is.
 fn every_search_from_every_hint<B: Balance>() {
     let most = if cfg!(miri) { 8 } else { 30 };
     for n in 0..most {
@@ -242,7 +244,8 @@ fn every_search_from_every_hint<B: Balance>() {
     }
 }
 
-/// A neighbour is found in two comparisons, what is d entries off in about 2 log d on average, and all within two paths.
+/// A neighbour is found in two comparisons, what is d entries off in about 2 log d on average, and
+/// all within two paths.
 fn hints_save_comparisons<B: Balance>() {
     let n: u32 = if cfg!(miri) { 64 } else { 1024 };
     let subject = Subject::<B>::with_keys(0..n);

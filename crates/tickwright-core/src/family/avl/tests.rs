@@ -35,7 +35,8 @@ fn a_true_difference_of_two_is_named() {
     assert_eq!(subject.check(), Err(Violation::Balance));
 }
 
-/// The turns that an insertion forces: the third node makes the root lean by two; the middle one comes to the top.
+/// The turns that an insertion forces: the third node makes the root lean by two; the middle one
+/// comes to the top.
 #[test]
 fn insertions_turn_left_left_left_right_right_left_and_right_right() {
     for expiries in [[30, 20, 10], [30, 10, 20], [10, 30, 20], [10, 20, 30]] {

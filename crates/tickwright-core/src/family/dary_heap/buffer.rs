@@ -9,7 +9,8 @@ use crate::storage::Handle;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::hint;
 
-/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number marks unused cells.
+/// The most timers that a heap can hold: cells are numbered in 32 bits, the last sequence number
+/// marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
 /// Stands for a number of children per entry; [`Arity`] says which numbers there are.
@@ -22,8 +23,8 @@ pub trait Arity {
     type Line: Copy + Debug;
     /// The empty list of lines: it gives a struct its alignment and takes no room.
     const ALIGNED: [Self::Line; 0] = [];
-    /// Whether a pop leaves a hole at the root for the next insert to fill. Two children a level make the textbook heap, which others
-    /// are compared with; it fills the root at once.
+    /// Whether a pop leaves a hole at the root for the next insert to fill. Two children a level
+    /// make the textbook heap, which others are compared with; it fills the root at once.
     const LEAVES_HOLE: bool;
     /// The name of the growing heap.
     const ID: &'static str;
@@ -61,7 +62,8 @@ impl Arity for Degree<4> {
 
 /// One cell of the heap: when a node is due, which of the equals it is, and whose cell it is.
 ///
-/// Both numbers count from the end of their range, so that an unused cell is all zeros. A static heap then takes no room in the image of a program.
+/// Both numbers count from the end of their range, so that an unused cell is all zeros. A static
+/// heap then takes no room in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
     /// How far the expiry is from [`Tick::MAX`].
@@ -78,8 +80,8 @@ pub(super) fn key(expiry: Tick, sequence: u32) -> u128 {
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, since no entry has the last sequence number: groups
-    /// are always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. It is later than every entry, since no entry has the last sequence number:
+    /// groups are always whole, and the search for the earliest sibling needs no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -98,7 +100,8 @@ impl<P: Handle> Entry<P> {
         self.key() > other.key()
     }
 
-    /// Expiry and sequence as one number, as [`key`] makes it: a comparison without a branch on equal expiries.
+    /// Expiry and sequence as one number, as [`key`] makes it: a comparison without a branch on
+    /// equal expiries.
     #[inline]
     pub(super) fn key(&self) -> u128 {
         u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
@@ -135,7 +138,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. This trait is sealed.
+/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. This
+/// trait is sealed.
 pub trait Buffer<P: Handle, const D: usize>: sealed::Sealed + Sized {
     /// No group, no memory taken.
     const NEW: Self;
@@ -151,7 +155,8 @@ pub trait Buffer<P: Handle, const D: usize>: sealed::Sealed + Sized {
     /// How many groups are in use.
     fn groups(&self) -> usize;
 
-    /// Puts groups `0..groups` in use. Those that this adds are empty, as those that it drops must be.
+    /// Puts groups `0..groups` in use. Those that this adds are empty, as those that it drops must
+    /// be.
     fn set_groups(&mut self, groups: usize);
 
     /// A group, if it is in use.
@@ -192,7 +197,8 @@ where
     pub(super) groups: Vec<Group<P, D>>,
 }
 
-/// From how many groups on the heap fetches ahead: half a mebibyte of four children a level over a slab.
+/// From how many groups on the heap fetches ahead: half a mebibyte of four children a level over a
+/// slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
 
@@ -278,8 +284,8 @@ fn grow<T>(cells: &mut Vec<T>, entries: usize, groups: usize, doubling: bool) ->
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group and, where `D` does not divide evenly, the last one
-/// lie beside the array, since an array length cannot be computed from `CAP`.
+/// Groups for `CAP` entries inside the queue. The root's group and, where `D` does not divide
+/// evenly, the last one lie beside the array, since an array length cannot be computed from `CAP`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>

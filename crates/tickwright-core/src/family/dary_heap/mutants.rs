@@ -40,7 +40,8 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
 
-    // The hole that a pop leaves: said to be there, said not to be there, and kept by an empty heap.
+    // The hole that a pop leaves: said to be there, said not to be there, and kept by an empty
+    // heap.
     let said = if D == 4 { Violation::UnusedCell } else { Violation::Head };
     assert_eq!(broken(&|heap, _| heap.hole = true), said);
     let (mut heap, mut records) = whole::<B, D>();

@@ -1,5 +1,5 @@
-//! How entries find their places. Every move of an entry tells its node, so positions hold at each step but for the hole; only
-//! `renumber` tells them at its end.
+//! How entries find their places. Every move of an entry tells its node, so positions hold at each
+//! step but for the hole; only `renumber` tells them at its end.
 //!
 //! The sifts are always inlined: called, their arguments do not fit in registers.
 
@@ -39,8 +39,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Puts an entry into the hole or above it: later parents come down. Answers its cell.
     ///
-    /// Here and below an entry travels as its parts, which fit in registers: one that is stored by its parts
-    /// and read as a whole waits for the store.
+    /// Here and below an entry travels as its parts, which fit in registers: one that is stored by
+    /// its parts and read as a whole waits for the store.
     #[inline(always)]
     pub(super) fn rise(
         &mut self,
@@ -103,7 +103,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         }
     }
 
-    /// The cell, the key and the node of the earliest child; none below a leaf, since no group in use is empty.
+    /// The cell, the key and the node of the earliest child; none below a leaf, since no group in
+    /// use is empty.
     #[inline]
     fn earliest_child(&self, cell: usize) -> Option<(usize, u128, P)> {
         let below = Self::children(cell);
@@ -113,8 +114,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         Some((below * D + at, key, siblings[at].node?))
     }
 
-    /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts them in place, by a heapsort
-    /// of its own: cold, and needs no memory. A sorted array is a heap.
+    /// Gives the entries the numbers 0, 1, ... in their order, when the counter is used up. Sorts
+    /// them in place, by a heapsort of its own: cold, and needs no memory. A sorted array is a
+    /// heap.
     #[cold]
     pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) {
         if self.hole {
@@ -124,7 +126,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
             }
             self.hole = false;
         }
-        // A binary heap of the latest on entries 0..end, counted from the root; behind it the sorted rest.
+        // A binary heap of the latest on entries 0..end, counted from the root; behind it the
+        // sorted rest.
         for start in (0..self.len / 2).rev() {
             self.sink_latest(start, self.len);
         }

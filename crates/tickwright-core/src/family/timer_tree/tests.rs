@@ -1,5 +1,5 @@
-//! Breaks the links, expiries, root and head of valid trees on purpose, one at a time, and requires `check` to name it.
-//! Generic over the balance, whose own marks are broken in its own tests.
+//! Breaks the links, expiries, root and head of valid trees on purpose, one at a time, and requires
+//! `check` to name it. Generic over the balance, whose own marks are broken in its own tests.
 
 use std::vec::Vec;
 

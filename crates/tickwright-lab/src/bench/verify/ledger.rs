@@ -86,7 +86,8 @@ impl Ledger {
     }
 }
 
-/// Stands for a queue when its work is run again: answers what the queue answered, and keeps the ledger.
+/// Stands for a queue when its work is run again: answers what the queue answered, and keeps the
+/// ledger.
 #[derive(Debug)]
 pub(super) struct Follower {
     ledger: Ledger,

@@ -82,7 +82,8 @@ impl Call {
         format!("cyclictest {}", self.args.join(" "))
     }
 
-    /// Runs it for `loops`: samples in cells of a microsecond, the last with all that is above, and its processor time.
+    /// Runs it for `loops`: samples in cells of a microsecond, the last with all that is above, and
+    /// its processor time.
     ///
     /// # Errors
     /// When it cannot be started, fails, or says something else than it should.

@@ -1,4 +1,5 @@
-//! The process that is the load. Its threads work until it is killed, its pipe is closed or its time is over.
+//! The process that is the load. Its threads work until it is killed, its pipe is closed or its
+//! time is over.
 
 use core::ffi::CStr;
 use core::hint::black_box;
@@ -51,7 +52,8 @@ impl WorkerArgs {
         if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != self.parent) {
             return Ok(());
         }
-        // Under a policy of real time, which it may have inherited, it would leave no processor to the measurement.
+        // Under a policy of real time, which it may have inherited, it would leave no processor to
+        // the measurement.
         let _ = set_fifo(0);
         for load in Load::of(&self.loads) {
             let work = move || {

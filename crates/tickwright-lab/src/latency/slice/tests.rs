@@ -1,7 +1,8 @@
 use super::*;
 use crate::registry;
 
-/// A host whose wake-ups are late as the script says, then on the dot; stopped when the script says so.
+/// A host whose wake-ups are late as the script says, then on the dot; stopped when the script says
+/// so.
 struct Script {
     now: u64,
     delays: std::collections::VecDeque<(u64, bool)>,

@@ -17,7 +17,8 @@ use crate::output::{OutputArgs, Run};
 use crate::registry::{self, STRUCTURES, Structure, Ties};
 use crate::scenario::{Population, Rounds};
 
-/// What is about wake-ups, of which there are none here: taken in silence, it would be a file that is missing or a limit that always holds.
+/// What is about wake-ups, of which there are none here: taken in silence, it would be a file that
+/// is missing or a limit that always holds.
 const WAKE_UPS: [&str; 7] =
     ["compare_cyclictest", "histogram", "gnuplot", "svg", "hdr", "fail_if_max_over", "load"];
 
@@ -25,13 +26,14 @@ const WAKE_UPS: [&str; 7] =
 #[derive(Debug, Clone, Args)]
 #[command(group = ArgGroup::new("path").multiple(true))]
 pub(crate) struct PathArgs {
-    /// What the queue alone costs a tick, instead: read the head, take it, callback, re-arm, read the head. Only --structures, --population,
-    /// --rounds, --seed, --instructions and the outputs count
+    /// What the queue alone costs a tick, instead: read the head, take it, callback, re-arm, read
+    /// the head. Only --structures, --population, --rounds, --seed, --instructions and the outputs
+    /// count
     #[arg(long, group = "path", conflicts_with_all = WAKE_UPS)]
     timer_path: bool,
 
-    /// From how many timers on each structure overtakes the list, instead; by the same tick, of timers with periods from 1ms to 10ms [structures: all
-    /// exact ones of ours in both storages]
+    /// From how many timers on each structure overtakes the list, instead; by the same tick, of
+    /// timers with periods from 1ms to 10ms [structures: all exact ones of ours in both storages]
     #[arg(long, group = "path", conflicts_with_all = WAKE_UPS)]
     crossover: bool,
 
@@ -39,11 +41,13 @@ pub(crate) struct PathArgs {
     #[arg(long, requires = "path", value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     population: Vec<Population>,
 
-    /// Slices of each structure and population, for --timer-path and --crossover; below 6 no difference can be shown, among the published four below 8
+    /// Slices of each structure and population, for --timer-path and --crossover; below 6 no
+    /// difference can be shown, among the published four below 8
     #[arg(long, requires = "path", allow_hyphen_values = true, default_value = "21", value_parser = Rounds::parse)]
     rounds: Rounds,
 
-    /// Count instructions too, for --timer-path and --crossover: this program runs itself under valgrind
+    /// Count instructions too, for --timer-path and --crossover: this program runs itself under
+    /// valgrind
     #[arg(long, requires = "path")]
     instructions: bool,
 
@@ -54,7 +58,8 @@ pub(crate) struct PathArgs {
 
 /// From few timers to many.
 const SIZES: [usize; 16] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512];
-/// Ticks in a slice by the clock, and one under valgrind, which is fifty times as slow and counts exactly.
+/// Ticks in a slice by the clock, and one under valgrind, which is fifty times as slow and counts
+/// exactly.
 const TICKS: usize = 2048;
 const COUNTED_TICKS: usize = 256;
 
@@ -166,7 +171,8 @@ impl Kind {
         }
     }
 
-    /// What takes part; what a pattern names but cannot, is said to be left out. To a crossover belongs the list.
+    /// What takes part; what a pattern names but cannot, is said to be left out. To a crossover
+    /// belongs the list.
     fn select(
         self,
         patterns: &[String],

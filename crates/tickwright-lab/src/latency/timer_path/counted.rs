@@ -1,5 +1,5 @@
-//! The path by instruction counts: this program runs itself under valgrind's callgrind, which counts inside of one function and writes the count down
-//! each time that it returns.
+//! The path by instruction counts: this program runs itself under valgrind's callgrind, which
+//! counts inside of one function and writes the count down each time that it returns.
 
 use core::hint::black_box;
 use std::env;
@@ -24,7 +24,8 @@ pub(super) enum Counted {
     Skipped(String),
 }
 
-/// The function that callgrind looks for. All it calls is counted, with some ten instructions of its own a slice.
+/// The function that callgrind looks for. All it calls is counted, with some ten instructions of
+/// its own a slice.
 #[inline(never)]
 fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
     run();
@@ -47,7 +48,8 @@ fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
 /// # Errors
 /// A structure that lost a timer, or Ctrl-C.
 pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
-    // Valgrind runs this program in its own process: so whose child it is tells whether anybody still waits for the counts.
+    // Valgrind runs this program in its own process: so whose child it is tells whether anybody
+    // still waits for the counts.
     let parent = getppid();
     for (n, round, lane) in slices(plan) {
         if interrupt::requested() || getppid() != parent {

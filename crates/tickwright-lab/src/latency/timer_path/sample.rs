@@ -35,7 +35,8 @@ impl Unit {
     }
 }
 
-/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by instructions.
+/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
+/// instructions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
     pub(super) to_callback: Option<f64>,
@@ -48,7 +49,8 @@ impl From<Spans> for Cost {
     }
 }
 
-/// The samples of one structure at one population, in the order of rounds, without the loop and the measurement.
+/// The samples of one structure at one population, in the order of rounds, without the loop and the
+/// measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) structure: &'static str,
@@ -66,7 +68,8 @@ pub(super) struct Cell {
     pub(super) rows: Vec<Row>,
 }
 
-/// What no tick is under: a difference of two measurements may be nothing, and a ratio needs something.
+/// What no tick is under: a difference of two measurements may be nothing, and a ratio needs
+/// something.
 const LEAST: f64 = 0.1;
 
 impl Plan {
@@ -75,7 +78,8 @@ impl Plan {
         Timers::new(population, self.seed.wrapping_add(round as u64))
     }
 
-    /// Compares what every structure delivers with the oracle. The number of deliveries that were right.
+    /// Compares what every structure delivers with the oracle. The number of deliveries that were
+    /// right.
     ///
     /// # Errors
     /// The structure that is wrong.

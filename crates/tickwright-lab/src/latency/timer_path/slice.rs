@@ -20,7 +20,8 @@ const PERIODS: core::ops::Range<u64> = PERIOD..10 * PERIOD;
 /// Ticks before the first that counts, for each timer.
 const WARM_UP: usize = 4;
 
-/// Periods and first deadlines of the timers `0..population`: the first is the experiment's, the second the host's.
+/// Periods and first deadlines of the timers `0..population`: the first is the experiment's, the
+/// second the host's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Timers {
     periods: Vec<u64>,
@@ -121,8 +122,8 @@ pub(super) fn trimmed_mean(counts: &mut [u64]) -> f64 {
     kept.iter().map(|count| *count as f64).sum::<f64>() / kept.len().max(1) as f64
 }
 
-/// Runs `ticks` of the path: read the head, take it, (callback,) re-arm it a period later, read the head. What was delivered, folded; `None` if the
-/// queue lost its head.
+/// Runs `ticks` of the path: read the head, take it, (callback,) re-arm it a period later, read the
+/// head. What was delivered, folded; `None` if the queue lost its head.
 #[inline(always)]
 pub(super) fn path<Q: BenchQueue, W: Watch>(
     queue: &mut Q,
@@ -146,7 +147,8 @@ pub(super) fn path<Q: BenchQueue, W: Watch>(
     Some(fold)
 }
 
-/// What runs the path: a structure, or a place for one timer, which is the path without a queue: what remains is the loop and the measurement.
+/// What runs the path: a structure, or a place for one timer, which is the path without a queue:
+/// what remains is the loop and the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     Loop,

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,
-    /// The name that it stands under until it is published; `None` while it has none, so that a killed program leaves no trace.
+    /// The name that it stands under until it is published; `None` while it has none, so that a
+    /// killed program leaves no trace.
     name: Option<PathBuf>,
 }
 

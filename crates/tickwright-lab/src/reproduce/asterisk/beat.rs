@@ -1,8 +1,10 @@
-//! Is there a beat in the load? Thousands of short calls a second on the real clock, and what the scheduler ran in each interval.
+//! Is there a beat in the load? Thousands of short calls a second on the real clock, and what the
+//! scheduler ran in each interval.
 //!
-//! A reviewer of 2009 saw the load near saturation go in waves while very short calls were set up and taken down, and asked whether a
-//! harmonic of the scheduler could be the cause. [`calls`] is such a load; [`periodicity`] looks for a period in the entries run
-//! per interval and in their lateness, against the same series shuffled.
+//! A reviewer of 2009 saw the load near saturation go in waves while very short calls were set up
+//! and taken down, and asked whether a harmonic of the scheduler could be the cause. [`calls`] is
+//! such a load; [`periodicity`] looks for a period in the entries run per interval and in their
+//! lateness, against the same series shuffled.
 
 mod calls;
 mod periodicity;

@@ -85,7 +85,8 @@ pub(crate) struct AsteriskArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "9", value_parser = Rounds::parse)]
     rounds: Rounds,
 
-    /// What a structure may take at one N; what does not fit is extrapolated. The list at a million takes hours
+    /// What a structure may take at one N; what does not fit is extrapolated. The list at a million
+    /// takes hours
     #[arg(long, allow_hyphen_values = true, default_value = "10s", value_parser = duration::parse)]
     budget: Duration,
 
@@ -259,7 +260,8 @@ fn usual() -> Vec<Structure> {
         .collect()
 }
 
-/// Every structure and the schedulers of 2009, in virtual time and with a few timers on the real clock; nothing is timed.
+/// Every structure and the schedulers of 2009, in virtual time and with a few timers on the real
+/// clock; nothing is timed.
 ///
 /// # Errors
 /// What is wrong.

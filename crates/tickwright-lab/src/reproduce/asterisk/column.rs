@@ -11,7 +11,8 @@ use crate::clock::{Meter, OsClock};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// As in 2009: an allocation per entry, lookup as then, a random source of the system inside the timed loop
+    /// As in 2009: an allocation per entry, lookup as then, a random source of the system inside
+    /// the timed loop
     Faithful,
     /// This project's scheduler, its delays drawn before the clock starts
     Ours,
@@ -103,7 +104,8 @@ pub(crate) trait Visitor {
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. None if it is refused, which no scheduler has a reason for.
+    /// Schedules a callback in `delay` ms. None if it is refused, which no scheduler has a reason
+    /// for.
     fn add(&self, delay: u32) -> Option<Self::Id>;
     /// Whether it was pending.
     fn del(&self, id: Self::Id) -> bool;

@@ -108,7 +108,8 @@ pub(crate) struct Row {
     pub(crate) del: Calls,
 }
 
-/// The structures of the 2009 schedulers under each sequence: `n` adds, then `n` deletes in the order of the adds.
+/// The structures of the 2009 schedulers under each sequence: `n` adds, then `n` deletes in the
+/// order of the adds.
 pub(crate) fn run(n: u32) -> Vec<Row> {
     let rows = Sequence::ALL.into_iter().flat_map(|sequence| {
         [
@@ -122,8 +123,9 @@ pub(crate) fn run(n: u32) -> Vec<Row> {
     rows
 }
 
-/// What the heap cannot exceed. An add rises through the levels above it, with a comparison each. A removal puts the last element into
-/// the hole: one comparison tells that it does not rise, and then it sinks with two comparisons a level.
+/// What the heap cannot exceed. An add rises through the levels above it, with a comparison each. A
+/// removal puts the last element into the hole: one comparison tells that it does not rise, and
+/// then it sinks with two comparisons a level.
 pub(crate) fn heap_bounds(n: u32) -> (u64, u64) {
     let levels = u64::from(n.max(1).ilog2());
     (levels, 2 * levels + 1)

@@ -1,4 +1,5 @@
-//! Up to how many timers is the list as good as the best? Few timers, added and deleted again and again in one context.
+//! Up to how many timers is the list as good as the best? Few timers, added and deleted again and
+//! again in one context.
 
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
@@ -11,7 +12,8 @@ pub(crate) const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 
 /// Adds in a sample.
 const ADDS: usize = 4096;
 
-/// Compares the lists among `columns` with the rest of their modes. An interruption leaves points out.
+/// Compares the lists among `columns` with the rest of their modes. An interruption leaves points
+/// out.
 ///
 /// # Errors
 /// A wrong answer, or no random source.

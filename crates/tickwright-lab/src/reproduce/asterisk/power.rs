@@ -11,7 +11,8 @@ pub(crate) struct Power {
     pub(crate) on: Vec<usize>,
 }
 
-/// A law is fitted on sizes down to this share of the largest: below, costs that do not grow weigh in.
+/// A law is fitted on sizes down to this share of the largest: below, costs that do not grow weigh
+/// in.
 const RANGE: usize = 16;
 
 impl Power {

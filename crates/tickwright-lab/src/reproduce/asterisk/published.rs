@@ -1,4 +1,5 @@
-//! The published times (Russell Bryant, Review Board request #160 of Asterisk, February 2009; Core 2 Duo at 2.33 GHz).
+//! The published times (Russell Bryant, Review Board request #160 of Asterisk, February 2009; Core
+//! 2 Duo at 2.33 GHz).
 
 use serde::Serialize;
 

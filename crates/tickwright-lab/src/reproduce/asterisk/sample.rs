@@ -72,7 +72,8 @@ impl Delays {
         match self {
             Self::System(file) => {
                 let mut bytes = [0; 8];
-                // A source that fails gives zeros; the verification does not depend on what it gives.
+                // A source that fails gives zeros; the verification does not depend on what it
+                // gives.
                 let _ = file.read_exact(&mut bytes);
                 (u64::from_ne_bytes(bytes) % u64::from(DELAYS_MS)) as u32
             }
@@ -112,8 +113,8 @@ impl Measure<'_> {
 
 struct Take<'a> {
     measure: Measure<'a>,
-    /// Every id is asked when it is due. Where ids are looked for through all entries, that would take longer than what is measured: then the deletes
-    /// alone tell.
+    /// Every id is asked when it is due. Where ids are looked for through all entries, that would
+    /// take longer than what is measured: then the deletes alone tell.
     look: bool,
 }
 
@@ -166,7 +167,8 @@ impl Visitor for Take<'_> {
     }
 }
 
-/// Every id is pending, and due its delay after it was added: between the begin and now, and not before the one added before it.
+/// Every id is pending, and due its delay after it was added: between the begin and now, and not
+/// before the one added before it.
 fn in_time<S: Subject>(
     scheduler: &S,
     asked: impl Iterator<Item = (S::Id, u32)>,

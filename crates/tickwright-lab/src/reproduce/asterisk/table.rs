@@ -1,4 +1,5 @@
-//! The table: every column at every N, in turns, as far as the budget goes; the rest by a power law.
+//! The table: every column at every N, in turns, as far as the budget goes; the rest by a power
+//! law.
 
 use core::time::Duration;
 
@@ -217,7 +218,8 @@ impl Lane {
     }
 
     fn sample(&mut self, n: usize, plan: &Plan, clock: OsClock) -> Result<Option<Sample>, LabError> {
-        // Twice what it may take, since it was foretold to fit; few timers are waited for in any case.
+        // Twice what it may take, since it was foretold to fit; few timers are waited for in any
+        // case.
         let most = if n <= 2 * TRIAL { LONGEST } else { nanos(plan.budget).saturating_mul(2) };
         let until = clock.now().saturating_add(most);
         Measure { n, delays: &mut self.delays, clock, until }.take(self.column)
@@ -235,7 +237,8 @@ impl Lane {
         Some(Growth { column: self.column, add: of(|point| point.1)?, del: of(|point| point.2)? })
     }
 
-    /// What one sample at `n` will take, by the trials and what was measured; none if nothing is known.
+    /// What one sample at `n` will take, by the trials and what was measured; none if nothing is
+    /// known.
     fn predicted(&self, n: usize) -> Option<f64> {
         let mut points = self.trials.clone();
         points.extend(&self.measured);

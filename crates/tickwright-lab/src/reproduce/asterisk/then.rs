@@ -1,12 +1,15 @@
 //! The schedulers of 2009, built anew from their description: what one call cost then.
 //!
-//! A [`Context`] takes a mutex at each call, finds an entry by its id in a hash table of chained nodes, allocates each entry and each node of
-//! the table, and keeps up to 128 freed entries for the next adds. The order is a parameter: the sorted doubly linked list that was
-//! replaced, the binary heap that replaced it, and a red-black tree that a reviewer asked for.
+//! A [`Context`] takes a mutex at each call, finds an entry by its id in a hash table of chained
+//! nodes, allocates each entry and each node of the table, and keeps up to 128 freed entries for
+//! the next adds. The order is a parameter: the sorted doubly linked list that was replaced, the
+//! binary heap that replaced it, and a red-black tree that a reviewer asked for.
 //!
-//! What differs from then: the mutex is not recursive; the clock is the monotonic one in microseconds, read as cheaply as
-//! the wall clock was; the heap puts the earliest first and sifts a moved entry in both directions (as delivered in 2009, the order was upside
-//! down for six days, and a removal from the middle sifted down only for fifteen months); entries carry a reference count.
+//! What differs from then: the mutex is not recursive; the clock is the monotonic one in
+//! microseconds, read as cheaply as the wall clock was; the heap puts the earliest first and sifts
+//! a moved entry in both directions (as delivered in 2009, the order was upside down for six days,
+//! and a removal from the middle sifted down only for fifteen months); entries carry a reference
+//! count.
 
 mod heap;
 mod ids;
@@ -32,7 +35,8 @@ impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 /// Freed entries that are kept.
 const KEPT: usize = 128;
 
-/// A callback: the ms until it is to run again, or its interval again if it is not variable; 0 for never.
+/// A callback: the ms until it is to run again, or its interval again if it is not variable; 0 for
+/// never.
 type Call = fn(usize) -> i32;
 
 /// What is scheduled. `P` is where it stands in the order.
@@ -68,8 +72,8 @@ pub(crate) trait Order<K: Moment>: Default {
     fn len(&self) -> usize;
 }
 
-/// A scheduler context, with the time by `now` in µs. With `SCAN` there is no table of ids, as since 2014: an id is looked for
-/// through all entries.
+/// A scheduler context, with the time by `now` in µs. With `SCAN` there is no table of ids, as
+/// since 2014: an id is looked for through all entries.
 pub(crate) struct Context<O: Order<K>, K: Moment, C, const SCAN: bool = false> {
     inner: Mutex<Inner<O, K>>,
     now: C,

@@ -220,12 +220,14 @@ fn args(transport: &[Transport], tasks: &[Tasks], n: &[i64]) -> Result<HelenosAr
     })
 }
 
-/// The experiment as a part of the tour: the fastest channel, the smallest and the largest registry.
+/// The experiment as a part of the tour: the fastest channel, the smallest and the largest
+/// registry.
 ///
 /// # Errors
 /// As [`HelenosArgs::execute`].
 pub(crate) fn tour(within_all: Duration) -> Result<(), LabError> {
-    // Two dictionaries at two populations: 6 samples in v1; in v2 the sizing takes as long as two, and a sample as long as up to two.
+    // Two dictionaries at two populations: 6 samples in v1; in v2 the sizing takes as long as two,
+    // and a sample as long as up to two.
     let lengths = 2 * 2 * (6 + 2 + 2 * 6);
     let duration = (within_all / lengths).max(Duration::from_millis(1));
     let args = HelenosArgs {

@@ -1,7 +1,8 @@
 //! Starting a server, as a thread or as a process, and ending it.
 //!
-//! A server does not outlive its client: a thread ends when the client hangs up, a process is killed then, and by the system when the client's
-//! thread ends in any other way. A client does not wait for a dead server: its streams end, and a mailbox is closed by who notices.
+//! A server does not outlive its client: a thread ends when the client hangs up, a process is
+//! killed then, and by the system when the client's thread ends in any other way. A client does not
+//! wait for a dead server: its streams end, and a mailbox is closed by who notices.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -205,7 +206,8 @@ fn server_command(wanted: &Wanted) -> io::Result<Command> {
     Ok(command)
 }
 
-/// The server's side of [`server_command`]: serves on its standard input and output until the client hangs up.
+/// The server's side of [`server_command`]: serves on its standard input and output until the
+/// client hangs up.
 ///
 /// # Errors
 /// Of the system.

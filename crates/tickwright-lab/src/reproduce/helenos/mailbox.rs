@@ -1,4 +1,5 @@
-//! A mailbox for one call at a time. Who waits spins if asked to, then sleeps on a futex; who posts wakes only a sleeper.
+//! A mailbox for one call at a time. Who waits spins if asked to, then sleeps on a futex; who posts
+//! wakes only a sleeper.
 //!
 //! ```text
 //!             post: write the words, swap to FULL             take: FULL -> EMPTY, read the words

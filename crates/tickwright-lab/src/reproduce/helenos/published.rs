@@ -1,4 +1,5 @@
-//! The published figures (Jiri Svoboda's blog, 2 November 2018): ten samples each, QEMU with KVM and without.
+//! The published figures (Jiri Svoboda's blog, 2 November 2018): ten samples each, QEMU with KVM
+//! and without.
 
 use serde::Serialize;
 
@@ -10,7 +11,8 @@ pub(crate) struct Row {
     pub(crate) method: Method,
     /// "KVM" or "softmmu".
     pub(crate) machine: &'static str,
-    /// Mean and standard deviation: round trips in ten seconds with the first method, in one with the second.
+    /// Mean and standard deviation: round trips in ten seconds with the first method, in one with
+    /// the second.
     pub(crate) odict: (f64, f64),
     pub(crate) avl: (f64, f64),
 }

@@ -19,7 +19,8 @@ pub(crate) enum Tree {
     Avl,
     /// The ordered dictionary: red-black
     Odict,
-    /// The ordered dictionary with key getter and comparator behind function pointers, as its C original has them
+    /// The ordered dictionary with key getter and comparator behind function pointers, as its C
+    /// original has them
     OdictCalls,
 }
 
@@ -115,8 +116,8 @@ linked!(ById);
 linked!(ByCalls<B>);
 linked!(Counted);
 
-/// Targets: uniform over the ids, by a linear congruential generator (Knuth's MMIX constants). No table of targets is read, which would share the
-/// caches with the tree.
+/// Targets: uniform over the ids, by a linear congruential generator (Knuth's MMIX constants). No
+/// table of targets is read, which would share the caches with the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Draw {
     state: u64,

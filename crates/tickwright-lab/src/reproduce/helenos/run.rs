@@ -80,7 +80,8 @@ const UNINTERRUPTED: u64 = 4096;
 /// Runs it in a thread of its own, since that is pinned.
 ///
 /// # Errors
-/// A wrong answer, a lost server. An interruption is no error here: the results say that they are partial.
+/// A wrong answer, a lost server. An interruption is no error here: the results say that they are
+/// partial.
 pub(crate) fn run(plan: &Plan) -> Result<Results, LabError> {
     let done = thread::scope(|scope| {
         let client = thread::Builder::new().name("client".into()).spawn_scoped(scope, || {
@@ -223,8 +224,9 @@ impl Bench<'_> {
     }
 }
 
-/// Has all trees do as many round trips in a sample: the most that the warm-up of one found. It may be cut short by a pause of the machine, and one tree's
-/// samples would be shorter than another's, and so pay more for their beginning, or less for pauses.
+/// Has all trees do as many round trips in a sample: the most that the warm-up of one found. It may
+/// be cut short by a pause of the machine, and one tree's samples would be shorter than another's,
+/// and so pay more for their beginning, or less for pauses.
 pub(super) fn even(cells: &mut [Cell]) {
     let most = cells.iter().filter_map(|cell| cell.round_trips).max();
     for cell in cells {

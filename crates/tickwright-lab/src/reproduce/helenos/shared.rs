@@ -15,7 +15,8 @@ use super::mailbox::Mailbox;
 #[derive(Debug)]
 pub(crate) struct Shared(NonNull<Mailbox>);
 
-// SAFETY: 1. it owns its mapping, which any thread may use and unmap; 2. what lies there is shared by atomics alone.
+// SAFETY: 1. it owns its mapping, which any thread may use and unmap; 2. what lies there is shared
+// by atomics alone.
 unsafe impl Send for Shared {}
 // SAFETY: 1. a `&Shared` gives no more than a `&Mailbox`, which is `Sync`.
 unsafe impl Sync for Shared {}
@@ -53,15 +54,17 @@ impl Deref for Shared {
 
     #[inline]
     fn deref(&self) -> &Mailbox {
-        // SAFETY: 1. the mapping is as long as a mailbox (the file is, and is sealed), page-aligned, and lives as long as `self`; 2. a mailbox
-        // is atomics alone, for which any bytes are valid and writes from elsewhere are allowed.
+        // SAFETY: 1. the mapping is as long as a mailbox (the file is, and is sealed),
+        // page-aligned, and lives as long as `self`; 2. a mailbox is atomics alone, for which any
+        // bytes are valid and writes from elsewhere are allowed.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: 1. this is what `map` mapped; 2. borrows of it have ended, since they borrow `self`.
+        // SAFETY: 1. this is what `map` mapped; 2. borrows of it have ended, since they borrow
+        // `self`.
         let unmapped = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Mailbox>()) };
         debug_assert!(unmapped.is_ok(), "it was mapped");
     }

@@ -13,7 +13,8 @@ use crate::clock::Meter;
 pub(crate) enum Method {
     /// 100 round trips, then a look at the clock, until the duration is over
     V1,
-    /// As many round trips, a power of two, as take the duration at least; then that count again and again, the same for all dictionaries
+    /// As many round trips, a power of two, as take the duration at least; then that count again
+    /// and again, the same for all dictionaries
     V2,
 }
 
@@ -31,7 +32,8 @@ impl Method {
 /// Round trips between two looks at the clock, in [`Method::V1`].
 pub(crate) const BATCH: u64 = 100;
 
-/// Doubling ends here at the latest: 2^40 round trips of a nanosecond are 18 minutes, and no clock stands still so long.
+/// Doubling ends here at the latest: 2^40 round trips of a nanosecond are 18 minutes, and no clock
+/// stands still so long.
 const MOST: u64 = 1 << 40;
 
 /// What was timed.

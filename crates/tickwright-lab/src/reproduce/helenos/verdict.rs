@@ -12,7 +12,8 @@ use crate::output::table;
 use crate::stats;
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
 
-/// What a share of a round trip must be to matter: about the standard deviation of the published samples.
+/// What a share of a round trip must be to matter: about the standard deviation of the published
+/// samples.
 pub(crate) const MATTERS: f64 = 0.01;
 
 /// Dictionary and AVL over one channel, at one population, timed one way.

@@ -34,7 +34,8 @@ enum Part {
     Sweep,
 }
 
-/// Linux's mod_timer experiment of 2016: how many re-arms can stay in their bucket, and without the lock?
+/// Linux's mod_timer experiment of 2016: how many re-arms can stay in their bucket, and without the
+/// lock?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LinuxArgs {
     /// What to run [default: all]
@@ -93,7 +94,8 @@ pub(crate) struct LinuxArgs {
     output: OutputArgs,
 }
 
-/// What the clients of the networking test fetch, how often, and through what: the reasons stand in its module.
+/// What the clients of the networking test fetch, how often, and through what: the reasons stand in
+/// its module.
 const RESPONSE: u32 = 512 << 10;
 const PAUSE_MS: u32 = 2000;
 const LINE_MBITS: u32 = 1000;
@@ -211,7 +213,8 @@ impl LinuxArgs {
         Ok(())
     }
 
-    /// The networking test: each way of re-arming over sockets of its own, and then all on the traffic of the last one.
+    /// The networking test: each way of re-arming over sockets of its own, and then all on the
+    /// traffic of the last one.
     fn network(
         &self,
         report: &mut Report,
@@ -295,7 +298,8 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
     args.execute()
 }
 
-/// Every way of re-arming against the oracle in virtual time, and a few exchanges over real sockets; nothing is timed.
+/// Every way of re-arming against the oracle in virtual time, and a few exchanges over real
+/// sockets; nothing is timed.
 ///
 /// # Errors
 /// What is wrong.

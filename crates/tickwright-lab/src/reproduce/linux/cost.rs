@@ -18,7 +18,8 @@ use crate::stats::{self, Summary, Verdict};
 
 /// Timers of each thread: a server's hot connections, in the cache.
 const TIMERS: usize = 64;
-/// All deadlines lie in this granule of level 2, 64 ticks from here on, at a clock that stands at 0.
+/// All deadlines lie in this granule of level 2, 64 ticks from here on, at a clock that stands at
+/// 0.
 const GRANULE: u64 = 1024;
 
 /// Threads that share the shard.
@@ -45,7 +46,8 @@ impl Cost {
     }
 }
 
-/// Runs every column with every number of threads, in random order in each of `rounds`, `passes` over its timers a thread and sample.
+/// Runs every column with every number of threads, in random order in each of `rounds`, `passes`
+/// over its timers a thread and sample.
 ///
 /// # Errors
 /// Counters that do not say what was done.

@@ -1,31 +1,41 @@
-//! The networking test: a server and its clients over loopback, whose segments re-arm the timers of their connections as in Linux's TCP.
+//! The networking test: a server and its clients over loopback, whose segments re-arm the timers of
+//! their connections as in Linux's TCP.
 //!
 //! # Whose timers
 //!
-//! Each end of a connection has three timers. The published rates are counts of one kernel, and the clients of a server run elsewhere: so
-//! the server's timers are what is compared with them. The clients' are counted apart.
+//! Each end of a connection has three timers. The published rates are counts of one kernel, and the
+//! clients of a server run elsewhere: so the server's timers are what is compared with them. The
+//! clients' are counted apart.
 //!
-//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, as the measured round trip is added and rounded up: re-armed by what is sent while
-//!   nothing is in flight (`tcp_event_new_data_sent`), and by each acknowledgement that leaves something in flight (`tcp_rearm_rto`).
-//! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by a segment (`tcp_send_delayed_ack`), unless it is the second since the last
-//!   acknowledgement, which is acknowledged at once (`__tcp_ack_snd_check`).
-//! - **idle**, 60 s: the server's own, as web servers have it; re-armed once in an exchange, when the request (at the client: the response) is whole.
+//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, as the measured round trip is added and
+//!   rounded up: re-armed by what is sent while nothing is in flight (`tcp_event_new_data_sent`),
+//!   and by each acknowledgement that leaves something in flight (`tcp_rearm_rto`).
+//! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by a segment
+//!   (`tcp_send_delayed_ack`), unless it is the second since the last acknowledgement, which is
+//!   acknowledged at once (`__tcp_ack_snd_check`).
+//! - **idle**, 60 s: the server's own, as web servers have it; re-armed once in an exchange, when
+//!   the request (at the client: the response) is whole.
 //!
-//! None is taken out when it is not needed any more: Linux only clears a flag (`inet_csk_clear_xmit_timer`), and the timer fires into the void or is re-armed.
+//! None is taken out when it is not needed any more: Linux only clears a flag
+//! (`inet_csk_clear_xmit_timer`), and the timer fires into the void or is re-armed.
 //!
-//! A receiver that merges segments before TCP sees them (GRO) acknowledges each such lot at once, and arms no delayed acknowledgement; here none are merged.
+//! A receiver that merges segments before TCP sees them (GRO) acknowledges each such lot at once,
+//! and arms no delayed acknowledgement; here none are merged.
 //!
-//! Left out, since they do not arise or not often in this traffic: losses; quick acknowledgements after a pause; and the loss probe, which is not armed
-//! while data wait that the window would admit (`tcp_schedule_loss_probe`), that is while the line is what limits.
+//! Left out, since they do not arise or not often in this traffic: losses; quick acknowledgements
+//! after a pause; and the loss probe, which is not armed while data wait that the window would
+//! admit (`tcp_schedule_loss_probe`), that is while the line is what limits.
 //!
 //! # What the traffic is
 //!
-//! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a chunk goes when the one before has had the time that
-//! its segments take on an Ethernet, and responses under way take turns. Each chunk is then counted as its segments, one acknowledgement for two,
-//! in the tick of its call: on loopback they do come within the sender's call.
+//! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
+//! chunk goes when the one before has had the time that its segments take on an Ethernet, and
+//! responses under way take turns. Each chunk is then counted as its segments, one acknowledgement
+//! for two, in the tick of its call: on loopback they do come within the sender's call.
 //!
-//! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s on average: viewers of a video of 2 Mbit/s in
-//! pieces of 2 s, as Smooth Streaming and DASH over lasting connections have them. That uses four tenths of the line.
+//! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
+//! on average: viewers of a video of 2 Mbit/s in pieces of 2 s, as Smooth Streaming and DASH over
+//! lasting connections have them. That uses four tenths of the line.
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -64,14 +74,16 @@ pub(crate) struct Traffic {
     pub(crate) seed: u64,
 }
 
-/// Bytes of data in a full segment over Ethernet: 1500 less the headers of IP and of TCP with time stamps.
+/// Bytes of data in a full segment over Ethernet: 1500 less the headers of IP and of TCP with time
+/// stamps.
 pub(crate) const SEGMENT: usize = 1448;
 /// Bytes that it takes on the line, with preamble, checksum and gap.
 const FRAME: u64 = 1538;
 /// Bytes of a request. Its number comes first; the response begins with it.
 const REQUEST: usize = 128;
 const NUMBER: usize = size_of::<u64>();
-/// What is read or written at a time: as many full segments as one segmentation offload takes (64 KiB).
+/// What is read or written at a time: as many full segments as one segmentation offload takes (64
+/// KiB).
 const CHUNK: usize = 45 * SEGMENT;
 /// How long a loop waits at most before it looks whether all is over.
 const LOOK_UP: Duration = Duration::from_millis(5);
@@ -188,7 +200,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Takes a chunk. A loop that is late makes up for one chunk, which the card would have had in store, and for no more.
+    /// Takes a chunk. A loop that is late makes up for one chunk, which the card would have had in
+    /// store, and for no more.
     fn take(&mut self, now: u64, takes: u64, sharers: u64) {
         self.free_at = self.free_at.max(now.saturating_sub(takes)) + takes;
         self.busy_ns += takes;
@@ -320,7 +333,8 @@ impl<'a, S: Subject> Side<'a, S> {
         }
     }
 
-    /// Waits until an end can go on, or for `within`; those that send only if they may. Answers which can.
+    /// Waits until an end can go on, or for `within`; those that send only if they may. Answers
+    /// which can.
     fn ready(&self, within: Duration, may_send: bool) -> io::Result<Vec<usize>> {
         let wanted = |end: &End<S>| match end.to_send {
             0 => PollFlags::IN,
@@ -339,7 +353,8 @@ impl<'a, S: Subject> Side<'a, S> {
         Ok((0..).zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())
     }
 
-    /// Sends up to a chunk of what end `at` has to send, as far as the socket takes it. Answers how many segments.
+    /// Sends up to a chunk of what end `at` has to send, as far as the socket takes it. Answers how
+    /// many segments.
     fn send(&mut self, at: usize) -> io::Result<usize> {
         let whole = if self.server { self.scene.traffic.response } else { REQUEST };
         let End { stream, to_send, exchange, .. } = &mut self.ends[at];
@@ -398,7 +413,8 @@ impl<'a, S: Subject> Side<'a, S> {
         Ok(true)
     }
 
-    /// Answers requests until all is over; responses under way take turns on the line, chunk by chunk.
+    /// Answers requests until all is over; responses under way take turns on the line, chunk by
+    /// chunk.
     fn serve(&mut self) -> Result<Line, Failure> {
         let (mut line, mut last) = (Line::default(), 0);
         while !self.scene.over() {
@@ -556,7 +572,8 @@ impl WithSubject for Live<'_> {
 pub(crate) enum Share {
     /// The server's.
     Server,
-    /// The server's, but only the first of a timer in each call of the system: as if what a call moves were acknowledged once.
+    /// The server's, but only the first of a timer in each call of the system: as if what a call
+    /// moves were acknowledged once.
     ServerCalls,
     /// Those of both ends, as if they ran under one kernel.
     Both,
@@ -574,7 +591,8 @@ impl Share {
     }
 }
 
-/// The re-arms of a log once more in virtual time: the same traffic for every way of re-arming, each answer compared with the oracle.
+/// The re-arms of a log once more in virtual time: the same traffic for every way of re-arming,
+/// each answer compared with the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replay<'a> {
     pub(crate) log: &'a [Logged],

@@ -1,4 +1,5 @@
-//! What each way of re-arming must answer for one timer, from the geometry of Linux's wheel alone: nothing of the library is used.
+//! What each way of re-arming must answer for one timer, from the geometry of Linux's wheel alone:
+//! nothing of the library is used.
 
 /// A way of re-arming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -126,6 +126,7 @@ pub(crate) struct Outcome {
     pub(crate) elapsed_ns: u64,
     /// Timers that fired.
     pub(crate) fired: u64,
-    /// Re-arms that came more than a tick after their time, because the host was busy; where they have a time.
+    /// Re-arms that came more than a tick after their time, because the host was busy; where they
+    /// have a time.
     pub(crate) late: u64,
 }

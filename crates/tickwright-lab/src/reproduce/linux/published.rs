@@ -1,4 +1,5 @@
-//! The published rates (Anna-Maria Gleixner, "timer: Optimization for same expiry time in mod_timer()", patch 4 22/22, July 2016).
+//! The published rates (Anna-Maria Gleixner, "timer: Optimization for same expiry time in
+//! mod_timer()", patch 4 22/22, July 2016).
 
 use serde::Serialize;
 
@@ -9,7 +10,8 @@ pub(crate) struct Rates {
     pub(crate) matched: f64,
     /// It was taken out and put in again.
     pub(crate) requeued: f64,
-    /// The bucket was computed twice: less than this. None before the patch, which computed nothing early.
+    /// The bucket was computed twice: less than this. None before the patch, which computed nothing
+    /// early.
     pub(crate) recalculated_below: Option<f64>,
 }
 

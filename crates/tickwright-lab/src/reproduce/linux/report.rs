@@ -48,7 +48,8 @@ pub(crate) struct Network {
     pub(crate) replays: Vec<Replayed>,
 }
 
-/// A way of re-arming on traffic that was noted: the shares of it that [`super::network::Share`] names.
+/// A way of re-arming on traffic that was noted: the shares of it that [`super::network::Share`]
+/// names.
 #[derive(Debug, Serialize)]
 pub(crate) struct Replayed {
     pub(crate) column: Column,
@@ -214,7 +215,8 @@ fn rates(published: &Published, outcomes: &[&Outcome]) -> String {
     table::show(&table)
 }
 
-/// Whether the direction and the size of the published change are there, in words. `matched` are percents by column.
+/// Whether the direction and the size of the published change are there, in words. `matched` are
+/// percents by column.
 fn change(published: &Published, matched: impl Fn(Column) -> Option<f64>) -> String {
     let [before, after, ours] = match [Column::Before, Column::After, Column::Ours].map(&matched) {
         [Some(before), Some(after), Some(ours)] => [before, after, ours],
@@ -410,7 +412,8 @@ fn costs(costs: &[Cost]) -> String {
     )
 }
 
-/// A table per clock rate: match before -> ours; a star where both are within a point of the published ones.
+/// A table per clock rate: match before -> ours; a star where both are within a point of the
+/// published ones.
 fn sweep(points: &[Point]) -> String {
     let mut parts = Vec::new();
     for hz in super::sweep::HZ {

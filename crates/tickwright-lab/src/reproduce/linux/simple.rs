@@ -28,7 +28,8 @@ pub(crate) struct Workload {
     pub(crate) seed: u64,
 }
 
-/// The mean gap, in ticks, that makes 5.5 % of the re-arms fall into the tick of the one before: see the module above.
+/// The mean gap, in ticks, that makes 5.5 % of the re-arms fall into the tick of the one before:
+/// see the module above.
 pub(crate) const STEP_MS: f64 = 8.75;
 
 impl Workload {
@@ -52,8 +53,8 @@ impl Workload {
     }
 }
 
-/// Which timer is re-armed when: a timer's gaps are exponential, so all timers together are re-armed at exponential gaps of a
-/// share of that, each time one of them at random.
+/// Which timer is re-armed when: a timer's gaps are exponential, so all timers together are
+/// re-armed at exponential gaps of a share of that, each time one of them at random.
 struct Rearms {
     random: Pcg64Mcg,
     timers: usize,
@@ -137,7 +138,8 @@ impl WithSubject for Virtual<'_> {
     }
 }
 
-/// Re-arms in real time, while another thread advances the shard at every tick: so that the clock moves under the re-arms.
+/// Re-arms in real time, while another thread advances the shard at every tick: so that the clock
+/// moves under the re-arms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Real<'a> {
     pub(crate) work: &'a Workload,

@@ -32,7 +32,8 @@ pub(crate) struct Point {
     pub(crate) level: u32,
     /// Match, percent.
     pub(crate) before: f64,
-    /// Match, percent, of ours; the patch as posted gives the same where the clock stands still during a call.
+    /// Match, percent, of ours; the patch as posted gives the same where the clock stands still
+    /// during a call.
     pub(crate) ours: f64,
 }
 

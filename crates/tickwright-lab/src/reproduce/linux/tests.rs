@@ -113,8 +113,9 @@ fn segments_rearm_their_timers() {
         for entry in &run.log {
             assert_eq!(entry.deadline - entry.now, [60_000, 201, 40][entry.kind as usize]);
         }
-        // A response is 70 segments: of 35 acknowledgements the last ends it, but the first segment arms too. A request is one.
-        // What was under way at the end, one end may have counted alone.
+        // A response is 70 segments: of 35 acknowledgements the last ends it, but the first segment
+        // arms too. A request is one. What was under way at the end, one end may have counted
+        // alone.
         let of =
             |server, kind| run.log.iter().filter(|e| e.server == server && e.kind == kind).count() as u64;
         let [least, most] = [run.exchanges, run.exchanges + traffic().connections as u64];

@@ -1,4 +1,5 @@
-//! Many threads alive together: how long they take to start, what each costs, and which limit stops them.
+//! Many threads alive together: how long they take to start, what each costs, and which limit stops
+//! them.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::fs;
@@ -57,7 +58,8 @@ pub(crate) struct Outcome {
     pub(crate) alive: u64,
     /// From the first creation until the last had begun, ns.
     pub(crate) start_ns: u64,
-    /// From the first creation until all were joined, ns, less the look at memory and limits in between.
+    /// From the first creation until all were joined, ns, less the look at memory and limits in
+    /// between.
     pub(crate) end_ns: u64,
     /// More bytes resident than before.
     pub(crate) resident: u64,
@@ -106,7 +108,8 @@ pub(crate) fn run(order: Order) -> Result<Row, LabError> {
 /// Creations after which the child says how far it is: the kernel may end it without a word.
 const TELL: u64 = 10_000;
 
-/// In this process. Limits that stop it are part of the outcome; `tell` is given a line now and then.
+/// In this process. Limits that stop it are part of the outcome; `tell` is given a line now and
+/// then.
 pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
     let &Order { model, threads, stack, guard, workers } = order;
     let knobs = Knobs { guard: Some(guard), stack: Some(stack), workers, ..Knobs::default() };
@@ -153,7 +156,8 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
             }
         }
     }
-    // An error of a begin is one of the creation in each model, so all that were created will begin.
+    // An error of a begin is one of the creation in each model, so all that were created will
+    // begin.
     while begun.load(Ordering::Relaxed) < ids.len() as u64 {
         this_thread::yield_now();
     }

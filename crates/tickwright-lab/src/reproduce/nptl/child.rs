@@ -83,7 +83,8 @@ impl Errand {
                 .map(|_| ())
             }
             Self::Alive(order) => {
-                // What is told on the way is lost when nobody reads it; so is the end, and that is an error.
+                // What is told on the way is lost when nobody reads it; so is the end, and that is
+                // an error.
                 tell(&alive::here(order, |outcome| drop(tell(outcome))))
             }
         }

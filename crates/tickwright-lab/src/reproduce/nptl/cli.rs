@@ -21,8 +21,9 @@ pub(super) type AtOnce = Within<1, 16_777_216>;
 pub(super) type Percent = Within<0, 100>;
 pub(super) type Cost = Within<1, 1_000_000>;
 pub(super) type Draws = Within<1, 1000>;
-/// Of `--io`. A client sends all that is in flight before it reads, 16 bytes each: it must fit into two pipes of one page, to which the kernel comes
-/// down for a user with many pipes (pipe(7), pipe-user-pages-soft). More could wait for each other for ever.
+/// Of `--io`. A client sends all that is in flight before it reads, 16 bytes each: it must fit into
+/// two pipes of one page, to which the kernel comes down for a user with many pipes (pipe(7),
+/// pipe-user-pages-soft). More could wait for each other for ever.
 pub(super) type Connections = Within<1, 10_000>;
 pub(super) type InFlight = Within<1, 500>;
 pub(super) type Messages = Within<1, 100_000_000>;
@@ -98,9 +99,11 @@ impl core::fmt::Display for Threads {
     }
 }
 
-/// The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a manager?
+/// The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a
+/// manager?
 ///
-/// Without one of --table, --ladder, --syscalls, --work, --io, --all-at-once, --guard, --stack, --stack-cache and --registry it runs the first three.
+/// Without one of --table, --ladder, --syscalls, --work, --io, --all-at-once, --guard, --stack,
+/// --stack-cache and --registry it runs the first three.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct NptlArgs {
     /// The 20 x 10 table of each model and peer, and its two summaries
@@ -127,11 +130,13 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = AtOnce::parse)]
     pub(super) all_at_once: Option<AtOnce>,
 
-    /// What a guard page costs in each model: on,off; with --all-at-once, a run with each [default there: off]
+    /// What a guard page costs in each model: on,off; with --all-at-once, a run with each
+    /// [default there: off]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = on_or_off)]
     pub(super) guard: Vec<bool>,
 
-    /// What the size of stacks costs in each model: 16k,1M; with --all-at-once, a run with each [default there: 16k]
+    /// What the size of stacks costs in each model: 16k,1M; with --all-at-once, a run with each
+    /// [default there: 16k]
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, value_parser = stack)]
     pub(super) stack: Vec<usize>,
 
@@ -147,19 +152,23 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Column::parse)]
     pub(super) models: Vec<Column>,
 
-    /// Threads that create: 1..20, 4 or 1,2,4; outside of the table the first counts [default: 1..20]
+    /// Threads that create: 1..20, 4 or 1,2,4; outside of the table the first counts
+    /// [default: 1..20]
     #[arg(long, value_name = "P", allow_hyphen_values = true, value_parser = Threads::parse)]
     pub(super) toplevel: Option<Threads>,
 
-    /// Threads that each of them keeps at once: 1..10, 4 or 1,2,4; outside of the table the last counts [default: 1..10]
+    /// Threads that each of them keeps at once: 1..10, 4 or 1,2,4; outside of the table the last
+    /// counts [default: 1..10]
     #[arg(long, value_name = "C", allow_hyphen_values = true, value_parser = Threads::parse)]
     pub(super) children: Option<Threads>,
 
-    /// Threads created in a run [default: 100k in a cell of the table, as the original: most of an hour in all; 10k for knobs and the ladder, 200 with work]
+    /// Threads created in a run [default: 100k in a cell of the table, as the original: most of an
+    /// hour in all; 10k for knobs and the ladder, 200 with work]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Starts::parse)]
     pub(super) starts: Option<Starts>,
 
-    /// Times that each is run; below 6 no difference can be shown [default: 1 for the table, 9 for knobs and the ladder, 3 with work and io]
+    /// Times that each is run; below 6 no difference can be shown [default: 1 for the table, 9 for
+    /// knobs and the ladder, 3 with work and io]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(super) rounds: Option<Rounds>,
 

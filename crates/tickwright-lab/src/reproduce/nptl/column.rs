@@ -66,8 +66,9 @@ impl Column {
         })
     }
 
-    /// Creates and joins by the original's rules, in a runtime of its own, and says how many ns passed between the start of its main thread's
-    /// work and its end. What threads returned is summed up.
+    /// Creates and joins by the original's rules, in a runtime of its own, and says how many ns
+    /// passed between the start of its main thread's work and its end. What threads returned is
+    /// summed up.
     ///
     /// # Errors
     /// What failed.

@@ -65,7 +65,8 @@ impl<T: Read + AsFd + Send> Source for T {}
 trait Sink: Write + AsFd + Send {}
 impl<T: Write + AsFd + Send> Sink for T {}
 
-/// One end of a connection. In models whose workers must not be blocked its descriptors never wait; then their threads do.
+/// One end of a connection. In models whose workers must not be blocked its descriptors never wait;
+/// then their threads do.
 struct End {
     from: Box<dyn Source>,
     to: Box<dyn Sink>,
@@ -148,7 +149,8 @@ fn serve(mut end: End) -> io::Result<u64> {
     }
 }
 
-/// Keeps `in_flight` messages under way, and returns the ns of each with its echo. Echoes come in the order of their messages.
+/// Keeps `in_flight` messages under way, and returns the ns of each with its echo. Echoes come in
+/// the order of their messages.
 fn call(mut end: End, load: Load, clock: OsClock) -> io::Result<Vec<u64>> {
     let mut send = {
         let mut next = 0u64;

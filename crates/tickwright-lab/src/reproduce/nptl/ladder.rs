@@ -1,4 +1,5 @@
-//! From NGPT's way of M:N to this project's, one knob at a time, until the published order is the other way round.
+//! From NGPT's way of M:N to this project's, one knob at a time, until the published order is the
+//! other way round.
 
 use serde::Serialize;
 use tickwright_threads as threads;

@@ -142,7 +142,8 @@ fn soft(limits: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Folders of a controller for this process and what is above it, of both versions, from the innermost; without the leading slash.
+/// Folders of a controller for this process and what is above it, of both versions, from the
+/// innermost; without the leading slash.
 fn places(cgroups: &str, controller: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in cgroups.lines() {

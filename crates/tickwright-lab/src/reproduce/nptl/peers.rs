@@ -41,8 +41,8 @@ impl Maker for May {
 
     fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String> {
         let builder = may::coroutine::Builder::new();
-        // SAFETY: 1. A coroutine must not keep a reference to a thread-local across a switch: these bodies keep none. 2. It must not overflow its
-        // stack (32 KiB): they call a few functions.
+        // SAFETY: 1. A coroutine must not keep a reference to a thread-local across a switch: these
+        // bodies keep none. 2. It must not overflow its stack (32 KiB): they call a few functions.
         #[allow(unsafe_code, reason = "a rival's unsafe function")]
         let spawned = unsafe { builder.spawn(body) };
         spawned.map_err(|error| error.to_string())
@@ -53,7 +53,8 @@ impl Maker for May {
     }
 }
 
-/// Tasks of tokio's multi-thread runtime: no stack of their own, so they wait only where they say `await`.
+/// Tasks of tokio's multi-thread runtime: no stack of their own, so they wait only where they say
+/// `await`.
 #[derive(Debug)]
 pub(crate) struct Tokio(tokio::runtime::Runtime);
 
@@ -65,7 +66,8 @@ impl Tokio {
         runtime.map(Self).map_err(|error| format!("tokio does not start: {error}"))
     }
 
-    /// As [`whole`](super::rules::whole), with awaits for joins; on a task of the runtime, and with the ns that it took there.
+    /// As [`whole`](super::rules::whole), with awaits for joins; on a task of the runtime, and with
+    /// the ns that it took there.
     ///
     /// # Errors
     /// A task that panicked.

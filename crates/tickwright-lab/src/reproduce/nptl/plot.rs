@@ -1,4 +1,5 @@
-//! Figures over whole numbers, one line each, on a logarithmic axis: on the terminal and as a picture.
+//! Figures over whole numbers, one line each, on a logarithmic axis: on the terminal and as a
+//! picture.
 
 use core::fmt::Write;
 
@@ -21,7 +22,8 @@ fn decades(series: &[Series]) -> Option<(f64, f64)> {
 /// Lines of a decade on the terminal.
 const LINES: f64 = 4.0;
 
-/// Letters on lines from the greatest decade down, three columns for each key. Where two meet, the later one is seen.
+/// Letters on lines from the greatest decade down, three columns for each key. Where two meet, the
+/// later one is seen.
 pub(super) fn text(series: &[Series], keys: &[usize], unit: &str) -> String {
     let Some((low, high)) = decades(series) else { return String::new() };
     let height = ((high - low) * LINES) as usize;

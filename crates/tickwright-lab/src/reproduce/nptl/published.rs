@@ -1,4 +1,5 @@
-//! What was published (Ulrich Drepper and Ingo Molnar, 22 September 2002; kernel 2.5.37): the ratios. The graphs that went with them are gone.
+//! What was published (Ulrich Drepper and Ingo Molnar, 22 September 2002; kernel 2.5.37): the
+//! ratios. The graphs that went with them are gone.
 
 use serde::Serialize;
 

@@ -11,8 +11,8 @@ pub(crate) struct Share {
     pub(crate) slots: usize,
 }
 
-/// Starts and threads divided as in the original: toplevel thread i of P takes what is left, divided by P - i. There are no more toplevel
-/// threads than `threads`.
+/// Starts and threads divided as in the original: toplevel thread i of P takes what is left,
+/// divided by P - i. There are no more toplevel threads than `threads`.
 pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share> {
     let toplevel = toplevel.clamp(1, threads.max(1));
     let (mut starts, mut threads) = (starts, threads.max(1));
@@ -27,8 +27,8 @@ pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share>
         .collect()
 }
 
-/// The threads that a toplevel thread keeps: each is joined when its slot is needed again, strictly in the order of creation, also when another
-/// has ended long before.
+/// The threads that a toplevel thread keeps: each is joined when its slot is needed again, strictly
+/// in the order of creation, also when another has ended long before.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Vec<Option<T>>,
@@ -73,7 +73,8 @@ pub(crate) trait Maker: Clone + Send + 'static {
     fn join(&self, thread: Self::Thread) -> Result<usize, String>;
 }
 
-/// What threads run: made for the toplevel thread's number and the number of the start among its own.
+/// What threads run: made for the toplevel thread's number and the number of the start among its
+/// own.
 pub(crate) trait Bodies: Clone + Send + 'static {
     type Body: FnOnce() -> usize + Send + 'static;
     fn body(&self, toplevel: usize, start: u64) -> Self::Body;
@@ -96,7 +97,8 @@ pub(crate) fn at_once(_: usize, _: u64) -> fn() -> usize {
     || 1
 }
 
-/// Creates the toplevel threads of `shares`, and joins them in order. Returns the sum of what all created threads returned.
+/// Creates the toplevel threads of `shares`, and joins them in order. Returns the sum of what all
+/// created threads returned.
 ///
 /// # Errors
 /// The first thing that failed. What was created is joined all the same.

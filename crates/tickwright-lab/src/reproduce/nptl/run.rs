@@ -112,7 +112,8 @@ impl NptlArgs {
         Turns { what, rounds: self.rounds(usual), seed: number(self.seed, 1) }
     }
 
-    /// Where the parts other than the table run: the first P and the last C, 1 and 10 unless others were asked for.
+    /// Where the parts other than the table run: the first P and the last C, 1 and 10 unless others
+    /// were asked for.
     fn cell(&self, plan: &Plan, usual: u64) -> Cell {
         let (toplevel, children) = (plan.toplevel.first(), plan.children.last());
         Cell {

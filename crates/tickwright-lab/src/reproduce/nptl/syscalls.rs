@@ -104,7 +104,8 @@ pub(super) fn parse(text: &str) -> Calls {
     calls
 }
 
-/// The difference of two runs, for each creation that the second has more. What does not come to a twentieth of a call is noise.
+/// The difference of two runs, for each creation that the second has more. What does not come to a
+/// twentieth of a call is noise.
 pub(super) fn per_creation(few: &Calls, more: &Calls, creations: u64) -> BTreeMap<String, f64> {
     let each = |name: &String, count: &u64| {
         let before = few.get(name).copied().unwrap_or(0);

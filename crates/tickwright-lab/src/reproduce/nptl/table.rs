@@ -1,4 +1,5 @@
-//! The table: every column in every cell, by turns in random order, so that what disturbs the host hits all alike.
+//! The table: every column in every cell, by turns in random order, so that what disturbs the host
+//! hits all alike.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -47,7 +48,8 @@ pub(crate) struct Table {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// One of the two published summaries: what its figures are ordered by. The other dimension is flattened by its least time.
+/// One of the two published summaries: what its figures are ordered by. The other dimension is
+/// flattened by its least time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum By {
@@ -130,7 +132,8 @@ impl Table {
         }
     }
 
-    /// A published summary: the least time over the other dimension, for each key. None for what was not measured.
+    /// A published summary: the least time over the other dimension, for each key. None for what
+    /// was not measured.
     pub(crate) fn summary(&self, column: Column, by: By) -> Vec<Option<f64>> {
         let least = |times: &mut dyn Iterator<Item = f64>| times.min_by(f64::total_cmp);
         let over = |key: usize| match by {
@@ -140,7 +143,8 @@ impl Table {
         self.keys(by).iter().map(|&key| over(key)).collect()
     }
 
-    /// How many times as long `slow` takes as `fast`, one figure for each complete round: the sums over P of the least times over C.
+    /// How many times as long `slow` takes as `fast`, one figure for each complete round: the sums
+    /// over P of the least times over C.
     pub(crate) fn ratio(&self, slow: Column, fast: Column) -> Option<Summary> {
         let sums = |column| (1..=self.rounds).map(|round| self.sum(column, round)).collect::<Vec<_>>();
         let pairs: (Vec<f64>, Vec<f64>) =

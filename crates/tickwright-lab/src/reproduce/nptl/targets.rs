@@ -81,7 +81,8 @@ impl Target {
     }
 }
 
-/// The targets of creation, in the cell that they are set for: P = 1, C = 10. None if it was not measured.
+/// The targets of creation, in the cell that they are set for: P = 1, C = 10. None if it was not
+/// measured.
 pub(crate) fn of_table(table: &Table) -> Vec<Target> {
     let (p, c) = (1, 10);
     let ratio = |slow, fast| table.cell_ratio(slow, fast, p, c);

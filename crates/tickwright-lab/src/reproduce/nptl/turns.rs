@@ -17,7 +17,8 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// The samples of each lane, of complete rounds alone. The first round warms up and is not kept when there is more than one.
+    /// The samples of each lane, of complete rounds alone. The first round warms up and is not kept
+    /// when there is more than one.
     ///
     /// # Errors
     /// Those of `sample`.

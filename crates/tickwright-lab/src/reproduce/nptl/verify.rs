@@ -1,4 +1,5 @@
-//! That the benchmark times what it says: a pass apart from the timed ones, in which every thread looks at itself.
+//! That the benchmark times what it says: a pass apart from the timed ones, in which every thread
+//! looks at itself.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -18,8 +19,9 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread has an id of its own, is registered while it lives (but without a dictionary), and stands on its own stack, which is not that of the thread that
-/// created it and will join it. Returns how many threads said so.
+/// Runs a cell in which each thread has an id of its own, is registered while it lives (but without
+/// a dictionary), and stands on its own stack, which is not that of the thread that created it and
+/// will join it. Returns how many threads said so.
 ///
 /// # Errors
 /// What one of them has seen.

@@ -56,7 +56,8 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A generator of one's own for each thread (Marsaglia's xorshift): its numbers depend on nothing but its seed.
+/// A generator of one's own for each thread (Marsaglia's xorshift): its numbers depend on nothing
+/// but its seed.
 struct Draws(u32);
 
 impl Draws {

@@ -34,7 +34,8 @@ pub(crate) struct XenomaiArgs {
     #[arg(long, value_enum, default_value = "sleep")]
     wait: Wait,
 
-    /// Time for each structure (virtual time in that mode), as 3s, 5m or 2h; the original ran for 2h
+    /// Time for each structure (virtual time in that mode), as 3s, 5m or 2h; the original ran for
+    /// 2h
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "3s")]
     duration: Duration,
 
@@ -42,7 +43,8 @@ pub(crate) struct XenomaiArgs {
     #[arg(long)]
     instrument: bool,
 
-    /// Structures to compare, separated by commas, '*' allowed; by default the four of the experiment
+    /// Structures to compare, separated by commas, '*' allowed; by default the four of the
+    /// experiment
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     structures: Vec<String>,
 
@@ -86,7 +88,8 @@ impl XenomaiArgs {
     /// Runs it and prints the report.
     ///
     /// # Errors
-    /// A request that cannot be served, a wrong answer, a run that was not the experiment, or Ctrl-C.
+    /// A request that cannot be served, a wrong answer, a run that was not the experiment, or
+    /// Ctrl-C.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let scenario = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
         let mut lost = Vec::new();

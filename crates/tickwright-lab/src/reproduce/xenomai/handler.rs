@@ -14,7 +14,8 @@ pub(crate) struct Wake {
     pub(crate) shot: Option<u64>,
 }
 
-/// Serves every timer that is due at `now`, the one reading of the clock at entry, then programs the next shot.
+/// Serves every timer that is due at `now`, the one reading of the clock at entry, then programs
+/// the next shot.
 #[inline]
 pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     work: &mut Workload,
@@ -26,7 +27,8 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     log.push(Event::Woke { now });
     let mut ticks = 0;
     let mut urgent = false;
-    // Each timer is re-armed after `now`, so it ticks at most once here; more is a broken queue, which the oracle names.
+    // Each timer is re-armed after `now`, so it ticks at most once here; more is a broken queue,
+    // which the oracle names.
     while ticks <= work.timers().len() as u32 {
         let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
@@ -63,14 +65,14 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     Wake { ticks, shot }
 }
 
-/// Is the timer that starts or stops the one that the hardware is set for? Within the tick the answer changes nothing, since the
-/// hardware is set once at the end, but the kernel asks.
+/// Is the timer that starts or stops the one that the hardware is set for? Within the tick the
+/// answer changes nothing, since the hardware is set once at the end, but the kernel asks.
 fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
     core::hint::black_box(probe.time(Op::Head, || queue.head()));
 }
 
-/// Sets the hardware. While urgent work is at hand the host tick must not interrupt it: the timer after it is set instead, and the head
-/// once that work is done. Here the work takes no time.
+/// Sets the hardware. While urgent work is at hand the host tick must not interrupt it: the timer
+/// after it is set instead, and the head once that work is done. Here the work takes no time.
 fn program<Q: BenchQueue, P: Probe>(
     work: &Workload,
     queue: &mut Q,

@@ -1,6 +1,7 @@
 //! The clock around each operation, and what becomes of its readings.
 //!
-//! A timed operation is two readings and one store. Statistics are made of the stored samples between slices, when nothing is measured.
+//! A timed operation is two readings and one store. Statistics are made of the stored samples
+//! between slices, when nothing is measured.
 
 use crate::clock::Meter;
 use crate::stats::Distribution;

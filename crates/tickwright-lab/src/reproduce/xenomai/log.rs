@@ -29,7 +29,8 @@ pub(crate) enum Event {
         /// Which.
         id: u32,
     },
-    /// The host tick headed the queue while urgent work was at hand: the hardware was set for the one after it.
+    /// The host tick headed the queue while urgent work was at hand: the hardware was set for the
+    /// one after it.
     Deferred {
         /// What the queue answered.
         second: Option<u64>,
@@ -49,7 +50,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A log that is full after about `limit` events. One wake-up of `timers` timers fits in beyond that without an allocation.
+    /// A log that is full after about `limit` events. One wake-up of `timers` timers fits in beyond
+    /// that without an allocation.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
         // Written once, so that the first slice finds its pages in memory.
         let mut events = vec![Event::Woke { now: 0 }; limit + 2 * timers + 8];

@@ -78,8 +78,8 @@ impl Machine for Real {
     }
 }
 
-/// Sleeps until the monotonic clock is at `wake`; returns at once when that has passed. An error other than a signal would make the
-/// caller's loop busy, not wrong.
+/// Sleeps until the monotonic clock is at `wake`; returns at once when that has passed. An error
+/// other than a signal would make the caller's loop busy, not wrong.
 #[cfg(target_os = "linux")]
 fn sleep(wake: u64) {
     let wake = Timespec { tv_sec: (wake / NS_PER_S) as i64, tv_nsec: (wake % NS_PER_S) as i64 };
@@ -113,8 +113,8 @@ impl Drop for Punctual {
     }
 }
 
-/// Asks the system for wake-ups that are as punctual as this process may have, until the first value
-/// is dropped. Says what is missing.
+/// Asks the system for wake-ups that are as punctual as this process may have, until the first
+/// value is dropped. Says what is missing.
 #[cfg(target_os = "linux")]
 pub(crate) fn prepare_real_time() -> (Punctual, Vec<String>) {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};

@@ -1,5 +1,5 @@
-//! The judge: a second model of the experiment, on std's ordered set alone, that replays an event log and names the first event that is not
-//! what it must be.
+//! The judge: a second model of the experiment, on std's ordered set alone, that replays an event
+//! log and names the first event that is not what it must be.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -62,7 +62,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// What is pending when a queue that promises `ties` was filled with the armed timers of `work` in the order of their numbers.
+    /// What is pending when a queue that promises `ties` was filled with the armed timers of `work`
+    /// in the order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {
@@ -103,7 +104,8 @@ impl Oracle {
         self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
     }
 
-    /// Whether timer `id` is pending, due when `first` is, and the queue need not keep the order of equals.
+    /// Whether timer `id` is pending, due when `first` is, and the queue need not keep the order of
+    /// equals.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)

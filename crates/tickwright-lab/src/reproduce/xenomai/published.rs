@@ -1,4 +1,5 @@
-//! The published figures (Xenomai project, "Benchmarks: timers list data structures", 2016): averages in ns over a run of two hours.
+//! The published figures (Xenomai project, "Benchmarks: timers list data structures", 2016):
+//! averages in ns over a run of two hours.
 
 /// One structure on one machine.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +21,8 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module above.
+    /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module
+    /// above.
     pub(crate) fn per_tick(&self) -> f64 {
         let timer_ticks = (self.inserts - self.seconds) as f64 / 1.25;
         self.run_ns as f64 / (timer_ticks + self.seconds as f64)

@@ -1,4 +1,5 @@
-//! The figures in the experiment's own form, with what was added since: percentiles, the clock's cost, the published figures beside ours.
+//! The figures in the experiment's own form, with what was added since: percentiles, the clock's
+//! cost, the published figures beside ours.
 
 use core::fmt::Write as _;
 

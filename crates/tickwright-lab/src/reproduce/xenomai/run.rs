@@ -1,4 +1,5 @@
-//! The whole experiment: structures take turns in short slices, each slice is verified before the next begins.
+//! The whole experiment: structures take turns in short slices, each slice is verified before the
+//! next begins.
 
 use core::time::Duration;
 
@@ -57,8 +58,9 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The time on a structure's clock that one slice takes: short enough that its log stays in a megabyte or two and a host's drift
-    /// hits all alike, and at least eight of them, for an interval of the median needs six.
+    /// The time on a structure's clock that one slice takes: short enough that its log stays in a
+    /// megabyte or two and a host's drift hits all alike, and at least eight of them, for an
+    /// interval of the median needs six.
     pub(crate) fn slice_ns(&self) -> u64 {
         let longest = match self.mode {
             Mode::Real => Duration::from_secs(2),
@@ -85,8 +87,8 @@ pub(crate) struct Lane {
     pub(crate) verified: Verified,
     /// Of the timed operations, when they were.
     pub(crate) stats: Option<Stats>,
-    /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without instruments);
-    /// NaN for a slice without ticks. One per round.
+    /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without
+    /// instruments); NaN for a slice without ticks. One per round.
     pub(crate) per_tick: Vec<f64>,
 }
 
@@ -113,7 +115,8 @@ pub(crate) struct Outcome {
     pub(crate) interrupted: bool,
 }
 
-/// Events and samples that a slice may fill; a slice that comes near ends early and the next goes on.
+/// Events and samples that a slice may fill; a slice that comes near ends early and the next goes
+/// on.
 const EVENTS: usize = 160_000;
 const SAMPLES: usize = 256_000;
 
@@ -132,7 +135,8 @@ pub(crate) fn run(
     let mut log = Log::new(EVENTS, room);
     let mut samples = Samples::new(SAMPLES, room);
     let mut order: Vec<usize> = (0..lanes.len()).collect();
-    // Not the stream of the workload: which structure comes first must not say which timer is toggled.
+    // Not the stream of the workload: which structure comes first must not say which timer is
+    // toggled.
     let mut random = Pcg64Mcg::seed_from_u64(!plan.params.seed);
     let mut interrupted = false;
     'rounds: while lanes.iter().any(|lane| lane.total.elapsed_ns < plan.duration_ns()) {
@@ -192,7 +196,8 @@ fn turn(
         Some(stats) => samples.drain_into(stats) as f64,
         None => slice.wall.as_nanos() as f64,
     };
-    // A slice without ticks still takes its place: ratios pair the slices of a round, and leave out what is not a number.
+    // A slice without ticks still takes its place: ratios pair the slices of a round, and leave out
+    // what is not a number.
     lane.per_tick.push(if slice.ticks > 0 { spent / slice.ticks as f64 } else { f64::NAN });
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! A slice of one structure's run: a fresh queue, filled with what is armed, driven until its time is over.
+//! A slice of one structure's run: a fresh queue, filled with what is armed, driven until its time
+//! is over.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -48,7 +49,8 @@ impl Slice {
 /// Wake-ups between two questions whether to stop.
 const STOP_EVERY: u64 = 64;
 
-/// Drives a queue of candidate `C` for `length` ns of the structure's clock, or until the log is full or `stop` says so.
+/// Drives a queue of candidate `C` for `length` ns of the structure's clock, or until the log is
+/// full or `stop` says so.
 pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
     work: &mut Workload,
     length: u64,

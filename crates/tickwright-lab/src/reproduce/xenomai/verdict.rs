@@ -13,8 +13,8 @@ use crate::stats::{self, FEWEST_ROUNDS, Summary, Verdict};
 /// Figures may be this far from what the model says.
 const TOLERANCE: f64 = 0.05;
 
-/// A host keeps up when so many of its ticks have a wake-up of their own. At 0.95 shared wake-ups move head : insert by 4 %, so that the
-/// tolerance still tells a wrong driver from a late one.
+/// A host keeps up when so many of its ticks have a wake-up of their own. At 0.95 shared wake-ups
+/// move head : insert by 4 %, so that the tolerance still tells a wrong driver from a late one.
 const KEEPS_UP: f64 = 0.95;
 
 /// Fewer ticks say nothing about a ratio to 5 %.
@@ -25,7 +25,8 @@ const ENOUGH_TICKS: u64 = 1000;
 pub(crate) struct Prediction {
     /// Heads per insert on a host that keeps up.
     pub(crate) head_to_insert: f64,
-    /// Armed timers on average: half of them. Where nothing toggles they stay as many as at first, a whole number.
+    /// Armed timers on average: half of them. Where nothing toggles they stay as many as at first,
+    /// a whole number.
     pub(crate) population: f64,
     /// Ticks a second, the host tick included.
     pub(crate) ticks_per_second: f64,
@@ -51,7 +52,8 @@ impl Prediction {
         }
     }
 
-    /// Heads per insert when ticks share wake-ups: a wake-up costs two of the three heads of a tick, whatever the number of its ticks.
+    /// Heads per insert when ticks share wake-ups: a wake-up costs two of the three heads of a
+    /// tick, whatever the number of its ticks.
     pub(crate) fn head_to_insert_at(&self, wakes_per_tick: f64) -> f64 {
         self.head_to_insert - 2.0 * (1.0 - wakes_per_tick) / self.inserts_per_tick
     }
@@ -66,7 +68,8 @@ pub(crate) struct Acceptance {
     pub(crate) population: f64,
     /// Wake-ups per tick: 1 when each tick has its own.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If not, head : insert is lower by the wake-ups that ticks shared, and is held to what they say.
+    /// Whether the host kept up. If not, head : insert is lower by the wake-ups that ticks shared,
+    /// and is held to what they say.
     pub(crate) keeps_up: bool,
     /// Why it was not; empty when it was.
     pub(crate) failures: Vec<String>,
@@ -156,8 +159,9 @@ pub(crate) fn standings(lanes: &[Lane]) -> Vec<Standing<'_>> {
     standings
 }
 
-/// What a run ends with, from its own figures. A difference counts when the medians are 20 % apart and the interval of the ratio does not
-/// touch 1. Nothing is concluded when a lane is among the `refused`: what it measured was something else.
+/// What a run ends with, from its own figures. A difference counts when the medians are 20 % apart
+/// and the interval of the ratio does not touch 1. Nothing is concluded when a lane is among the
+/// `refused`: what it measured was something else.
 pub(crate) fn conclusion(lanes: &[Lane], refused: &[&str]) -> String {
     if !refused.is_empty() {
         return format!("No conclusion: {} did not run the experiment.", list(refused));
@@ -198,7 +202,8 @@ pub(crate) fn conclusion(lanes: &[Lane], refused: &[&str]) -> String {
     format!("A tick cost least in {leader}, {:.0} ns; it cost {}{tied}.", best.per_tick.median, list(&slower))
 }
 
-/// How much of a tick's time is the clock's own, ns: one reading in each sample. `None` without ticks.
+/// How much of a tick's time is the clock's own, ns: one reading in each sample. `None` without
+/// ticks.
 pub(crate) fn clock_in_a_tick(lanes: &[Lane], reading_ns: f64) -> Option<f64> {
     let operations: u64 = lanes.iter().flat_map(|lane| lane.total.counts).sum();
     let ticks: u64 = lanes.iter().map(|lane| lane.total.ticks).sum();

@@ -1,4 +1,5 @@
-//! The timers of the experiment and what happens to them, without any queue: periods, phases, the drift-free grid, the toggling.
+//! The timers of the experiment and what happens to them, without any queue: periods, phases, the
+//! drift-free grid, the toggling.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -107,8 +108,8 @@ impl Workload {
         self.timers.last().filter(|_| self.has_host).map(|host| host.expected)
     }
 
-    /// Timer `id` ticks at `now`: the periods that it missed, and the next point of its grid after `now`. `None` for an id that no
-    /// timer has.
+    /// Timer `id` ticks at `now`: the periods that it missed, and the next point of its grid after
+    /// `now`. `None` for an id that no timer has.
     pub(crate) fn tick(&mut self, id: u32, now: u64) -> Option<(u64, u64)> {
         let timer = self.timers.get_mut(id as usize)?;
         let overruns = now.saturating_sub(timer.expected) / timer.period;

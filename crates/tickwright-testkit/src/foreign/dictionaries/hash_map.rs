@@ -1,4 +1,5 @@
-//! `std::collections::HashMap`, **unordered**: what a look-up of one key costs when order is given up. It owns its objects.
+//! `std::collections::HashMap`, **unordered**: what a look-up of one key costs when order is given
+//! up. It owns its objects.
 
 use core::fmt;
 use core::hash::Hash;
@@ -8,8 +9,8 @@ use std::collections::hash_map::Entry;
 use tickwright_collections::{DictError, Dictionary, KeyOf, PlainKey, Refused, Seek};
 use tickwright_core::Violation;
 
-/// The dictionary, without order: it has no ends, and whatever asks for an order is [`DictError::NotOffered`], as is a second
-/// entry with the same key. An entry is its key.
+/// The dictionary, without order: it has no ends, and whatever asks for an order is
+/// [`DictError::NotOffered`], as is a second entry with the same key. An entry is its key.
 pub struct HashDict<O: PlainKey<T>, T> {
     order: O,
     map: HashMap<O::Plain, T>,
@@ -116,7 +117,8 @@ impl<O: PlainKey<T, Plain: Hash>, T> Dictionary for HashDict<O, T> {
         self.map.clear();
     }
 
-    /// Verifies that no key has changed since its object was inserted: all that can be seen from outside.
+    /// Verifies that no key has changed since its object was inserted: all that can be seen from
+    /// outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |object| self.order.plain(&self.order.key(object));
         if self.map.iter().all(|(&key, object)| key == own(object)) { Ok(()) } else { Err(Violation::Order) }

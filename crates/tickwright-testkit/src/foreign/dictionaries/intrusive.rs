@@ -1,5 +1,6 @@
-//! `intrusive-collections` red-black tree: nodes that the caller owns, the key beside the link, equals to the right.
-//! What its safe interface cannot say (start at a node) needs an unsafe call each.
+//! `intrusive-collections` red-black tree: nodes that the caller owns, the key beside the link,
+//! equals to the right. What its safe interface cannot say (start at a node) needs an unsafe call
+//! each.
 
 use core::cell::Cell;
 use core::fmt;
@@ -119,7 +120,8 @@ impl<'a, O: PlainKey<T>, T> IntrusiveDict<'a, O, T> {
         next: bool,
     ) -> Result<Option<NodeRef<'a, O::Plain, T>>, DictError> {
         self.known(entry)?;
-        // SAFETY: 1. the node is linked; 2. its owner is this dictionary, which alone links nodes that it claimed.
+        // SAFETY: 1. the node is linked; 2. its owner is this dictionary, which alone links nodes
+        // that it claimed.
         let mut cursor = unsafe { self.tree.cursor_from_ptr(entry.0) };
         if next {
             cursor.move_next()

@@ -1,5 +1,6 @@
-//! Maps and trees of others behind [`Dictionary`](tickwright_collections::Dictionary): the baselines of ours. Each says what it does not
-//! offer, and the suite for dictionaries is run on what it does.
+//! Maps and trees of others behind [`Dictionary`](tickwright_collections::Dictionary): the
+//! baselines of ours. Each says what it does not offer, and the suite for dictionaries is run on
+//! what it does.
 //!
 //! | | order | duplicates | neighbours | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|

@@ -23,7 +23,8 @@ fn an_idle_driver_is_asleep() {
     }
     assert_eq!((driver.runs(), driver.wakeups()), (0, 0), "nothing is due, however long");
 
-    // Time-outs that move on and never come due, as most do: one call for the first one, since it slept for ever.
+    // Time-outs that move on and never come due, as most do: one call for the first one, since it
+    // slept for ever.
     for round in 0..1000 {
         host.advance(1_000_000);
         parker.set(Some(parker.clock().now() + 30_000_000_000 + round));

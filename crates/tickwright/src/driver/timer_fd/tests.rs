@@ -59,7 +59,8 @@ fn the_last_setting_holds() {
     }
 }
 
-/// Tests may not set the wall. The kernel's word of it can come as the answer to a setting; this is what is done with it then.
+/// Tests may not set the wall. The kernel's word of it can come as the answer to a setting; this is
+/// what is done with it then.
 #[test]
 fn a_step_that_was_heard_of_rings_whatever_is_set_after_it() {
     let fd = TimerFd::new(SystemClock::RealTime).unwrap();

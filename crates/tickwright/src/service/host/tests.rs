@@ -8,7 +8,8 @@ use crate::clock::VirtualHost;
 use crate::service::structure::Queue;
 use crate::service::{Service, Settings, Site, Structure, Timing};
 
-/// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six years. What it is asked else, a true queue answers.
+/// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
+/// years. What it is asked else, a true queue answers.
 struct SecondCell {
     truth: Box<dyn Queue>,
     cells: Vec<Pending<Key>>,
@@ -105,7 +106,8 @@ impl Queue for SecondCell {
     }
 }
 
-/// Every order of the delays: the first is the host's, and while urgent work runs the alarm is for the earliest of the rest.
+/// Every order of the delays: the first is the host's, and while urgent work runs the alarm is for
+/// the earliest of the rest.
 fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Result<(), String> {
     let mut order = [0, 1, 2, 3];
     // All 24, by Heap's method without recursion.
@@ -119,7 +121,8 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
                 service.set_host(id).unwrap();
             }
         }
-        // What the second is, a queue without the host says: wheels may be late, each in its own way.
+        // What the second is, a queue without the host says: wheels may be late, each in its own
+        // way.
         let mut without = make();
         for which in order.into_iter().filter(|which| *which > 0) {
             without
@@ -144,7 +147,8 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
     }
 }
 
-/// One where the smaller child is in the left cell or the right, equals, and one where the host does not head the queue.
+/// One where the smaller child is in the left cell or the right, equals, and one where the host
+/// does not head the queue.
 const DELAYS: [[u64; 4]; 4] = [[10, 20, 30, 40], [10, 10, 20, 30], [30, 20, 20, 20], [20, 10, 40, 30]];
 
 #[test]

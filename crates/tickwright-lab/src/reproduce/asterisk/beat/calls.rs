@@ -1,5 +1,7 @@
-//! Short calls through a proxy. A call arrives; its request is retransmitted after 500 ms and then after twice as long each time (T1 of SIP) until
-//! an answer comes, and given up after 32 s; the call lasts a moment, and its end is a request of the same kind. The far end is played by timers too.
+//! Short calls through a proxy. A call arrives; its request is retransmitted after 500 ms and then
+//! after twice as long each time (T1 of SIP) until an answer comes, and given up after 32 s; the
+//! call lasts a moment, and its end is a request of the same kind. The far end is played by timers
+//! too.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -250,7 +252,8 @@ impl Exchange {
         Next::After(RETRANSMIT * (1 << doublings))
     }
 
-    /// The request is over: none of its timers is wanted any more. That of the one that runs is gone by itself.
+    /// The request is over: none of its timers is wanted any more. That of the one that runs is
+    /// gone by itself.
     fn answered(&mut self, call: usize, later: &Later<'_>) {
         if let Some(Request { retransmit, give_up, answer }) = self.calls[call].request.take() {
             for timer in [Some(retransmit), Some(give_up), answer].into_iter().flatten() {

@@ -10,7 +10,8 @@ use serde::Serialize;
 pub(crate) struct Search {
     /// By lag, from 0: of the series without its linear trend.
     pub(crate) autocorrelation: Vec<f64>,
-    /// How far the autocorrelation of the shuffled series stands out at some lag in one case of a hundred.
+    /// How far the autocorrelation of the shuffled series stands out at some lag in one case of a
+    /// hundred.
     pub(crate) threshold: f64,
     pub(crate) period: Option<Period>,
 }
@@ -48,8 +49,9 @@ impl Search {
 
 /// Looks for a period of up to a quarter of the series.
 ///
-/// A period is a lag at which the series resembles itself more than at the lags around it, by more than chance explains, and does so at twice
-/// the lag again (else it is one coincidence). What changes slowly resembles itself at all lags around, and has none.
+/// A period is a lag at which the series resembles itself more than at the lags around it, by more
+/// than chance explains, and does so at twice the lag again (else it is one coincidence). What
+/// changes slowly resembles itself at all lags around, and has none.
 pub(crate) fn search(series: &[f64], seed: u64) -> Search {
     let mut level = without_trend(series);
     let lags = (level.len() / 2).min(MOST_LAGS);
@@ -90,7 +92,8 @@ fn correlate(level: &[f64], lags: usize) -> Vec<f64> {
     (0..lags).map(|lag| if whole > 0.0 { product(lag) / whole } else { 0.0 }).collect()
 }
 
-/// By how much each value stands out of the mean of those from half its lag to one and a half of it; nothing for the lags 0 and 1.
+/// By how much each value stands out of the mean of those from half its lag to one and a half of
+/// it; nothing for the lags 0 and 1.
 fn relief(autocorrelation: &[f64]) -> Vec<f64> {
     let around = |lag: usize| {
         let window = autocorrelation.get(lag - lag / 2..=lag + lag / 2).unwrap_or_default();
@@ -107,7 +110,8 @@ fn period(autocorrelation: &[f64], threshold: f64) -> Option<Period> {
     let best = (2..relief.len())
         .filter(|&lag| is(lag) > threshold && near(2 * lag).any(|twice| is(twice) > threshold))
         .max_by(|&a, &b| is(a).total_cmp(&is(b)))?;
-    // What is around moves the place of a broad peak a little: it is where the autocorrelation has it.
+    // What is around moves the place of a broad peak a little: it is where the autocorrelation has
+    // it.
     let at = |lag: &usize| autocorrelation.get(*lag).copied().unwrap_or(0.0);
     let lag = near(best).filter(|lag| *lag > 1).max_by(|a, b| at(a).total_cmp(&at(b))).unwrap_or(best);
     Some(Period { lag, strength: is(best) })

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use super::{Entry, Moment, Order};
 
-/// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`, and none is earlier than it.
+/// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`, and none
+/// is earlier than it.
 #[derive(Default)]
 pub(crate) struct Heap<K> {
     entries: Vec<Rc<Entry<K, Cell<usize>>>>,

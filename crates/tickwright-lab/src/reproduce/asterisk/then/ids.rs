@@ -1,4 +1,5 @@
-//! A hash table by id: chains of allocated nodes, twice as many chains when it is three quarters full.
+//! A hash table by id: chains of allocated nodes, twice as many chains when it is three quarters
+//! full.
 
 /// See the [module](self).
 pub(super) struct Ids<T> {

@@ -1,5 +1,5 @@
-//! The sorted doubly linked list. An add starts from the end that is nearer in time. Among equals it comes last when it walks forward, and first
-//! when it walks backward.
+//! The sorted doubly linked list. An add starts from the end that is nearer in time. Among equals
+//! it comes last when it walks forward, and first when it walks backward.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that links the nodes")]
 
 use std::rc::Rc;
@@ -55,8 +55,8 @@ impl<K: Moment> Order<K> for List<K> {
 
     fn remove(&mut self, entry: &Rc<Entry<K, LinkedListLink>>) {
         if entry.place.is_linked() {
-            // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their context, and a context has one
-            // list, so the list is this one.
+            // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their
+            // context, and a context has one list, so the list is this one.
             unsafe { self.entries.cursor_mut_from_ptr(Rc::as_ptr(entry)) }.remove();
             self.len -= 1;
         }

@@ -40,8 +40,8 @@ impl<K: Moment> Order<K> for Tree<K> {
 
     fn remove(&mut self, entry: &Rc<Entry<K, RBTreeLink>>) {
         if entry.place.is_linked() {
-            // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their context, and a context has one
-            // tree, so the tree is this one.
+            // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their
+            // context, and a context has one tree, so the tree is this one.
             unsafe { self.entries.cursor_mut_from_ptr(Rc::as_ptr(entry)) }.remove();
             self.len -= 1;
         }

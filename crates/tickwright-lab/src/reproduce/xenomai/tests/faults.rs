@@ -164,7 +164,8 @@ fn overruns_are_the_whole_periods_missed() {
     let (slice, events, verdict) = judged::<StdBTreeMap, _>(SECOND, &mut Stalling::default());
     let verified = verdict.expect("a late machine is not a wrong queue");
     assert!(slice.agrees_with(&verified));
-    // In a gap of 100 ms each of 500 timers passes 2.4 points of its grid and ticks at one; the host tick passes 42.
+    // In a gap of 100 ms each of 500 timers passes 2.4 points of its grid and ticks at one; the
+    // host tick passes 42.
     assert!((650..900).contains(&verified.overruns), "{}", verified.overruns);
 
     let work = Workload::new(&params());
