@@ -199,9 +199,9 @@ fn clauses(findings: &mut Findings) -> Result<(), LabError> {
     for kind in &kinds {
         progress.doing(kind.name.clone());
         let (mut kept, mut broken, mut silent) = (0, Vec::new(), Vec::new());
-        for clause in &kind.clauses {
-            interrupted()?;
-            match (clause.verdict)(&tools) {
+        interrupted()?;
+        for (clause, verdict) in kind.clauses.iter().zip((kind.verdicts)(&tools)) {
+            match verdict {
                 Verdict::Kept => kept += 1,
                 Verdict::Broken(witness) => {
                     broken.push(format!("{} {}: {witness}", clause.number, clause.name))

@@ -4,7 +4,7 @@ use core::fmt;
 
 use tickwright_core::for_each_family;
 
-use crate::clauses::{self, Clause};
+use crate::clauses::{self, Clause, Tools, Verdict};
 use crate::foreign::{BTree, BinaryHeapLazy, BitWheel, DelayQueue};
 use crate::machine::{self, Event, Mismatch, Watch};
 use crate::ours::{Hook, Slab};
@@ -26,6 +26,8 @@ pub struct Kind {
     pub lateness: Option<fn(u64) -> u64>,
     /// Its clauses.
     pub clauses: [Clause; 21],
+    /// The verdicts of all of them, computed together.
+    pub verdicts: fn(&Tools) -> [Verdict; 21],
     /// Runs a script on it beside the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
     /// Runs a script on one with a bound.
@@ -87,6 +89,7 @@ impl Kind {
             exact: M::EXACT,
             lateness: M::LATENESS,
             clauses: clauses::all::<M>(),
+            verdicts: clauses::verdicts::<M>,
             run: machine::run::<M>,
             run_bounded: machine::run_bounded::<M>,
             run_all: run_all::<M>,

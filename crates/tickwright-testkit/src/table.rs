@@ -23,10 +23,7 @@ pub fn table() -> Vec<Row> {
 /// The rows of `kinds`.
 #[must_use]
 pub fn rows(kinds: &[Kind], tools: &Tools) -> Vec<Row> {
-    let row = |kind: &Kind| Row {
-        queue: kind.name.clone(),
-        verdicts: kind.clauses.iter().map(|clause| (clause.verdict)(tools)).collect(),
-    };
+    let row = |kind: &Kind| Row { queue: kind.name.clone(), verdicts: (kind.verdicts)(tools).into() };
     kinds.iter().map(row).collect()
 }
 

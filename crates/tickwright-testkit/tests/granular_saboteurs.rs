@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tickwright_core::CoarseWheel;
 use tickwright_core::family::coarse_wheel::Geometry;
-use tickwright_testkit::clauses::{self, Tools};
+use tickwright_testkit::clauses::{self, NAMES, Tools};
 use tickwright_testkit::machine;
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 use tickwright_testkit::script::{decode, noise};
@@ -255,11 +255,21 @@ fn every_saboteur_is_found_by_its_clause_and_by_the_machine() {
     }
 }
 
+/// Some of them: all clauses read the same transcripts then, by the same function.
+#[test]
+fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
+    for (fault, name) in FAULTS.into_iter().step_by(5) {
+        FAULT.set(fault);
+        let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
+        let verdicts = clauses::verdicts::<Sabotage>(&Tools::default());
+        assert!(verdicts[at].is_broken(), "{fault:?} is not found by {name}: {}", verdicts[at]);
+    }
+}
+
 #[test]
 fn the_adapter_without_a_fault_keeps_every_clause() {
-    for clause in clauses::all::<Sabotage>() {
-        let verdict = (clause.verdict)(&Tools::default());
-        assert!(!verdict.is_broken(), "{}: {verdict}", clause.name);
+    for (name, verdict) in NAMES.iter().zip(clauses::verdicts::<Sabotage>(&Tools::default())) {
+        assert!(!verdict.is_broken(), "{name}: {verdict}");
     }
     assert!(!machine_finds());
 }

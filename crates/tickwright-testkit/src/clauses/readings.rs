@@ -326,7 +326,7 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
     }
 }
 
-pub(super) fn second_in_order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
+pub(super) fn second_is_the_next_after_the_head(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     match entry {
         Entry::Deliver(fired) if scene.is_granular() && scene.departed == 1 => {
             let shown = scene.seen.second??.value;

@@ -508,19 +508,32 @@ impl<'t> Scene<'t> {
 /// Judges an entry by the ledger before it; a witness when it breaks the clause.
 pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 
-/// The first witness against a transcript.
-pub(crate) fn judge(transcript: &Transcript, judge: Judge) -> Option<String> {
+/// One clause before the transcripts, and the first witness against it.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub by: Judge,
+    /// Judges the whole transcript, once no entry has broken the clause.
+    pub at_the_end: fn(&Transcript) -> Option<String>,
+    pub witness: Option<String>,
+}
+
+/// Judges the clauses that nothing has broken yet, all in one walk through the transcript.
+pub(crate) fn judge(transcript: &Transcript, cases: &mut [Case]) {
     let mut scene = Scene::new(transcript);
     for (index, entry) in transcript.entries.iter().enumerate() {
         scene.index = index;
-        if let Some(witness) = judge(&scene, entry) {
-            let op = scene.op.map_or_else(String::new, |(at, op)| format!(", op {at} {op:?}"));
-            let all = usize::MAX.to_string();
-            return Some(format!("{}{op}: {witness}", transcript.title).replace(&all, "MAX"));
+        for case in cases.iter_mut().filter(|case| case.witness.is_none()) {
+            case.witness = (case.by)(&scene, entry).map(|witness| {
+                let op = scene.op.map_or_else(String::new, |(at, op)| format!(", op {at} {op:?}"));
+                let all = usize::MAX.to_string();
+                format!("{}{op}: {witness}", transcript.title).replace(&all, "MAX")
+            });
         }
         scene.apply(entry);
     }
-    None
+    for case in cases.iter_mut().filter(|case| case.witness.is_none()) {
+        case.witness = (case.at_the_end)(transcript);
+    }
 }
 
 /// The timers that are pending at the end.
