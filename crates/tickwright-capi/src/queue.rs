@@ -13,7 +13,7 @@ use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::{self, Write};
 
-use tickwright_core::{Expired, HookQueue, Pending, Tick, TimerQueue, TimerRef};
+use tickwright_core::{Expired, HookQueue, Inserted, Pending, Removed, Tick, TimerRef};
 
 use crate::code;
 use crate::family::{Known, with_family};
@@ -234,7 +234,7 @@ fn insert<F: Known>(
     let node = timer::offered::<F>(timer)?;
     // SAFETY: the references that the queue hands out end in this file, before a callback is
     // called: the caller gets pointers.
-    let (_, head) = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
+    let Inserted { head, .. } = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
     Ok(c_int::from(head.is_changed()))
 }
 
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_ti
 }
 
 fn remove<F: Known>(queue: &mut HookQueue<'static, F, ()>, timer: *mut tw_timer) -> Result<c_int, c_int> {
-    let (_, head) = queue.remove(timer::known::<F>(timer)?).map_err(code::unknown)?;
+    let Removed { head, .. } = queue.remove(timer::known::<F>(timer)?).map_err(code::unknown)?;
     Ok(c_int::from(head.is_changed()))
 }
 

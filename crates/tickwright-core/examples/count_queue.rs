@@ -9,7 +9,7 @@
 
 use core::hint::black_box;
 
-use tickwright_core::{Family, HookQueue, SlabQueue, Timer, TimerQueue, for_each_family};
+use tickwright_core::{Family, HookQueue, Inserted, SlabQueue, Timer, TimerQueue, for_each_family};
 
 const MANY: usize = 1000;
 /// Deadlines are spread over about an hour of milliseconds.
@@ -38,13 +38,13 @@ fn run<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, 
     // Room for all of them, so that no insert that is counted makes the storage grow.
     let filler: Vec<_> =
         values.by_ref().take(MANY).filter_map(|value| queue.insert(u64::MAX, value).ok()).collect();
-    for (key, _) in filler {
+    for Inserted { key, .. } in filler {
         queue.remove(key).ok();
     }
     let before = if operation == "insert" { MANY } else { 2 * MANY };
     let mut keys = Vec::with_capacity(2 * MANY);
     for value in values.by_ref().take(before) {
-        keys.extend(queue.insert(random.below(SPREAD), value).ok().map(|(key, _)| key));
+        keys.extend(queue.insert(random.below(SPREAD), value).ok().map(|Inserted { key, .. }| key));
     }
     for at in 0..keys.len() {
         let other = random.below(keys.len() as u64) as usize;

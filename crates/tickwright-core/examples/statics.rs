@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer, TimerQueue};
+use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer};
 
 /// A 4-ary heap whose buffer for eight timers lies in the queue itself.
 type Heap = BoundedHeap<4, 8>;
@@ -33,11 +33,11 @@ fn main() -> Result<(), Reject> {
     // The clock of a real program would be a counter; the alarm would be set for `next_wake`.
     while let Some(now) = queue.next_wake() {
         let Some(head) = queue.peek() else { break };
-        let Task { name, period } = head.key.get().value;
+        let Task { name, period } = head.key.get().payload;
         println!("{now:4}  {name}");
         if period > 0 {
             // Re-armed on its grid in one step; nothing is freed, nothing can fail.
-            queue.pop_and_reinsert(now, |expiry, timer| expiry.saturating_add(timer.value.period));
+            queue.pop_and_reinsert(now, |expiry, timer| expiry.saturating_add(timer.payload.period));
         } else {
             queue.clear();
         }

@@ -92,6 +92,7 @@ impl Order {
 /// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew
 /// (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "an alarm that is not set anew after a change wakes too late"]
 pub enum HeadChange {
     /// The next wake-up is what it was.
     Same,
@@ -101,7 +102,6 @@ pub enum HeadChange {
 
 impl HeadChange {
     /// `Changed` when `changed` holds.
-    #[must_use]
     #[inline]
     pub const fn when(changed: bool) -> Self {
         if changed { Self::Changed } else { Self::Same }
@@ -113,6 +113,24 @@ impl HeadChange {
     pub const fn is_changed(self) -> bool {
         matches!(self, Self::Changed)
     }
+}
+
+/// What an insert did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inserted<K> {
+    /// Names the timer while it is pending.
+    pub key: K,
+    /// Whether the next wake-up is another one now.
+    pub head: HeadChange,
+}
+
+/// What a removal gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removed<V> {
+    /// What the caller gave to the queue.
+    pub value: V,
+    /// Whether the next wake-up is another one now.
+    pub head: HeadChange,
 }
 
 /// A timer that has left the queue because it was due.
@@ -137,7 +155,7 @@ pub struct Pending<K> {
     pub expiry: Tick,
 }
 
-/// What one call of [`TimerQueue::advance`] did.
+/// What one call of [`TimerQueue::advance_within`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[must_use = "an advance that ran out of budget has left due timers behind"]
 pub struct Advance {
@@ -270,13 +288,13 @@ pub trait TimerQueue {
         &mut self,
         deadline: Tick,
         value: Self::Value,
-    ) -> Result<(Self::Key, HeadChange), Rejected<Self::Value>>;
+    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>>;
 
     /// Takes a pending timer out (clauses 2, 10, 11).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
-    fn remove(&mut self, key: Self::Key) -> Result<(Self::Value, HeadChange), KeyError>;
+    fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError>;
 
     /// Gives a pending timer another deadline; its key stays valid (clauses 3, 4, 10).
     ///
@@ -313,14 +331,26 @@ pub trait TimerQueue {
         rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
     ) -> Option<Expired<Self::Key, ()>>;
 
-    /// Moves `now` forward and hands every due timer to `sink` in order, until `budget` timers were
-    /// delivered or moved (clauses 15, 16, 17). A budget of 0 only moves `now`.
-    fn advance(
+    /// Moves `now` forward and hands every due timer to `sink` in order (clauses 15, 17). Returns
+    /// how many these were.
+    fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<Self::Key, Self::Value>)) -> usize {
+        self.advance_within(now, usize::MAX, sink).delivered
+    }
+
+    /// As [`advance`](Self::advance), until `budget` timers were delivered or moved (clause 16). A
+    /// budget of 0 only moves `now`.
+    fn advance_within(
         &mut self,
         now: Tick,
         budget: usize,
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
+
+    /// The due timers in order, each taken out when the iterator is asked for it. Those that it is
+    /// not asked for stay pending. `now` moves with the first question.
+    fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
+        core::iter::from_fn(move || self.pop_expired(now))
+    }
 
     /// Removes every timer (clause 21).
     fn clear(&mut self);

@@ -1,11 +1,11 @@
 //! What a queue can say about one pending timer: where it stands, and when it moves or leaves.
 //!
 //! ```
-//! use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+//! use tickwright_core::{SlabQueue, Wheel};
 //!
 //! let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
 //! queue.insert(69_700, "egg")?;
-//! let (tea, _) = queue.insert(70_000, "tea")?;
+//! let tea = queue.insert(70_000, "tea")?.key;
 //! assert_eq!(
 //!     queue.explain(tea)?.to_string(),
 //!     "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700"

@@ -18,8 +18,8 @@ pub mod storage;
 
 #[doc(inline)]
 pub use contract::{
-    Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
-    Violation,
+    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Span, Tick,
+    TimerQueue, Violation,
 };
 #[doc(inline)]
 pub use explain::Explanation;

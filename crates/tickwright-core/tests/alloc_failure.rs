@@ -10,7 +10,7 @@ use core::cell::Cell;
 use std::alloc::System;
 
 use common::due;
-use tickwright_core::{Family, HookQueue, Reject, SlabQueue, Timer, TimerQueue, for_each_family};
+use tickwright_core::{Family, HookQueue, Inserted, Reject, SlabQueue, Timer, for_each_family};
 
 thread_local! {
     /// How many more allocations of this thread succeed.
@@ -68,7 +68,7 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         let mut keys = Vec::with_capacity(MANY as usize);
         let refused = with_grants(grants, || {
             (0..MANY).find_map(|at| match queue.insert(MANY - at, at) {
-                Ok((key, _)) => {
+                Ok(Inserted { key, .. }) => {
                     keys.push(key);
                     None
                 }
@@ -87,7 +87,7 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         assert!(keys.iter().zip(0..).all(|(&key, value)| queue.get(key) == Some(&value)));
         // What works without memory still does, and with memory the queue goes on.
         if let Some(&key) = keys.first() {
-            with_grants(0, || queue.reschedule(key, 0).unwrap());
+            let _ = with_grants(0, || queue.reschedule(key, 0).unwrap());
             with_grants(0, || queue.remove(key).unwrap());
             with_grants(0, || queue.insert(3, 3).unwrap());
             assert_eq!(queue.peek().map(|head| head.expiry), Some(due::<F>(0, 3).min(first)));
@@ -122,7 +122,7 @@ fn a_bounded_queue_never_allocates<F: Family>() {
             while queue.insert(round % 7, round).is_ok() {}
             assert_eq!(queue.len(), 5);
             queue.pop_and_reinsert(round, |expiry, _| expiry + 1);
-            let _ = queue.advance(round, 3, |_| ());
+            let _ = queue.advance_within(round, 3, |_| ());
             queue.clear();
         }
     });
@@ -134,7 +134,7 @@ fn hooks_without_memory_release_the_node<F: Family>() {
     for grants in 0..30 {
         let mut queue = HookQueue::new();
         let refused = with_grants(grants, || {
-            timers.iter().find_map(|timer| queue.insert(u64::from(timer.value), timer).err())
+            timers.iter().find_map(|timer| queue.insert(u64::from(timer.payload), timer).err())
         });
         assert_eq!(queue.check(), Ok(()));
         let Some(refused) = refused else { return };

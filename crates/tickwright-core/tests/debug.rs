@@ -7,7 +7,7 @@ use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::{Discipline, Record};
 use tickwright_core::{
     AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, HookQueue, LentHeap, RbTree, RbTreeCached,
-    SlabQueue, SortedList, Timer, TimerQueue, Wheel,
+    SlabQueue, SortedList, Timer, Wheel,
 };
 
 fn shows(value: impl Debug, words: &[&str]) {
@@ -62,7 +62,7 @@ fn structures_and_records() {
 #[test]
 fn queues_and_timers() {
     let timer = Timer::<SortedList, _>::new(5);
-    shows(&timer, &["Timer", "list", "linked: false", "value: 5"]);
+    shows(&timer, &["Timer", "list", "linked: false", "payload: 5"]);
     let mut hooked: HookQueue<'_, SortedList, i32> = HookQueue::new();
     hooked.insert(9, &timer).unwrap();
     shows(&timer, &["linked: true"]);

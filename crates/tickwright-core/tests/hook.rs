@@ -10,7 +10,9 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::hash::DefaultHasher;
 
 use common::due;
-use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerQueue, TimerRef, for_each_family};
+use tickwright_core::{
+    Family, HookQueue, Inserted, KeyError, Reject, Removed, Timer, TimerRef, for_each_family,
+};
 
 /// Rounds of anything that is repeated; Miri interprets each step.
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
@@ -31,7 +33,7 @@ fn linked_twice_is_refused<F: Family>() {
     let mut queue = Queue::new();
     queue.insert(10, &timer).unwrap();
     let refused = queue.insert(20, &timer).unwrap_err();
-    assert_eq!((refused.reason, refused.value.value), (Reject::AlreadyLinked, 7));
+    assert_eq!((refused.reason, refused.value.payload), (Reject::AlreadyLinked, 7));
     assert_eq!(
         (queue.len(), queue.next_expiry()),
         (1, Some(due::<F>(0, 10))),
@@ -43,7 +45,7 @@ fn linked_twice_is_refused<F: Family>() {
 fn another_queues_node_is_refused<F: Family>() {
     let (timer, other) = (Timer::<F, u32>::new(7), Timer::new(8));
     let (mut first, mut second) = (Queue::new(), Queue::new());
-    let (key, _) = first.insert(10, &timer).unwrap();
+    let Inserted { key, .. } = first.insert(10, &timer).unwrap();
     assert_eq!(
         second.remove(key).unwrap_err(),
         KeyError::WrongQueue,
@@ -118,9 +120,9 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
     }
     drop(next);
     // Nothing follows the stale links: nodes can be moved, changed and dropped.
-    timers[0].value = 9;
+    timers[0].payload = 9;
     timers.swap(0, 2);
-    assert_eq!(timers.map(Timer::into_value), [0, 0, 9]);
+    assert_eq!(timers.map(Timer::into_payload), [0, 0, 9]);
 }
 
 fn one_node_serves_thousands_of_times<F: Family>() {
@@ -128,15 +130,15 @@ fn one_node_serves_thousands_of_times<F: Family>() {
     let mut queue = Queue::new();
     queue.insert(u64::MAX, &bystander).unwrap();
     for round in 0..ROUNDS {
-        let (key, _) = queue.insert(round, &timer).unwrap();
+        let Inserted { key, .. } = queue.insert(round, &timer).unwrap();
         match round % 3 {
             0 => {
                 let expiry = queue.expiry(&timer).unwrap();
                 assert_eq!(queue.pop_expired(expiry).map(|t| t.key), Some(key));
             }
-            1 => assert_eq!(queue.remove(key).map(|(timer, _)| timer.value), Ok(1)),
+            1 => assert_eq!(queue.remove(key).map(|Removed { value: timer, .. }| timer.payload), Ok(1)),
             _ => {
-                queue.reschedule(key, round + 1).unwrap();
+                let _ = queue.reschedule(key, round + 1).unwrap();
                 let expiry = queue.expiry(&timer).unwrap();
                 assert_eq!(queue.pop_expired(expiry).map(|t| (t.key, t.expiry)), Some((key, expiry)));
             }
@@ -152,8 +154,8 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     for (timer, deadline) in timers.iter().zip([40, 10, 30, 20]) {
         // SAFETY: no reference that a queue hands out is used after the vector has freed the
         // timers.
-        let (key, _) = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
-        assert_eq!(key.value, timer.value);
+        let Inserted { key, .. } = unsafe { queue.insert_pinned(deadline, timer.as_ref()) }.unwrap();
+        assert_eq!(key.payload, timer.payload);
         // SAFETY: as above; it is refused.
         let twice = unsafe { queue.insert_pinned(1, timer.as_ref()) }.unwrap_err();
         // SAFETY: as above; it is refused.
@@ -162,15 +164,15 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     }
     assert_eq!(queue.check(), Ok(()));
     let removed = queue.second().unwrap().key;
-    assert_eq!(queue.remove(removed).map(|(timer, _)| timer.value), Ok(3));
-    queue.reschedule(queue.peek().unwrap().key, 35).unwrap();
+    assert_eq!(queue.remove(removed).map(|Removed { value: timer, .. }| timer.payload), Ok(3));
+    let _ = queue.reschedule(queue.peek().unwrap().key, 35).unwrap();
     let third = due::<F>(0, 30);
-    let rearm = |expiry, timer: &&Timer<F, u32>| expiry + 100 + u64::from(timer.value);
+    let rearm = |expiry, timer: &&Timer<F, u32>| expiry + 100 + u64::from(timer.payload);
     let rearmed = queue.pop_and_reinsert(third, rearm).unwrap();
-    assert_eq!((rearmed.expiry, rearmed.key.value), (third, 2));
+    assert_eq!((rearmed.expiry, rearmed.key.payload), (third, 2));
     let mut seen = Vec::new();
-    let advanced = queue.advance(u64::MAX, usize::MAX, |fired| seen.push((fired.value.value, fired.expiry)));
-    assert!(advanced.complete);
+    let advanced = queue.advance(u64::MAX, |fired| seen.push((fired.value.payload, fired.expiry)));
+    assert_eq!(advanced, 3);
     let again = due::<F>(third, third + 102);
     assert_eq!(seen, [(1, due::<F>(0, 35)), (0, due::<F>(0, 40)), (2, again)]);
     drop(timers);
@@ -187,7 +189,7 @@ fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
         let _ = unsafe { queue.insert_pinned(5, owner.as_ref()) }.unwrap();
     }
     while let Some(expired) = queue.pop_expired(due::<F>(0, 5)) {
-        let at = expired.value.value as usize;
+        let at = expired.value.payload as usize;
         drop(owners[at].take());
         assert_eq!(queue.check(), Ok(()));
     }
@@ -217,7 +219,7 @@ fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) 
             }
         }
         assert_eq!((queue.len(), queue.check()), (mine, Ok(())));
-        let delivered = queue.advance(u64::MAX, usize::MAX, |_| ()).delivered;
+        let delivered = queue.advance(u64::MAX, |_| ());
         assert_eq!(delivered, mine);
         taken.fetch_add(mine, Relaxed);
     }
@@ -248,7 +250,7 @@ fn a_queue_moves_between_threads<F: Family>() {
         scope.spawn(|| while timers.iter().any(Timer::is_linked) && !drained.load(Relaxed) {});
         let order = scope.spawn(move || {
             let mut order = Vec::new();
-            let _ = queue.advance(u64::MAX, usize::MAX, |fired| order.push(fired.value.value));
+            let _ = queue.advance(u64::MAX, |fired| order.push(fired.value.payload));
             order
         });
         let order = order.join();
@@ -273,8 +275,8 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert!(rearm.is_err());
     assert_eq!((queue.check(), queue.len(), queue.now()), (Ok(()), 4, 5));
     let sink = catch_unwind(AssertUnwindSafe(|| {
-        queue.advance(6, usize::MAX, |fired| {
-            if fired.value.value == 1 {
+        queue.advance(6, |fired| {
+            if fired.value.payload == 1 {
                 std::panic::resume_unwind(Box::new(1));
             }
         })
@@ -282,7 +284,7 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert!(sink.is_err());
     assert_eq!((queue.check(), queue.len(), queue.now()), (Ok(()), 2, 6));
     assert!(!timers[0].is_linked() && !timers[1].is_linked(), "the one the sink was given is delivered");
-    assert_eq!(queue.pop_expired(6).map(|t| t.value.value), Some(2));
+    assert_eq!(queue.pop_expired(6).map(|t| t.value.payload), Some(2));
 }
 
 /// Steps of one budget deliver and move as much as one advance of that budget does, and the queue
@@ -301,10 +303,11 @@ fn steps_are_an_advance<F: Family>() {
         let [one, steps] = &mut queues;
         for now in [80, 80, 9000, 9000, 9000] {
             let (mut whole, mut single, mut left) = (Vec::new(), Vec::new(), budget);
-            let did = one.advance(now, budget, |fired| whole.push((fired.value.value, fired.expiry)));
+            let did =
+                one.advance_within(now, budget, |fired| whole.push((fired.value.payload, fired.expiry)));
             while let Some(fired) = steps.pop_expired_within(now, &mut left) {
                 assert_eq!(steps.check(), Ok(()));
-                single.push((fired.key.value, fired.expiry));
+                single.push((fired.key.payload, fired.expiry));
             }
             assert_eq!(single, whole);
             assert_eq!(budget - left, did.delivered + did.moved);

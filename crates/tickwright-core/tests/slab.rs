@@ -8,7 +8,7 @@ use core::cell::Cell;
 use std::rc::Rc;
 
 use common::due;
-use tickwright_core::{Family, Key, KeyError, Reject, SlabQueue, TimerQueue, for_each_family};
+use tickwright_core::{Family, HeadChange, Inserted, Key, KeyError, Reject, SlabQueue, for_each_family};
 
 /// Below the capacity of every bounded family in the list.
 const FEW: u64 = 6;
@@ -17,7 +17,7 @@ type Queue<F> = SlabQueue<F, u64>;
 
 fn filled<F: Family>() -> (Queue<F>, Vec<Key>) {
     let mut queue = Queue::new();
-    let keys = (0..FEW).map(|at| queue.insert(at * 7 % 5, at).unwrap().0).collect();
+    let keys = (0..FEW).map(|at| queue.insert(at * 7 % 5, at).unwrap().key).collect();
     (queue, keys)
 }
 
@@ -26,6 +26,38 @@ fn a_key_tells_its_expiry<F: Family>() {
     for (at, &key) in (0..FEW).zip(&keys) {
         assert_eq!(queue.expiry(key), Some(due::<F>(0, at * 7 % 5)));
     }
+}
+
+fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    let last = due::<F>(0, 4);
+    let before = queue.len();
+    let first = queue.expired(last).next().expect("all are due");
+    assert_eq!((queue.len(), queue.now()), (before - 1, last), "the others stay");
+    assert!(!queue.contains(first.key));
+    assert_eq!(queue.expired(last).count(), before - 1);
+    assert!(keys.iter().all(|&key| !queue.contains(key)) && queue.is_empty());
+    assert_eq!(queue.expired(u64::MAX).next(), None);
+}
+
+fn retain_asks_for_each_once<F: Family>() {
+    let (mut queue, keys) = filled::<F>();
+    let mut asked = Vec::new();
+    // Another timer is due when the first was: a report of a change is allowed, not required.
+    let _ = queue.retain(|pending, value| {
+        asked.push(pending.key);
+        assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));
+        *value += 10;
+        *value % 2 == 1
+    });
+    assert_eq!(asked, keys);
+    assert_eq!(queue.check(), Ok(()));
+    let kept: Vec<_> = keys.iter().map(|&key| queue.get(key).copied()).collect();
+    assert_eq!(kept, [None, Some(11), None, Some(13), None, Some(15)]);
+    assert_eq!(queue.retain(|_, _| true), HeadChange::Same);
+    assert!(queue.retain(|_, _| false).is_changed());
+    assert!(queue.is_empty());
+    assert_eq!(queue.retain(|_, _| unreachable!("nothing is pending")), HeadChange::Same);
 }
 
 fn assert_stale<F: Family>(queue: &mut Queue<F>, key: Key) {
@@ -42,7 +74,7 @@ fn keys_are_stale_for_ever<F: Family>() {
     gone.extend(core::iter::from_fn(|| queue.pop_expired(2)).map(|expired| expired.key));
     let rounds = if cfg!(miri) { 10 } else { 500 };
     for round in 0..rounds {
-        let (key, _) = queue.insert(round, round).unwrap();
+        let Inserted { key, .. } = queue.insert(round, round).unwrap();
         assert!(!gone.contains(&key), "a key was issued twice");
         if round % 2 == 0 {
             queue.remove(key).unwrap();
@@ -64,14 +96,14 @@ fn keys_are_stale_for_ever<F: Family>() {
 
 fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(u32::MAX - 2);
-    let (first, _) = queue.insert(1, 1).unwrap();
+    let Inserted { key: first, .. } = queue.insert(1, 1).unwrap();
     queue.remove(first).unwrap();
-    let (second, _) = queue.insert(1, 2).unwrap();
+    let Inserted { key: second, .. } = queue.insert(1, 2).unwrap();
     assert_eq!(first.to_bits() & 0xffff_ffff, second.to_bits() & 0xffff_ffff, "one slot, two generations");
     assert_eq!(second.to_bits() >> 32, u64::from(u32::MAX));
     queue.pop_expired(due::<F>(0, 1)).unwrap();
     assert_eq!(queue.check(), Ok(()));
-    let (third, _) = queue.insert(1, 3).unwrap();
+    let Inserted { key: third, .. } = queue.insert(1, 3).unwrap();
     assert_ne!(second.to_bits() & 0xffff_ffff, third.to_bits() & 0xffff_ffff, "the slot was used again");
     assert_stale(&mut queue, first);
     assert_stale(&mut queue, second);
@@ -130,7 +162,7 @@ fn retired_slots_do_not_count_as_room<F: Family>() {
     let mut queue = Queue::<F>::with_last_generation(u32::MAX - 1);
     queue.reserve(2).unwrap();
     for _ in 0..2 {
-        let (key, _) = queue.insert(0, 0).unwrap();
+        let Inserted { key, .. } = queue.insert(0, 0).unwrap();
         queue.remove(key).unwrap();
     }
     queue.reserve(2).unwrap();
@@ -188,7 +220,13 @@ fn clear_survives_a_panicking_drop<F: Family>() {
     let dropped = Rc::new(Cell::new(0));
     let mut queue = SlabQueue::<F, Bomb>::new();
     let keys: Vec<_> = (0..5)
-        .map(|at| queue.insert(u64::from(at), Bomb(dropped.clone(), at)).map(|(key, _)| key).ok().unwrap())
+        .map(|at| {
+            queue
+                .insert(u64::from(at), Bomb(dropped.clone(), at))
+                .map(|Inserted { key, .. }| key)
+                .ok()
+                .unwrap()
+        })
         .collect();
     assert!(catch_unwind(AssertUnwindSafe(|| queue.clear())).is_err());
     assert_eq!(
@@ -212,15 +250,16 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
         catch_unwind(AssertUnwindSafe(|| queue.pop_and_reinsert(9, |_, _| resume_unwind(Box::new(())))));
     assert!(rearm.is_err());
     assert_eq!((queue.len() as u64, queue.now(), queue.check()), (FEW, 9, Ok(())));
-    let sink =
-        catch_unwind(AssertUnwindSafe(|| queue.advance(9, usize::MAX, |_| resume_unwind(Box::new(())))));
+    let sink = catch_unwind(AssertUnwindSafe(|| queue.advance(9, |_| resume_unwind(Box::new(())))));
     assert!(sink.is_err());
     assert_eq!((queue.len() as u64, queue.check()), (FEW - 1, Ok(())));
-    assert_eq!(queue.advance(9, 2, |_| ()).delivered, 2);
+    assert_eq!(queue.advance_within(9, 2, |_| ()).delivered, 2);
 }
 
 for_each_family! { suite [
     a_key_tells_its_expiry
+    an_iterator_takes_out_what_it_is_asked_for
+    retain_asks_for_each_once
     keys_are_stale_for_ever
     a_slot_is_retired_after_its_last_generation
     keys_survive_the_way_through_a_number

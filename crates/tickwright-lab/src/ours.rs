@@ -3,7 +3,9 @@
 use core::marker::PhantomData;
 use std::fmt;
 
-use tickwright_core::{Family, HookQueue, Key, Order, SlabQueue, Timer, TimerQueue, TimerRef};
+use tickwright_core::{
+    Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
+};
 
 use crate::candidate::{BenchQueue, Candidate};
 
@@ -63,7 +65,7 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // A refusal loses the timer, which the comparison of answers reports.
-        self.keys[id as usize] = self.queue.insert(deadline, id).ok().map(|(key, _)| key);
+        self.keys[id as usize] = self.queue.insert(deadline, id).ok().map(|Inserted { key, .. }| key);
     }
 
     #[inline]
@@ -103,7 +105,7 @@ impl<F: Family> BenchQueue for SlabBench<F> {
 
     #[inline]
     fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
-        self.queue.advance(now, budget, |expired| sink(expired.value, expired.expiry)).complete
+        self.queue.advance_within(now, budget, |expired| sink(expired.value, expired.expiry)).complete
     }
 
     #[inline]
@@ -128,7 +130,7 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         let key = self.seen.take()?;
         let expiry = self.queue.expiry(key).filter(|expiry| *expiry <= now)?;
-        let (id, _) = self.queue.remove(key).ok()?;
+        let Removed { value: id, .. } = self.queue.remove(key).ok()?;
         Some((id, expiry))
     }
 
@@ -210,19 +212,19 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         let expired = self.queue.pop_expired(now)?;
-        Some((expired.value.value, expired.expiry))
+        Some((expired.value.payload, expired.expiry))
     }
 
     #[inline]
     fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
-        self.queue.advance(now, budget, |expired| sink(expired.value.value, expired.expiry)).complete
+        self.queue.advance_within(now, budget, |expired| sink(expired.value.payload, expired.expiry)).complete
     }
 
     #[inline]
     fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
         let now = self.queue.next_expiry()?;
         let expired = self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(delay))?;
-        Some((expired.key.value, expired.expiry))
+        Some((expired.key.payload, expired.expiry))
     }
 
     #[inline]
@@ -237,6 +239,6 @@ impl<F: Family> BenchQueue for HookBench<'_, F> {
         let timer = self.seen.take()?;
         let expiry = self.queue.expiry(timer.get()).filter(|expiry| *expiry <= now)?;
         self.queue.remove(timer).ok()?;
-        Some((timer.value, expiry))
+        Some((timer.payload, expiry))
     }
 }

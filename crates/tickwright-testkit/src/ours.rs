@@ -9,7 +9,8 @@ use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Ordered};
 use tickwright_core::{
-    Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
+    Advance, Expired, Family, HookQueue, Inserted, Key, Order, Pending, Removed, SlabQueue, Timer,
+    TimerQueue, TimerRef,
 };
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
@@ -59,7 +60,7 @@ where
     }
 
     fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
-        Some(queue.iter().map(|pending| pending.key.get().value.get()).collect())
+        Some(queue.iter().map(|pending| pending.key.get().payload.get()).collect())
     }
 }
 
@@ -200,12 +201,13 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     });
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
-        let (key, head) = self.queue.insert(deadline, value).map_err(|rejected| Full(rejected.value))?;
+        let Inserted { key, head } =
+            self.queue.insert(deadline, value).map_err(|rejected| Full(rejected.value))?;
         Ok((key, head.is_changed()))
     }
 
     fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
-        let (value, head) = self.queue.remove(key).map_err(|_| Stale)?;
+        let Removed { value, head } = self.queue.remove(key).map_err(|_| Stale)?;
         Ok((value, head.is_changed()))
     }
 
@@ -215,7 +217,7 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
     }
 
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        advanced(self.queue.advance(now, budget, |Expired { value, expiry, deadline, .. }| {
+        advanced(self.queue.advance_within(now, budget, |Expired { value, expiry, deadline, .. }| {
             sink(Fired::new(value, expiry).asked(deadline));
         }))
     }
@@ -285,37 +287,37 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     type Key = TimerRef<'a, F, Cell<u32>>;
 
     shared_methods!(|_: &HookQueue<'a, F, Cell<u32>>, at: Pending<Self::Key>| Fired::new(
-        at.key.value.get(),
+        at.key.payload.get(),
         at.expiry
     ));
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Self::Key, bool), Full> {
         let node = self.fresh.next().ok_or(Full(value))?;
-        node.value.set(value);
-        let (key, head) = self.queue.insert(deadline, node).map_err(|_| Full(value))?;
+        node.payload.set(value);
+        let Inserted { key, head } = self.queue.insert(deadline, node).map_err(|_| Full(value))?;
         Ok((key, head.is_changed()))
     }
 
     fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale> {
-        let (node, head) = self.queue.remove(key).map_err(|_| Stale)?;
-        Ok((node.value.get(), head.is_changed()))
+        let Removed { value: node, head } = self.queue.remove(key).map_err(|_| Stale)?;
+        Ok((node.payload.get(), head.is_changed()))
     }
 
     fn pop_expired(&mut self, now: u64) -> Option<Fired> {
         let Expired { value, expiry, deadline, .. } = self.queue.pop_expired(now)?;
-        Some(Fired::new(value.value.get(), expiry).asked(deadline))
+        Some(Fired::new(value.payload.get(), expiry).asked(deadline))
     }
 
     fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        advanced(self.queue.advance(now, budget, |Expired { value, expiry, deadline, .. }| {
-            sink(Fired::new(value.value.get(), expiry).asked(deadline));
+        advanced(self.queue.advance_within(now, budget, |Expired { value, expiry, deadline, .. }| {
+            sink(Fired::new(value.payload.get(), expiry).asked(deadline));
         }))
     }
 
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let Expired { key, expiry, deadline, .. } =
             self.queue.pop_and_reinsert(now, |expiry, _| rearm(expiry))?;
-        Some(Fired::new(key.value.get(), expiry).asked(deadline))
+        Some(Fired::new(key.payload.get(), expiry).asked(deadline))
     }
 
     fn expiry(&self, key: Self::Key) -> Option<u64> {

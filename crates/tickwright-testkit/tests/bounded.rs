@@ -1,7 +1,7 @@
 //! Families with a bound of their own, in both storages: clause 13 where the structure itself is
 //! full.
 
-use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer, TimerQueue};
+use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
 use tickwright_testkit::machine::{Event, run_within};
 use tickwright_testkit::ours::{Hook, Slab};
 use tickwright_testkit::script::{Op, decode, noise};
@@ -47,9 +47,9 @@ fn a_full_heap_hands_the_node_back() {
     assert_eq!(rejected.reason, Reject::Full);
     assert!(core::ptr::eq(rejected.value, &raw const nodes[3]) && !nodes[3].is_linked());
     assert_eq!(queue.check(), Ok(()));
-    assert_eq!(queue.pop_expired(5).map(|timer| timer.value.value), Some(0));
+    assert_eq!(queue.pop_expired(5).map(|timer| timer.value.payload), Some(0));
     queue.insert(1, &nodes[3]).expect("there is room again");
     let left: Vec<u32> =
-        core::iter::from_fn(|| queue.pop_expired(5)).map(|timer| timer.value.value).collect();
+        core::iter::from_fn(|| queue.pop_expired(5)).map(|timer| timer.value.payload).collect();
     assert_eq!(left, [1, 2, 3], "expiry 5 for a past deadline, behind its equals");
 }

@@ -8,7 +8,7 @@ use std::alloc::System;
 use tickwright_collections::{
     Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict,
 };
-use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, TimerQueue, for_each_family};
+use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, for_each_family};
 use tickwright_testkit::clauses::{self, Tools, Verdict};
 use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
@@ -194,12 +194,12 @@ fn hook_without_memory<F: Family>() {
     let nodes: Vec<Timer<F, u64>> = (0..200).map(Timer::new).collect();
     let mut queue: HookQueue<'_, F, u64> = HookQueue::new();
     for node in &nodes {
-        if let Err(rejected) = without_memory(|| queue.insert(1000 - node.value, node)) {
+        if let Err(rejected) = without_memory(|| queue.insert(1000 - node.payload, node)) {
             assert_eq!(rejected.reason, Reject::Full, "{}/hook", F::ID);
             assert!(core::ptr::eq(rejected.value, node), "{}/hook hands the node itself back", F::ID);
             assert!(!node.is_linked(), "{}/hook", F::ID);
             assert_eq!(queue.check(), Ok(()), "{}/hook", F::ID);
-            if queue.insert(1000 - node.value, node).is_err() {
+            if queue.insert(1000 - node.payload, node).is_err() {
                 break;
             }
         }

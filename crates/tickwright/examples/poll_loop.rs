@@ -24,7 +24,7 @@ mod on_linux {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use tickwright::clock::{Clock, SystemClock};
     use tickwright::driver::timeout;
-    use tickwright::{DaryHeap, SlabQueue, TimerQueue};
+    use tickwright::{DaryHeap, Inserted, SlabQueue};
 
     const NS_PER_TICK: u64 = 1_000_000;
     /// A connection that is silent for this long is closed.
@@ -46,7 +46,7 @@ mod on_linux {
         for ticks in [2, 5, 9] {
             let _ = queue.insert(tick_after(ticks), Purpose::Send)?;
         }
-        let (idle, _) = queue.insert(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle)?;
+        let Inserted { key: idle, .. } = queue.insert(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle)?;
 
         loop {
             // 1. Run what is due.
@@ -70,7 +70,7 @@ mod on_linux {
                 let mut message = [0; 16];
                 let length = near.read(&mut message)?;
                 println!("{length} bytes");
-                queue.reschedule(idle, tick_after(IDLE_TICKS))?;
+                let _ = queue.reschedule(idle, tick_after(IDLE_TICKS))?;
             }
         }
     }

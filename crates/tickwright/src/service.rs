@@ -738,10 +738,10 @@ impl<P> Service<P> {
         // What the queue says of its head is about `next_wake`; the alarm is set by what is exact.
         let key = match entry.key {
             Some(key) => {
-                self.queue.reschedule(key, deadline);
+                let _ = self.queue.reschedule(key, deadline);
                 key
             }
-            None => self.queue.insert(deadline, slot).map_err(|_: Reject| Refusal::Full)?.0,
+            None => self.queue.insert(deadline, slot).map_err(|_: Reject| Refusal::Full)?.key,
         };
         let entry = self.entry(slot);
         (entry.key, entry.state) = (Some(key), Some(State::Pending));

@@ -127,7 +127,7 @@ where
 /// expression builds it. `D` is 2 or 4.
 ///
 /// ```
-/// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer, TimerQueue};
+/// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
 ///
 /// static TIMERS: [Timer<BoundedHeap<4, 2>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
 ///
@@ -135,7 +135,7 @@ where
 /// queue.insert(10, &TIMERS[0])?;
 /// queue.insert(5, &TIMERS[1])?;
 /// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
-/// assert_eq!(queue.pop_expired(10).map(|t| t.value.value), Some(1));
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.payload), Some(1));
 /// # Ok::<(), tickwright_core::Rejected<&'static Timer<BoundedHeap<4, 2>, u8>>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,7 @@ where
 ///
 /// ```
 /// use tickwright_core::family::dary_heap::{Group, groups_for};
-/// use tickwright_core::{HookQueue, LentHeap, Reject, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, LentHeap, Reject, Timer};
 ///
 /// static TIMERS: [Timer<LentHeap<4>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
 ///
@@ -165,7 +165,7 @@ where
 /// queue.insert(10, &TIMERS[0])?;
 /// queue.insert(5, &TIMERS[1])?;
 /// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
-/// assert_eq!(queue.pop_expired(10).map(|t| t.value.value), Some(1));
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.payload), Some(1));
 /// # Ok::<(), Reject>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

@@ -41,7 +41,7 @@ pub type DefaultFamily = dary_heap::DaryHeap<4>;
 /// A slab over the [`DefaultFamily`]: the queue to begin with.
 ///
 /// ```
-/// use tickwright_core::{DefaultQueue, TimerQueue};
+/// use tickwright_core::DefaultQueue;
 ///
 /// let mut queue: DefaultQueue<&str> = DefaultQueue::new();
 /// queue.insert(10, "tea")?;

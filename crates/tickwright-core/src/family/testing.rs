@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 pub(crate) use tickwright_nodes::testing::{Random, STEPS, VecNodes, shuffled};
 
-use crate::contract::{Pending, Tick, TimerQueue};
+use crate::contract::{Inserted, Pending, Removed, Tick, TimerQueue};
 use crate::storage::hook::{HookPtr, HookQueue, Timer};
 use crate::storage::slab::{Idx, SlabQueue};
 use crate::storage::{Family, Ordered};
@@ -40,7 +40,9 @@ impl<Q: TimerQueue, V: Fn(u32) -> Q::Value> Twin<Q, V> {
 
     fn insert(&mut self, id: u32, deadline: Tick) {
         let value = (self.value)(id);
-        let Ok((key, change)) = self.queue.insert(deadline, value) else { panic!("timer {id} was refused") };
+        let Ok(Inserted { key, head: change }) = self.queue.insert(deadline, value) else {
+            panic!("timer {id} was refused")
+        };
         self.keys[id as usize] = Some(key);
         self.enter(id, deadline.max(self.queue.now()));
         assert_eq!(change.is_changed(), self.is_head(id), "report of inserting {id}");
@@ -50,7 +52,7 @@ impl<Q: TimerQueue, V: Fn(u32) -> Q::Value> Twin<Q, V> {
     fn remove(&mut self, id: u32) {
         let was_head = self.is_head(id);
         let key = self.keys[id as usize].take().unwrap();
-        let (value, change) = self.queue.remove(key).unwrap();
+        let Removed { value, head: change } = self.queue.remove(key).unwrap();
         assert_eq!((self.id)(&value), id);
         self.leave(id);
         assert_eq!(change.is_changed(), was_head, "report of removing {id}");
@@ -191,7 +193,7 @@ where
     let hook = Twin {
         queue: HookQueue::<'_, F, u32>::new(),
         value: |id| &timers[id as usize],
-        id: |timer| timer.value,
+        id: |timer| timer.payload,
         in_order: |queue| queue.iter().collect(),
         model: Vec::new(),
         keys: (0..IDS).map(|_| None).collect(),

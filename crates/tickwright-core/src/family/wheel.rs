@@ -51,11 +51,11 @@
 //! [`explain`](crate::SlabQueue::explain) shows where a timer stands:
 //!
 //! ```
-//! use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+//! use tickwright_core::{SlabQueue, Wheel};
 //!
 //! let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
 //! assert!(queue.pop_expired(1000).is_none());
-//! let (key, _) = queue.insert(70_000, ())?;
+//! let key = queue.insert(70_000, ())?.key;
 //! let says = |queue: &SlabQueue<Wheel, ()>, line: &str| {
 //!     assert_eq!(queue.explain(key).map(|at| at.to_string()).as_deref(), Ok(line));
 //! };
@@ -129,12 +129,13 @@ use crate::contract::Violation;
 use crate::storage::{Family, Handle, Shape};
 
 /// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
+/// The queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a static.
 ///
 /// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32,
 /// 13; 16, 16; ...): anything else does not compile.
 ///
 /// ```
-/// use tickwright_core::{SlabQueue, TimerQueue, Wheel};
+/// use tickwright_core::{SlabQueue, Wheel};
 ///
 /// let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
 /// queue.insert(u64::MAX, "the end of time")?;

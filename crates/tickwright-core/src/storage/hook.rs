@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! ```text
-//!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, value: T } | ..
+//!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, payload: T } | ..
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
 //! A node's `owner` word says whose it is: 0 for no queue, else the queue's identity with the top
@@ -32,9 +32,11 @@ use tickwright_nodes::hook::{self, Hook, HookNodes, Hooked, PINNED, draw};
 use tickwright_nodes::{ByRef, const_unless_loom};
 
 use crate::contract::{
-    Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
+    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
+    TimerQueue, Violation,
 };
 use crate::explain::Explanation;
+use crate::storage::inherent::contract_methods;
 use crate::storage::{Discipline, Family, Handle, InOrder, Ordered, Popped};
 
 /// What the hooks of timers are made for: queues of family `F`.
@@ -60,15 +62,15 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 pub struct Timer<F: Family, T> {
     hook: Hook<InQueue<F>>,
     /// The payload.
-    pub value: T,
+    pub payload: T,
 }
 
 impl<F: Family, T> Timer<F, T> {
     const_unless_loom! {
         /// A node that is in no queue.
         #[must_use]
-        pub const fn new(value: T) -> Self {
-            Self { hook: Hook::new(), value }
+        pub const fn new(payload: T) -> Self {
+            Self { hook: Hook::new(), payload }
         }
     }
 
@@ -80,9 +82,9 @@ impl<F: Family, T> Timer<F, T> {
 
     /// The payload of a node that is not pending.
     #[must_use]
-    pub fn into_value(self) -> T {
-        let Self { hook: _, value } = self;
-        value
+    pub fn into_payload(self) -> T {
+        let Self { hook: _, payload } = self;
+        payload
     }
 
     #[inline]
@@ -97,7 +99,7 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
         f.debug_struct("Timer")
             .field("family", &F::ID)
             .field("linked", &self.is_linked())
-            .field("value", &self.value)
+            .field("payload", &self.payload)
             .finish_non_exhaustive()
     }
 }
@@ -110,21 +112,21 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// expression builds it, so that it can be a static.
 ///
 /// ```
-/// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer};
 ///
 /// let (tea, egg) = (Timer::new("tea"), Timer::new("egg"));
 /// let mut queue: HookQueue<'_, RbTreeCached, &str> = HookQueue::new();
 /// queue.insert(300, &tea)?;
 /// queue.insert(100, &egg)?;
 /// assert!(queue.insert(5, &egg).is_err(), "already linked");
-/// assert_eq!(queue.pop_expired(100).map(|t| t.value.value), Some("egg"));
+/// assert_eq!(queue.pop_expired(100).map(|t| t.value.payload), Some("egg"));
 /// # Ok::<(), Reject>(())
 /// ```
 ///
 /// A linked node cannot go away before its queue:
 ///
 /// ```compile_fail,E0505
-/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, SortedList, Timer};
 ///
 /// let timer = Timer::new(());
 /// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
@@ -136,7 +138,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// nor move:
 ///
 /// ```compile_fail,E0505
-/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, SortedList, Timer};
 ///
 /// let timer = Timer::new(());
 /// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
@@ -148,7 +150,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// nor be declared after its queue, which would be dropped first:
 ///
 /// ```compile_fail,E0597
-/// use tickwright_core::{HookQueue, SortedList, Timer, TimerQueue};
+/// use tickwright_core::{HookQueue, SortedList, Timer};
 ///
 /// let mut queue: HookQueue<'_, SortedList, ()> = HookQueue::new();
 /// let timer = Timer::new(());
@@ -271,14 +273,14 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// Makes a node pending whose lifetime the compiler cannot see.
     ///
     /// # Errors
-    /// As [`TimerQueue::insert`].
+    /// As [`insert`](Self::insert).
     ///
     /// # Safety
     /// Every reference to the timer that this queue hands out (as a key, by delivery, removal,
     /// `peek`, `second` or iteration) says that it lives for `'a`. The caller sees to it that none
     /// of them is used after the timer is gone. In particular:
     /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
-    ///    in use until the call returns: free it from a loop over [`TimerQueue::pop_expired`];
+    ///    in use until the call returns: free it from a loop over [`pop_expired`](Self::pop_expired);
     /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the
     ///    call that unlinks it has to return first.
     ///
@@ -288,12 +290,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         &mut self,
         deadline: Tick,
         timer: Pin<&Timer<F, T>>,
-    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject> {
+    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
         // SAFETY: 1. pinned memory stays valid until its drop, which aborts while the node is
         // linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
-        self.link(deadline, timer, PINNED).map(|head| (ByRef::from(timer), head))
+        self.link(deadline, timer, PINNED).map(|head| Inserted { key: ByRef::from(timer), head })
     }
 
     fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
@@ -384,6 +386,18 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 }
 
+/// The contract.
+impl<'a, F: Family, T> HookQueue<'a, F, T> {
+    contract_methods!(key TimerRef<'a, F, T>, value &'a Timer<F, T>);
+
+    /// Whether this timer is pending here. O(1).
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, timer: &Timer<F, T>) -> bool {
+        self.validate(timer).is_ok()
+    }
+}
+
 impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
     type Key = TimerRef<'a, F, T>;
     type Value = &'a Timer<F, T>;
@@ -404,19 +418,19 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         &mut self,
         deadline: Tick,
         value: &'a Timer<F, T>,
-    ) -> Result<(Self::Key, HeadChange), Rejected<Self::Value>> {
+    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>> {
         match self.link(deadline, value, 0) {
-            Ok(head) => Ok((ByRef::from(value), head)),
+            Ok(head) => Ok(Inserted { key: ByRef::from(value), head }),
             Err(reason) => Err(Rejected { reason, value }),
         }
     }
 
     #[inline]
-    fn remove(&mut self, key: Self::Key) -> Result<(Self::Value, HeadChange), KeyError> {
+    fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError> {
         self.validate(key.get())?;
         let p = key.get().pointer();
         let head = self.order.remove(&mut self.nodes, p);
-        Ok((self.release(p).get(), head))
+        Ok(Removed { value: self.release(p).get(), head })
     }
 
     #[inline]
@@ -469,7 +483,7 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    fn advance(
+    fn advance_within(
         &mut self,
         now: Tick,
         budget: usize,

@@ -13,6 +13,8 @@
 //! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two
 //! per payload type.
 
+mod inherent;
+
 #[cfg(feature = "alloc")]
 pub mod slab;
 

@@ -14,9 +14,11 @@ pub use tickwright_nodes::arena::Idx;
 use tickwright_nodes::arena::{Apart, Arena, Columns as _, Slot, SlotId};
 
 use crate::contract::{
-    Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Tick, TimerQueue, Violation,
+    Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
+    TimerQueue, Violation,
 };
 use crate::explain::Explanation;
+use crate::storage::inherent::contract_methods;
 use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record};
 
 /// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever
@@ -47,13 +49,13 @@ type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
 /// ```
-/// use tickwright_core::{DaryHeap, SlabQueue, TimerQueue};
+/// use tickwright_core::{DaryHeap, SlabQueue};
 ///
 /// let mut queue: SlabQueue<DaryHeap<4>, &str> = SlabQueue::new();
-/// let (tea, _) = queue.insert(300, "tea")?;
+/// let tea = queue.insert(300, "tea")?.key;
 /// queue.insert(100, "egg")?;
-/// queue.reschedule(tea, 50)?;
-/// assert_eq!(queue.pop_expired(99).map(|t| t.value), Some("tea"));
+/// let _ = queue.reschedule(tea, 50)?; // no alarm is set that a new head would change
+/// assert!(queue.expired(99).map(|timer| timer.value).eq(["tea"]));
 /// assert_eq!(queue.next_wake(), Some(100));
 /// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -121,6 +123,29 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(self.arena.reserve(additional)?)
     }
 
+    /// Whether a timer with this key is pending. O(1).
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, key: Key) -> bool {
+        self.validate(key).is_ok()
+    }
+
+    /// Removes the timers for which `keep` answers false. It is asked for each once, in the order
+    /// of their slots. O(slots), and a [`remove`](Self::remove) for each that goes.
+    pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
+        let mut head = HeadChange::Same;
+        for at in 0..self.arena.columns.len() {
+            let Some(id) = self.arena.id_at(at) else { continue };
+            let pending = self.with_expiry(id);
+            if self.arena.get_mut(id).is_some_and(|value| !keep(pending, value))
+                && let Ok(Removed { head: HeadChange::Changed, .. }) = self.remove(pending.key)
+            {
+                head = HeadChange::Changed;
+            }
+        }
+        head
+    }
+
     /// The payload of a pending timer.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
@@ -172,7 +197,7 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.columns.heap_bytes() + self.order.heap_bytes()
     }
 
-    /// As [`pop_expired`](TimerQueue::pop_expired), but moves at most `budget` timers inside the
+    /// As [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
     /// structure, which are taken from the budget. With nothing left of it the answer is `None`,
     /// although something may be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
@@ -219,6 +244,11 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 }
 
+/// The contract.
+impl<F: Family, T> SlabQueue<F, T> {
+    contract_methods!(key Key, value T);
+}
+
 impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
     type Key = Key;
     type Value = T;
@@ -235,7 +265,7 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
     }
 
     #[inline]
-    fn insert(&mut self, deadline: Tick, value: T) -> Result<(Key, HeadChange), Rejected<T>> {
+    fn insert(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
         // A full slab grows no buffer of the family.
         if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
@@ -247,15 +277,15 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
         let records = &mut self.arena.columns.records;
         let head = self.order.insert(records, id.index, deadline, self.now);
         records.record_mut(id.index).set_stamp(id.generation.get());
-        Ok((Key(id), head))
+        Ok(Inserted { key: Key(id), head })
     }
 
     #[inline]
-    fn remove(&mut self, key: Key) -> Result<(T, HeadChange), KeyError> {
+    fn remove(&mut self, key: Key) -> Result<Removed<T>, KeyError> {
         self.validate(key)?;
         let head = self.order.remove(&mut self.arena.columns.records, key.0.index);
         let (_, value) = self.arena.vacate(key.0.index).ok_or(KeyError::Stale)?;
-        Ok((value, head))
+        Ok(Removed { value, head })
     }
 
     #[inline]
@@ -308,7 +338,7 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
         Some(Expired { key: Key(id), deadline, expiry, value: () })
     }
 
-    fn advance(&mut self, now: Tick, budget: usize, mut sink: impl FnMut(Expired<Key, T>)) -> Advance {
+    fn advance_within(&mut self, now: Tick, budget: usize, mut sink: impl FnMut(Expired<Key, T>)) -> Advance {
         self.now = self.now.max(now);
         let (mut left, mut delivered) = (budget, 0);
         while let Some(expired) = self.pop_within(&mut left) {

@@ -23,7 +23,7 @@ macro_rules! suite {
 /// When a timer for `deadline` is due in this family that is inserted at `now`: exact ones say the
 /// deadline.
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
-    use tickwright_core::{SlabQueue, TimerQueue};
+    use tickwright_core::SlabQueue;
     let mut queue = SlabQueue::<F, ()>::new();
     let _ = queue.pop_expired(now);
     let _ = queue.insert(deadline, ());

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
+use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue over record numbers, whatever its family.
 pub(super) trait Sleepers {
@@ -22,10 +22,10 @@ const TICK_BITS: u32 = 10;
 impl<F: Family> Sleepers for SlabQueue<F, u32> {
     fn insert(&mut self, now: u64, at: u64, number: u32) -> Option<Key> {
         // A granular structure is late by a part of the way from its clock to the deadline.
-        let _ = self.advance(now >> TICK_BITS, 0, |_| {});
+        let _ = self.advance_within(now >> TICK_BITS, 0, |_| {});
         // Up, so that nobody wakes early.
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
-        TimerQueue::insert(self, tick, number).ok().map(|(key, _)| key)
+        TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)
     }
 
     fn remove(&mut self, key: Key) {

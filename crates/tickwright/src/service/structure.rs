@@ -5,7 +5,8 @@ use core::fmt;
 use core::str::FromStr;
 
 use tickwright_core::{
-    Family, HeadChange, Key, Pending, Reject, SlabQueue, Span, Tick, TimerQueue, Violation, for_each_family,
+    Family, HeadChange, Inserted, Key, Pending, Reject, SlabQueue, Span, Tick, TimerQueue, Violation,
+    for_each_family,
 };
 
 use crate::clock::Ticks;
@@ -13,7 +14,7 @@ use crate::clock::Ticks;
 /// A timer queue over slot numbers, whatever its family. The object form of [`TimerQueue`], for the
 /// service alone.
 pub(super) trait Queue: Send {
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject>;
+    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject>;
     /// Whether it was pending.
     fn remove(&mut self, key: Key) -> bool;
     fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange;
@@ -41,7 +42,7 @@ impl<F: Family> Queue for [SlabQueue<F, u32>; 1]
 where
     SlabQueue<F, u32>: Send,
 {
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject> {
+    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject> {
         TimerQueue::insert(&mut self[0], deadline, slot).map_err(|rejected| rejected.reason)
     }
 
@@ -59,7 +60,7 @@ where
     }
 
     fn touch(&mut self, now: Tick) {
-        let _ = self[0].advance(now, 0, |_| {});
+        let _ = self[0].advance_within(now, 0, |_| {});
     }
 
     fn next_expiry(&self) -> Option<Tick> {

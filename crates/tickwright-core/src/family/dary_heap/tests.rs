@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::{BoundedHeap, Buffer, DaryHeap, Degree, Group, Growing, LentHeap, groups_for};
-use crate::contract::{Reject, Tick, TimerQueue};
+use crate::contract::{Inserted, Reject, Removed, Tick, TimerQueue};
 use crate::family::testing::{Random, STEPS};
 use crate::storage::hook::{HookQueue, Timer};
 use crate::storage::slab::{Idx, SlabQueue};
@@ -64,7 +64,7 @@ fn random<Q: TimerQueue>(
         let mut change = None;
         match (random.below(8), keys[id]) {
             (0..=2, None) => match queue.insert(deadline, value(id as u32)) {
-                Ok((key, head)) => {
+                Ok(Inserted { key, head }) => {
                     keys[id] = Some(key);
                     model.insert(deadline.max(queue.now()), id as u32);
                     change = Some(head);
@@ -76,7 +76,7 @@ fn random<Q: TimerQueue>(
                 }
             },
             (0, Some(key)) => {
-                let (value, head) = queue.remove(key).unwrap();
+                let Removed { value, head } = queue.remove(key).unwrap();
                 assert_eq!(id_of(&value), id as u32);
                 assert!(queue.remove(key).is_err());
                 keys[id] = None;
@@ -137,7 +137,7 @@ fn prepared_shells<F: Family>(
         let timers: Vec<Timer<F, u32>> = (0..IDS).map(Timer::new).collect();
         let mut queue: HookQueue<'_, F, u32> = HookQueue::new();
         hook(&mut queue);
-        random(&mut queue, limit, seed, |id| &timers[id as usize], |timer| timer.value);
+        random(&mut queue, limit, seed, |id| &timers[id as usize], |timer| timer.payload);
     }
 }
 
@@ -181,7 +181,7 @@ where
         let timers: Vec<Timer<LentHeap<D>, u32>> = (0..IDS).map(Timer::new).collect();
         let groups = std::vec![Group::EMPTY; groups_for::<D>(capacity)].leak();
         let mut queue = HookQueue::lent(capacity, groups).unwrap();
-        random(&mut queue, capacity, seed, |id| &timers[id as usize], |timer| timer.value);
+        random(&mut queue, capacity, seed, |id| &timers[id as usize], |timer| timer.payload);
     }
 }
 
@@ -227,9 +227,9 @@ fn equals_stay_in_order_across_a_renumbering() {
     for inserts in 1..80 {
         let mut queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::new();
         queue.start_sequence_at(u32::MAX - 40);
-        let keys: Vec<_> = (0..inserts).map(|id| queue.insert(9, id).unwrap().0).collect();
+        let keys: Vec<_> = (0..inserts).map(|id| queue.insert(9, id).unwrap().key).collect();
         assert_eq!(queue.check(), Ok(()));
-        queue.reschedule(keys[0], 9).unwrap();
+        let _ = queue.reschedule(keys[0], 9).unwrap();
         let order: Vec<_> = core::iter::from_fn(|| queue.pop_expired(9)).map(|fired| fired.value).collect();
         assert!(order.into_iter().eq((1..inserts).chain([0])));
     }
@@ -254,7 +254,7 @@ fn a_hole_is_filled_before_a_renumbering() {
         for moved in [false, true] {
             let mut queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::new();
             queue.start_sequence_at(u32::MAX - 40);
-            let keys: Vec<_> = (0..size).map(|id| queue.insert(9, id).unwrap().0).collect();
+            let keys: Vec<_> = (0..size).map(|id| queue.insert(9, id).unwrap().key).collect();
             for _ in size..40 {
                 let _ = queue.reschedule(keys[size as usize - 1], 9).unwrap();
             }
@@ -286,9 +286,9 @@ fn remove_everywhere<F: Family>() {
                 for id in 0..size {
                     let deadline = Tick::from(random.below(30));
                     model.insert(deadline, id);
-                    keys.push(queue.insert(deadline, id).unwrap().0);
+                    keys.push(queue.insert(deadline, id).unwrap().key);
                 }
-                assert_eq!(queue.remove(keys[victim as usize]).unwrap().0, victim);
+                assert_eq!(queue.remove(keys[victim as usize]).unwrap().value, victim);
                 assert_eq!(queue.check(), Ok(()));
                 model.remove(victim);
                 let left = core::iter::from_fn(|| queue.pop_expired(99)).map(|fired| fired.value);

@@ -29,7 +29,7 @@ fn check_names_a_wrong_owner_and_a_wrong_count() {
     let mut queue: Queue<'_> =
         unsafe { HookQueue::with_identity(NonZeroU32::MIN.saturating_add(PINNED - 3)) };
     for timer in &timers {
-        queue.insert(u64::from(timer.value), timer).unwrap();
+        queue.insert(u64::from(timer.payload), timer).unwrap();
     }
     assert_eq!(queue.check(), Ok(()));
     for wrong in [0, 1] {

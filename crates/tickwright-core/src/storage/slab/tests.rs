@@ -13,7 +13,7 @@ type Queue = SlabQueue<SortedList, u32>;
 /// Three pending timers in slots 1, 3, 5; slots 2 and 4 are free.
 fn holed() -> Queue {
     let mut queue = Queue::new();
-    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap().0);
+    let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap().key);
     queue.remove(keys[1]).unwrap();
     queue.remove(keys[3]).unwrap();
     assert_eq!(queue.check(), Ok(()));
@@ -71,7 +71,7 @@ fn a_bounded_slab_replaces_a_retired_slot_on_request_only() {
     let mut queue = Queue::bounded(2).unwrap();
     queue.arena.first_generation = u32::MAX - 1;
     let bytes = queue.heap_bytes();
-    let (key, _) = queue.insert(0, 0).unwrap();
+    let Inserted { key, .. } = queue.insert(0, 0).unwrap();
     queue.remove(key).unwrap();
     assert_eq!(queue.arena.retired, 1);
     queue.insert(0, 1).unwrap();

@@ -50,7 +50,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
-use tickwright_core::{DaryHeap, SlabQueue, TimerQueue};
+use tickwright_core::{DaryHeap, SlabQueue};
 
 use super::oracle::Model;
 use super::outcome::{Column, Counts, Outcome, WithSubject};

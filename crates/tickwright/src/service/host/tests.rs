@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tickwright_core::{HeadChange, Key, Pending, Reject, Tick, Violation};
+use tickwright_core::{HeadChange, Inserted, Key, Pending, Reject, Tick, Violation};
 
 use crate::clock::VirtualHost;
 use crate::service::structure::Queue;
@@ -36,10 +36,10 @@ impl SecondCell {
 }
 
 impl Queue for SecondCell {
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<(Key, HeadChange), Reject> {
-        let (key, change) = self.truth.insert(deadline, slot)?;
-        self.push(Pending { key, expiry: deadline });
-        Ok((key, change))
+    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject> {
+        let inserted = self.truth.insert(deadline, slot)?;
+        self.push(Pending { key: inserted.key, expiry: deadline });
+        Ok(inserted)
     }
 
     fn remove(&mut self, key: Key) -> bool {

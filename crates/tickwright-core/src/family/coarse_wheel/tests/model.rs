@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::super::{CoarseWheel, Geometry};
-use crate::contract::{Pending, Span, Tick, TimerQueue};
+use crate::contract::{Inserted, Pending, Removed, Span, Tick, TimerQueue};
 use crate::family::testing::{Random, STEPS};
 use crate::storage::hook::{HookQueue, Timer};
 use crate::storage::slab::SlabQueue;
@@ -102,7 +102,7 @@ where
     }
 
     fn insert(&mut self, id: u32, deadline: Tick) -> bool {
-        let Ok((key, change)) = self.queue.insert(deadline, (self.value)(id)) else {
+        let Ok(Inserted { key, head: change }) = self.queue.insert(deadline, (self.value)(id)) else {
             panic!("{id} was refused")
         };
         self.keys[id as usize] = Some(key);
@@ -111,7 +111,8 @@ where
     }
 
     fn remove(&mut self, id: u32) -> bool {
-        let (value, change) = self.queue.remove(self.keys[id as usize].take().unwrap()).unwrap();
+        let Removed { value, head: change } =
+            self.queue.remove(self.keys[id as usize].take().unwrap()).unwrap();
         assert_eq!((self.id)(&value), id);
         self.leave(id);
         change.is_changed()
@@ -171,7 +172,7 @@ where
     fn advance(&mut self, now: Tick, budget: usize) {
         let mut delivered = Vec::new();
         let id = self.id;
-        let advance = self.queue.advance(now, budget, |expired| {
+        let advance = self.queue.advance_within(now, budget, |expired| {
             delivered.push((id(&expired.value), expired.deadline, expired.expiry));
         });
         assert_eq!(advance.delivered, delivered.len());
@@ -305,7 +306,7 @@ fn against_the_model<const B: usize, const S: u32, const D: usize>() {
             let hook = Twin::<_, _, B, S, D> {
                 queue: HookQueue::<'_, CoarseWheel<B, S, D>, u32>::new(),
                 value: |id| &timers[id as usize],
-                id: |timer| timer.value,
+                id: |timer| timer.payload,
                 model: Vec::new(),
                 arrivals: 0,
                 keys: (0..IDS).map(|_| None).collect(),

@@ -1,0 +1,25 @@
+//! The sizes of what firmware declares as statics, so that no change makes them larger unnoticed.
+//! The numbers are bytes on a 64-bit target.
+#![cfg(target_pointer_width = "64")]
+
+use tickwright_core::{
+    AvlTree, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Timer,
+    Wheel,
+};
+
+/// The sizes of a queue over caller-owned nodes, and of a node without payload.
+const fn sizes<F: Family>() -> (usize, usize) {
+    (size_of::<HookQueue<'static, F, ()>>(), size_of::<Timer<F, ()>>())
+}
+
+#[test]
+fn queues_and_nodes_have_not_grown() {
+    assert_eq!(sizes::<SortedList>(), (40, 32));
+    assert_eq!(sizes::<RbTree>(), (40, 48));
+    assert_eq!(sizes::<RbTreeCached>(), (40, 48));
+    assert_eq!(sizes::<AvlTree>(), (40, 48));
+    assert_eq!(sizes::<BoundedHeap<4, 16>>(), (832, 8));
+    assert_eq!(sizes::<LentHeap<4>>(), (72, 8));
+    assert_eq!(sizes::<Wheel>(), (17_144, 40));
+    assert_eq!(sizes::<CoarseWheel>(), (10_376, 40));
+}
