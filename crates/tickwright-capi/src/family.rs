@@ -2,7 +2,6 @@
 
 use core::alloc::Layout;
 use core::ffi::c_int;
-use core::mem::MaybeUninit;
 
 use tickwright::service::Structure;
 use tickwright_core::family::dary_heap::{Arity, Degree, Group, MOST, groups_for};
@@ -141,16 +140,17 @@ where
     }
 
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int> {
-        type Groups<const D: usize> = MaybeUninit<Group<HookPtr<LentHeap<D>>, D>>;
-        // SAFETY: 1. aligned and large enough for as many groups, as the caller says; 2. groups
-        // that may be uninitialised have no other condition; 3. nobody else uses the memory before
-        // the queue is gone, so that it may count as lent for ever.
-        let groups =
-            unsafe { core::slice::from_raw_parts_mut(memory.cast::<Groups<D>>(), groups_for::<D>(capacity)) };
-        for group in &mut *groups {
-            group.write(Group::EMPTY);
+        let groups = memory.cast::<Group<HookPtr<Self>, D>>();
+        let count = groups_for::<D>(capacity);
+        for at in 0..count {
+            // SAFETY: 1. large enough for `count` groups, as the caller says; 2. `at` is below that.
+            let group = unsafe { groups.add(at) };
+            // SAFETY: 1. aligned, as the caller says; 2. the memory is the caller's to give away.
+            unsafe { group.write(Group::EMPTY) };
         }
-        // SAFETY: each of them was written just now.
-        HookQueue::lent(capacity, unsafe { groups.assume_init_mut() }).map_err(code::rejected)
+        // SAFETY: 1. aligned, and `count` groups were written just now; 2. nobody else uses the
+        // memory before the queue is gone, so that it may count as lent for ever.
+        let groups = unsafe { core::slice::from_raw_parts_mut(groups, count) };
+        HookQueue::lent(capacity, groups).map_err(code::rejected)
     }
 }

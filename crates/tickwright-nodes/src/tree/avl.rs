@@ -2,7 +2,7 @@
 //!
 //! Insertion and removal follow Knuth, The Art of Computer Programming, volume 3, 6.2.3.
 
-use super::{self as tree, Balance, Gap, Left, Linked, Right, Side};
+use crate::tree::{self, Balance, Gap, Left, Linked, Right, Side};
 use crate::{Handle, Nodes, Violation};
 
 /// Keeps a tree within 1.44 times the least height by differences of heights: right minus left, -1,

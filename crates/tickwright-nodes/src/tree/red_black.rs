@@ -2,7 +2,7 @@
 //!
 //! Insertion and removal follow Cormen et al., Introduction to Algorithms, chapter 13.
 
-use super::{self as tree, Balance, Gap, Linked, Links, Side};
+use crate::tree::{self, Balance, Gap, Linked, Links, Side};
 use crate::{Handle, Nodes, Violation};
 
 /// The color of a node. A missing child counts as black.
