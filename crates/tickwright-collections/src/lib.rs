@@ -11,9 +11,11 @@
 //! | objects of which the first by your comparator is next | [`Heap`] |
 //!
 //! Dictionaries have the trait [`Dictionary`]; [`dict`] states their invariants, layout and costs.
-//! `no_std`; without the default feature `alloc` there are [`HookDict`], [`Ids`] and [`Registry`].
-//!
 //! For timers use the queues of `tickwright-core`: they keep deadlines in their records.
+//!
+//! # Features
+//! - `alloc` (default): collections that own their objects. Without it there are [`HookDict`],
+//!   [`Ids`] and [`Registry`]. The crate is `no_std` either way.
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -1,8 +1,11 @@
 //! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
 //! structs.
 //!
-//! Read [`contract`] for what every queue promises, and [`family`] for the structures. `no_std`;
-//! without the default feature `alloc` there are caller-owned nodes and bounded heaps only.
+//! Read [`contract`] for what every queue promises, and [`family`] for the structures.
+//!
+//! # Features
+//! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
+//!   Without it there are caller-owned nodes and bounded heaps. The crate is `no_std` either way.
 #![no_std]
 
 #[cfg(feature = "alloc")]

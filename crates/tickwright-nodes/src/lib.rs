@@ -17,8 +17,13 @@
 //! | [`chain`] | doubly linked lists |
 //! | [`tree`] | binary search trees, balanced by colors or by heights |
 //!
-//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries. `no_std`,
-//! without dependencies.
+//! `tickwright-core` builds timer queues on it, `tickwright-collections` dictionaries.
+//!
+//! # Features
+//! - `alloc` (default): [`arena`]. Without it there are the caller's nodes only. The crate is
+//!   `no_std` either way, and has no dependencies.
+//! - `testing`: what tests of crates that build on this one share. It needs `std`, and is not for
+//!   other programs.
 #![no_std]
 
 #[cfg(feature = "alloc")]
