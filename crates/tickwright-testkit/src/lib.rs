@@ -8,6 +8,11 @@
 //! - [`clauses`]: one verdict per clause, computed; [`table`] prints them
 //! - [`dictionary`]: the same for ordered dictionaries, in one file
 //! - [`ours`], [`foreign`]: adapters; [`registry`]: all of them in two lists
+//!
+//! The example `your_queue` holds a queue of one's own to the contract in 40 lines.
+//!
+//! # Features
+//! - `foreign`: adapters for queues and dictionaries of other crates, tokio's among them.
 
 pub mod clauses;
 pub mod dictionary;

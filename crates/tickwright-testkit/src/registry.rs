@@ -5,7 +5,9 @@ use core::fmt;
 use tickwright_core::for_each_family;
 
 use crate::clauses::{self, Clause, Tools, Verdict};
-use crate::foreign::{BTree, BinaryHeapLazy, BitWheel, DelayQueue};
+use crate::foreign::{BTree, BinaryHeapLazy};
+#[cfg(feature = "foreign")]
+use crate::foreign::{BitWheel, DelayQueue};
 use crate::machine::{self, Event, Mismatch, Watch};
 use crate::ours::{Hook, Slab};
 use crate::script::{Op, decode};
@@ -106,10 +108,17 @@ pub fn ours() -> Vec<Kind> {
     for_each_family!(kinds [])
 }
 
-/// Queues of others.
+/// Queues of others: two over std, and with the feature `foreign` two of other crates.
 #[must_use]
 pub fn foreign() -> Vec<Kind> {
-    vec![Kind::of::<BinaryHeapLazy>(), Kind::of::<BTree>(), Kind::of::<DelayQueue>(), Kind::of::<BitWheel>()]
+    vec![
+        Kind::of::<BinaryHeapLazy>(),
+        Kind::of::<BTree>(),
+        #[cfg(feature = "foreign")]
+        Kind::of::<DelayQueue>(),
+        #[cfg(feature = "foreign")]
+        Kind::of::<BitWheel>(),
+    ]
 }
 
 /// Runs the script that `bytes` stand for on all of ours: what the fuzz target does with each

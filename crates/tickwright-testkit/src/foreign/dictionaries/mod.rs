@@ -10,8 +10,10 @@
 
 mod btree_map;
 mod hash_map;
+#[cfg(feature = "foreign")]
 mod intrusive;
 
 pub use btree_map::{Arrived, BTreeDict};
 pub use hash_map::HashDict;
+#[cfg(feature = "foreign")]
 pub use intrusive::{IntrusiveDict, Node, NodeRef};
