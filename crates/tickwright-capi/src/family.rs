@@ -26,8 +26,10 @@ pub(crate) trait Known: Family {
     /// A queue in `room` bytes at `memory`.
     ///
     /// # Safety
-    /// `memory` is aligned and large enough for [`room`](Self::room) of that capacity, and the
-    /// queue's alone for as long as that is used.
+    /// 1. [`room`](Self::room) of that capacity is some layout.
+    /// 2. `memory` is not null, and aligned for that layout.
+    /// 3. As many bytes there are writable, in one block.
+    /// 4. They are the queue's alone for as long as it is used.
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int>
     where
         Self: Sized,
@@ -145,11 +147,14 @@ where
         for at in 0..count {
             // SAFETY: 1. large enough for `count` groups, as the caller says; 2. `at` is below that.
             let group = unsafe { groups.add(at) };
-            // SAFETY: 1. aligned, as the caller says; 2. the memory is the caller's to give away.
+            // SAFETY: 1. aligned and writable, as the caller says; 2. within the memory, since `at`
+            // is below `count`.
             unsafe { group.write(Group::EMPTY) };
         }
-        // SAFETY: 1. aligned, and `count` groups were written just now; 2. nobody else uses the
-        // memory before the queue is gone, so that it may count as lent for ever.
+        // SAFETY: 1. not null, aligned, and in one block of memory, as the caller says; 2. `count`
+        // groups were written just now; 3. they take no more than `isize::MAX` bytes, since `room`
+        // made a layout of them; 4. nobody else uses the memory before the queue is gone, so that
+        // it may count as lent for ever.
         let groups = unsafe { core::slice::from_raw_parts_mut(groups, count) };
         HookQueue::lent(capacity, groups).map_err(code::rejected)
     }

@@ -177,7 +177,7 @@ pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c
             let element = element(heap, new)?;
             let noted = heap.order().position(&element).unwrap_or(0);
             // What is here where it says that it is, the heap refuses itself.
-            if noted != 0 && heap.peek(noted).is_none_or(|there| there.0 != new) {
+            if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
                 return Err(code::ELSEWHERE);
             }
             match heap.push(element).map_err(|refused| refused.reason) {
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn tw_heap_peek(
         if found.is_null() || !found.is_aligned() {
             return Err(code::INVALID);
         }
-        let at = |heap: &mut Heap<Element, ByCaller>| Ok(heap.peek(position).map(|element| element.0));
+        let at = |heap: &mut Heap<Element, ByCaller>| Ok(heap.at(position).map(|element| element.0));
         let Some(there) = with(heap, at)? else { return Ok(0) };
         // SAFETY: not null, aligned, writable by the header's contract.
         unsafe { found.write(there) };
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_
     code::answer(|| {
         with(heap, |heap| {
             let asked = element(heap, asked.cast_mut())?;
-            let is_at = |position| heap.peek(position).is_some_and(|there| there.0 == asked.0);
+            let is_at = |position| heap.at(position).is_some_and(|there| there.0 == asked.0);
             Ok(c_int::from(match heap.order().position(&asked) {
                 Some(noted) => is_at(noted),
                 None => (1..=heap.len()).any(is_at),

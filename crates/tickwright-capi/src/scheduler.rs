@@ -82,7 +82,8 @@ pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int>
         return Err(code::INVALID);
     }
     // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at
-    // first. SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    // first.
+    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
     let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
     if now != state(READY, sched) && now != state(ENDING, sched) {
         return Err(code::INVALID);

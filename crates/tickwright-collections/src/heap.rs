@@ -91,7 +91,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// for number in [1, 3, 2] {
 ///     heap.push(number)?;
 /// }
-/// assert_eq!(heap.peek(1), Some(&3));
+/// assert_eq!(heap.peek(), Some(&3));
 /// assert_eq!([heap.pop(), heap.pop(), heap.pop(), heap.pop()], [Some(3), Some(2), Some(1), None]);
 /// # Ok::<(), tickwright_collections::refused::Refused<u32, tickwright_collections::HeapError>>(())
 /// ```
@@ -179,10 +179,16 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.is_empty()
     }
 
-    /// The element at a position: 1 is the greatest, the others up to `len` are in no particular
-    /// order.
+    /// The greatest element. O(1).
     #[must_use]
-    pub fn peek(&self, position: usize) -> Option<&T> {
+    pub fn peek(&self) -> Option<&T> {
+        self.elements.first()
+    }
+
+    /// The element at a position, as elements note them. The greatest has position 1; the others,
+    /// up to `len`, are in no particular order. O(1).
+    #[must_use]
+    pub fn at(&self, position: usize) -> Option<&T> {
         self.elements.get(position.checked_sub(1)?)
     }
 
@@ -229,7 +235,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// As [`remove`](Self::remove).
     pub fn update(&mut self, element: &T) -> Result<(), HeapError> {
         let from = self.find(element)?;
-        let to = self.peek(from).map(|there| self.settled(from, there, self.len()));
+        let to = self.at(from).map(|there| self.settled(from, there, self.len()));
         self.travel(from, to.ok_or(HeapError::Stale)?);
         Ok(())
     }
@@ -248,7 +254,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// something else has changed.
     pub fn verify(&self) -> Result<(), Violation> {
         for (position, element) in (1..).zip(&self.elements) {
-            let above = self.peek(position / 2);
+            let above = self.at(position / 2);
             if above.is_some_and(|above| self.order.compare(element, above) == Ordering::Greater) {
                 return Err(Violation::HeapOrder);
             }
@@ -263,7 +269,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     fn find(&self, element: &T) -> Result<usize, HeapError> {
         let position =
             self.order.position(element).filter(|&position| position > 0).ok_or(HeapError::Stale)?;
-        match self.peek(position) {
+        match self.at(position) {
             Some(there) if self.order.same(there, element) => Ok(position),
             _ => Err(HeapError::WrongHeap),
         }
@@ -271,7 +277,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
 
     /// Takes out what is at a position; the last element fills the place.
     fn take(&mut self, position: usize) -> Option<T> {
-        self.peek(position)?;
+        self.at(position)?;
         let left = self.len() - 1;
         // Where the last one goes, while it still stands aside.
         let to = match self.elements.last() {
@@ -298,7 +304,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// `from`, or the position above it to which an element rises.
     fn risen(&self, from: usize, element: &T) -> usize {
         let mut at = from;
-        while let Some(above) = self.peek(at / 2)
+        while let Some(above) = self.at(at / 2)
             && self.order.compare(element, above) == Ordering::Greater
         {
             at /= 2;
@@ -310,11 +316,11 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     fn sunk(&self, from: usize, element: &T, len: usize) -> usize {
         let mut at = from;
         while at <= len / 2
-            && let Some(mut below) = self.peek(2 * at)
+            && let Some(mut below) = self.at(2 * at)
         {
             let mut child = 2 * at;
             if child < len
-                && let Some(sibling) = self.peek(child + 1)
+                && let Some(sibling) = self.at(child + 1)
                 && self.order.compare(sibling, below) == Ordering::Greater
             {
                 child += 1;

@@ -92,7 +92,7 @@ impl Order {
 /// Whether an operation altered [`TimerQueue::next_wake`], so that a driver must set its alarm anew
 /// (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[must_use = "an alarm that is not set anew after a change wakes too late"]
+#[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
     /// The next wake-up is what it was.
     Same,
@@ -320,7 +320,7 @@ pub trait TimerQueue {
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
     /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
-    /// `rearm` answers (clause 19). `rearm` gets the head's expiry and its value; it runs while the
+    /// `rearm` returns (clause 19). `rearm` gets the head's expiry and its value; it runs while the
     /// head is still linked, on a whole queue.
     ///
     /// A periodic timer on a drift-free grid is
@@ -332,7 +332,7 @@ pub trait TimerQueue {
     ) -> Option<Expired<Self::Key, ()>>;
 
     /// Moves `now` forward and hands every due timer to `sink` in order (clauses 15, 17). Returns
-    /// how many these were.
+    /// the number of delivered timers.
     fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<Self::Key, Self::Value>)) -> usize {
         self.advance_within(now, usize::MAX, sink).delivered
     }
@@ -346,8 +346,9 @@ pub trait TimerQueue {
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
 
-    /// The due timers in order, each taken out when the iterator is asked for it. Those that it is
-    /// not asked for stay pending. `now` moves with the first question.
+    /// Iterates over the due timers in order. Each `next` removes one timer; the others stay pending.
+    /// `now` moves at the first `next`, not at this call. To insert between deliveries, loop over
+    /// [`pop_expired`](Self::pop_expired).
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
         core::iter::from_fn(move || self.pop_expired(now))
     }

@@ -12,6 +12,15 @@ const fn sizes<F: Family>() -> (usize, usize) {
     (size_of::<HookQueue<'static, F, ()>>(), size_of::<Timer<F, ()>>())
 }
 
+#[cfg(feature = "alloc")]
+#[test]
+fn wheels_in_slabs_have_not_grown() {
+    use tickwright_core::SlabQueue;
+
+    assert_eq!(size_of::<SlabQueue<Wheel, ()>>(), 11_576);
+    assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_312);
+}
+
 #[test]
 fn queues_and_nodes_have_not_grown() {
     assert_eq!(sizes::<SortedList>(), (40, 32));

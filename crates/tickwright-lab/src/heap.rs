@@ -155,8 +155,7 @@ fn one(part: &'static str, n: usize, removals: usize, random: &mut Pcg64) -> Res
     };
     whole(&heap, "after all pushes")?;
     for _ in 0..removals {
-        let number =
-            *heap.peek(random.random_range(1..=n)).ok_or_else(|| wrong("no element at a position"))?;
+        let number = *heap.at(random.random_range(1..=n)).ok_or_else(|| wrong("no element at a position"))?;
         if heap.remove(&number) != Ok(number) {
             return Err(wrong("a removal did not answer the element that was asked for"));
         }

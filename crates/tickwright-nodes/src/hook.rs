@@ -113,8 +113,9 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
 unsafe impl<F: Hooked> Sync for Hook<F> {}
 
-// SAFETY: 1. A hook can be moved between threads only while no structure points at it (a linked one
-// is borrowed or pinned).
+// SAFETY:
+// 1. A hook can be moved between threads only while no structure points at it (a linked one is
+//    borrowed or pinned).
 // 2. Its record then holds no pointer that anyone follows; the rest of it is `Send` (promise of
 //    `Hooked`).
 unsafe impl<F: Hooked> Send for Hook<F> {}
@@ -192,8 +193,8 @@ impl<F: Hooked> Hook<F> {
     /// Gives a claimed hook back.
     ///
     /// # Safety
-    /// 1. The caller is the structure that has it. 2. No algorithm and no other record holds a
-    ///    handle for it any more.
+    /// 1. The caller is the structure that has it.
+    /// 2. No algorithm and no other record holds a handle for it any more.
     #[inline]
     pub unsafe fn release(&self) {
         self.owner.store(0, Ordering::Release);

@@ -9,10 +9,11 @@
 //! - [`dictionary`]: the same for ordered dictionaries, in one file
 //! - [`ours`], [`foreign`]: adapters; [`registry`]: all of them in two lists
 //!
-//! The example `your_queue` holds a queue of one's own to the contract in 40 lines.
+//! The example `your_queue` holds a queue of one's own to the contract.
 //!
 //! # Features
-//! - `foreign`: adapters for queues and dictionaries of other crates, tokio's among them.
+//! - `foreign`: adapters for queues and dictionaries of other crates, tokio's among them. It needs
+//!   Rust 1.91.
 
 pub mod clauses;
 pub mod dictionary;

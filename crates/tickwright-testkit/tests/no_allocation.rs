@@ -12,7 +12,9 @@ use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, f
 use tickwright_testkit::clauses::{self, Tools, Verdict};
 use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
-use tickwright_testkit::registry::{Kind, foreign, ours};
+#[cfg(feature = "foreign")]
+use tickwright_testkit::registry::foreign;
+use tickwright_testkit::registry::{Kind, ours};
 use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
 struct Counting;
@@ -28,8 +30,9 @@ fn refuse() -> bool {
     REFUSE.get()
 }
 
-// SAFETY: 1. Every block is the system allocator's, passed through unchanged with the layout that
-// the caller gave;
+// SAFETY:
+// 1. every block is the system allocator's, passed through unchanged with the layout that the
+//    caller gave;
 // 2. a refusal is a null pointer, which the trait allows; 3. the thread-locals are constants at
 //    first and have no destructor, so that touching them allocates nothing.
 unsafe impl GlobalAlloc for Counting {
@@ -73,6 +76,7 @@ fn no_allocation_after_reserve() {
     }
 }
 
+#[cfg(feature = "foreign")]
 #[test]
 fn foreign_queues_allocate_or_not() {
     let verdicts: Vec<_> = foreign().iter().map(|kind| (kind.name.clone(), verdict(kind))).collect();

@@ -6,7 +6,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::rc::Rc;
 
-use tickwright_core::{Expired, Family, HookQueue, Inserted, SlabQueue, Timer, for_each_family};
+use tickwright_core::{Expired, Family, HookQueue, Inserted, Pending, SlabQueue, Timer, for_each_family};
 
 /// Counts its drops, and panics in the one that it is told to.
 #[derive(Debug)]
@@ -84,6 +84,28 @@ fn removed_bomb<F: Family>() {
     assert_eq!(queue.check(), Ok(()), "{}", F::ID);
     assert!(queue.remove(key).is_err(), "{}: it is out", F::ID);
     assert_eq!((queue.len(), drops.get()), (MANY as usize, 0), "{}", F::ID);
+}
+
+fn retain_closure<F: Family>() {
+    let (mut queue, drops) = fill::<F>(u64::MAX);
+    let mut asked = 0;
+    let removes_two = |_: Pending<_>, _: &mut Bomb| {
+        asked += 1;
+        assert!(asked < 3, "as planned");
+        false
+    };
+    assert!(panics(|| _ = queue.retain(removes_two)), "{}", F::ID);
+    assert_eq!(queue.check(), Ok(()), "{}", F::ID);
+    assert_eq!((queue.len(), drops.get()), (MANY as usize - 2, 2), "{}: the others stay", F::ID);
+}
+
+fn retain_with_a_bomb<F: Family>() {
+    let (mut queue, drops) = fill::<F>(7);
+    assert!(panics(|| _ = queue.retain(|_, _| false)), "{}", F::ID);
+    assert_eq!(queue.check(), Ok(()), "{}", F::ID);
+    assert_eq!(queue.len() + drops.get(), MANY as usize, "{}: none is lost, none dropped twice", F::ID);
+    let _ = queue.retain(|_, _| false);
+    assert_eq!((queue.len(), drops.get()), (0, MANY as usize), "{}", F::ID);
 }
 
 fn rearm_closure<F: Family>() {
@@ -169,5 +191,7 @@ for_each_family!(test_families [a_dropped_queue_drops_every_payload drop_with_a_
 for_each_family!(test_families [an_advance_survives_a_sink_that_panics sink_with_a_bomb]);
 for_each_family!(test_families [a_removed_payload_may_panic removed_bomb]);
 for_each_family!(test_families [a_rearm_closure_may_panic rearm_closure]);
+for_each_family!(test_families [a_retain_closure_may_panic retain_closure]);
+for_each_family!(test_families [a_payload_may_panic_in_retain retain_with_a_bomb]);
 for_each_family!(test_families [a_delivered_node_is_free_in_its_sink hook_sink]);
 for_each_family!(test_families [a_rearm_closure_may_panic_under_hooks hook_rearm_closure]);

@@ -393,10 +393,20 @@ fn every_clause_finds_a_saboteur() {
     }
 }
 
-/// Some of them: all clauses read the same transcripts then, by the same function.
+/// One of each scope, and of each way to a verdict.
 #[test]
 fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
-    for (fault, name) in FAULTS.into_iter().step_by(6) {
+    const SOME: [Fault; 8] = [
+        Fault::EarlyByOne,
+        Fault::ClockGoesBack,
+        Fault::PanicsFarAway,
+        Fault::DeadKeysPanic,
+        Fault::FullTakesOneMore,
+        Fault::StarvesUnderInserts,
+        Fault::SecondIsTheHead,
+        Fault::ClearLeavesOne,
+    ];
+    for (fault, name) in FAULTS.into_iter().filter(|(fault, _)| SOME.contains(fault)) {
         FAULT.set(fault);
         let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
         let verdicts = clauses::verdicts::<Sabotage>(&Tools::default());

@@ -235,7 +235,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     /// # Safety
     /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it
     ///    was given them or took them itself. (Those that take their own start at 1: choose from
-    ///    the top.) 2. They are not 0.
+    ///    the top.)
+    /// 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
         let mut dictionary = Self::balanced(order);

@@ -89,12 +89,12 @@ fn the_greatest_leaves_first_and_then_nothing() {
 fn peek_takes_positions_from_one_to_the_length() {
     let order = ByRank::default();
     let (heap, _) = filled(&order, [5, 7, 6]);
-    assert_eq!(heap.peek(1).map(|job| job.rank.get()), Some(7));
+    assert_eq!(heap.peek().map(|job| job.rank.get()), Some(7));
     for position in 1..=3 {
-        assert_eq!(heap.peek(position).map(|job| job.position.get()), Some(position));
+        assert_eq!(heap.at(position).map(|job| job.position.get()), Some(position));
     }
     for none in [0, 4, usize::MAX] {
-        assert!(heap.peek(none).is_none());
+        assert!(heap.at(none).is_none());
     }
 }
 
@@ -149,7 +149,7 @@ fn every_removal_from_every_small_heap() {
             for victim in 0..size as usize {
                 let (mut heap, jobs) = filled(&order, ranks.clone());
                 let from = jobs[victim].position.get();
-                let last = Rc::clone(heap.peek(heap.len()).unwrap());
+                let last = Rc::clone(heap.at(heap.len()).unwrap());
                 let removed = heap.remove(&jobs[victim]).unwrap();
                 assert!(Rc::ptr_eq(&removed, &jobs[victim]));
                 assert_eq!(removed.position.get(), 0);
@@ -348,7 +348,7 @@ fn update_files_the_element_by_the_rank_that_it_has_in_the_heap() {
         heap.update(&(3, rank)).unwrap();
         heap.update(&(0, rank)).unwrap();
         assert_eq!(heap.verify(), Ok(()));
-        assert_eq!(heap.peek(1), Some(&(0, 9)));
+        assert_eq!(heap.peek(), Some(&(0, 9)));
     }
 }
 

@@ -109,8 +109,9 @@ use tickwright_nodes::chain::{Chain, Chained, Links};
 mod check;
 mod geometry;
 
-/// The coarse wheel, as the type argument of a queue: `DEPTH` levels of `BUCKETS` buckets. The queue
-/// is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a static.
+/// The coarse wheel, as the type argument of a queue: `DEPTH` levels of `BUCKETS` buckets. On
+/// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
+/// static.
 ///
 /// Each level is `1 << SHIFT` times as coarse as the one below. [`Geometry`] says which numbers
 /// compile. A timer that is not due at once is always at least one tick late.

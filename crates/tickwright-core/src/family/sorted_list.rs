@@ -97,8 +97,8 @@ impl<P: Handle> List<P> {
     }
 }
 
-// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and from links of nodes that
-// are linked;
+// SAFETY: the promises of `Discipline`:
+// 1. handles come from `insert` and from links of nodes that are linked;
 // 2. `remove` joins the neighbours (or head and tail) over the node, which nothing else names,
 //    `clear` forgets head and tail; 3. no user code is called at all; 4. it holds handles and ticks
 //    only.

@@ -129,7 +129,8 @@ use crate::contract::Violation;
 use crate::storage::{Family, Handle, Shape};
 
 /// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
-/// The queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a static.
+/// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
+/// static.
 ///
 /// `BUCKETS` is a power of two from 2 to 64, and `LEVELS` what covers 64 bits with it (64, 11; 32,
 /// 13; 16, 16; ...): anything else does not compile.

@@ -224,7 +224,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// # Safety
     /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was
     ///    given them or took them itself. (Queues that take their own start at 1: choose from the
-    ///    top.) 2. They are not 0.
+    ///    top.)
+    /// 2. They are not 0.
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
         let mut queue = Self::new();

@@ -88,15 +88,16 @@ macro_rules! contract_methods {
             TimerQueue::pop_expired(self, now)
         }
 
-        /// The due timers in order, each taken out when the iterator is asked for it. Those that it
-        /// is not asked for stay pending. `now` moves with the first question.
+        /// Iterates over the due timers in order. Each `next` removes one timer; the others stay
+        /// pending. `now` moves at the first `next`, not at this call. To insert between deliveries,
+        /// loop over [`pop_expired`](Self::pop_expired).
         #[inline]
         pub fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>> {
             TimerQueue::expired(self, now)
         }
 
         /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
-        /// `rearm` answers for its expiry and its value. The key stays valid.
+        /// `rearm` returns for its expiry and its value. The key stays valid.
         ///
         /// A periodic timer on a drift-free grid is
         /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
@@ -109,8 +110,8 @@ macro_rules! contract_methods {
             TimerQueue::pop_and_reinsert(self, now, rearm)
         }
 
-        /// Moves `now` forward and hands every due timer to `sink` in order. Returns how many these
-        /// were.
+        /// Moves `now` forward and hands every due timer to `sink` in order. Returns the number of
+        /// delivered timers.
         #[inline]
         pub fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize {
             TimerQueue::advance(self, now, sink)

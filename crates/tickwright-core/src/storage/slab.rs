@@ -54,7 +54,7 @@ type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 /// let mut queue: SlabQueue<DaryHeap<4>, &str> = SlabQueue::new();
 /// let tea = queue.insert(300, "tea")?.key;
 /// queue.insert(100, "egg")?;
-/// let _ = queue.reschedule(tea, 50)?; // no alarm is set that a new head would change
+/// let _ = queue.reschedule(tea, 50)?; // this program sets no alarm
 /// assert!(queue.expired(99).map(|timer| timer.value).eq(["tea"]));
 /// assert_eq!(queue.next_wake(), Some(100));
 /// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
@@ -130,8 +130,11 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.validate(key).is_ok()
     }
 
-    /// Removes the timers for which `keep` answers false. It is asked for each once, in the order
-    /// of their slots. O(slots), and a [`remove`](Self::remove) for each that goes.
+    /// Removes the timers for which `keep` returns false. Returns whether the next wake-up changed.
+    ///
+    /// `keep` is called once for each pending timer, in the order of their slots. If it panics, the
+    /// timers removed so far are gone and the others stay: ask for `next_wake()` then. O(slots),
+    /// and a [`remove`](Self::remove) for each timer that goes.
     pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
         let mut head = HeadChange::Same;
         for at in 0..self.arena.columns.len() {

@@ -118,9 +118,8 @@ clauses! {
     21 clear_empties
 }
 
-/// The verdicts of all clauses on queues of one kind, in the order of their numbers. Each script is
-/// run once for all the clauses that are read off its transcript: several times faster than clause
-/// by clause.
+/// The verdicts of all clauses on queues of one kind, in the order of their numbers. The clauses of
+/// one scope share one run of each script: several times faster than clause by clause.
 #[must_use]
 pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 21] {
     let read: Vec<(&str, Verdict)> = [Scope::All, Scope::DeadKeys, Scope::Edges]
