@@ -179,7 +179,8 @@ pub enum Reject {
     /// The caller-owned node is pending in another queue.
     WrongQueue,
     /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
-    /// be told from another queue's.
+    /// be told from another queue's; or the target has no compare-exchange to draw one with: see
+    /// [`HookQueue::with_identity`](crate::HookQueue::with_identity).
     NoIdentity,
 }
 
@@ -212,7 +213,8 @@ impl From<Claimed> for Reject {
     }
 }
 
-/// A refused insert. The value comes back unharmed (clause 13).
+/// A refused insert. The value comes back unharmed (clause 13). It is an error if the value is
+/// `Debug`; for others, `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
     /// Why.

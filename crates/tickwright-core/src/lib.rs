@@ -1,11 +1,13 @@
 //! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
 //! structs.
 //!
-//! Read [`contract`] for what every queue promises, and [`family`] for the structures.
+//! Read [`contract`] for what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
+//! links nodes in your own structs. The page of [`DefaultFamily`] says which structure to choose.
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
-//!   Without it there are caller-owned nodes and bounded heaps. The crate is `no_std` either way.
+//!   Without it there is [`HookQueue`] over [`SortedList`], [`RbTreeCached`], [`BoundedHeap`] and
+//!   the wheels. The crate is `no_std` either way.
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -128,6 +128,7 @@ impl<T> Slot<T> {
         matches!(self, Self::Live { .. })
     }
 
+    #[cfg(feature = "alloc")]
     fn is_usable(&self) -> bool {
         matches!(self, Self::Free { last } if *last < u32::MAX)
     }

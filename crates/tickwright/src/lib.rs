@@ -1,9 +1,16 @@
 //! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate
 //! re-exports.
 //!
-//! [`clock`]: what time it is, by the machine or by command. [`driver`]: who wakes a service when its next timer is due.
-//! [`service`]: one-shot and periodic timers on a clock. [`scheduler`]: callbacks with ids, for threads or a poll loop.
-//! [`shard`]: timers that many threads arm, re-arm and cancel. Re-arming one inside its bucket takes no lock.
+//! | you have | begin with |
+//! |---|---|
+//! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`]; [`HookQueue`] without an allocator |
+//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
+//! | a clock, one-shot and periodic timers, one thread | [`service`] |
+//! | callbacks to schedule and cancel, from several threads or a poll loop | [`scheduler`] |
+//! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
+//!
+//! [`clock`] says what time it is, by the machine or by command, which is what tests use
+//! ([`VirtualHost`](clock::VirtualHost)). [`driver`] wakes a service when its next timer is due.
 
 pub mod alarm;
 pub mod clock;

@@ -526,7 +526,7 @@ impl<C: Callback> Scheduler<C> {
         Ok(callbacks)
     }
 
-    /// How long there is nothing to run: what a poll loop may sleep. Zero if something is due,
+    /// How long there is nothing to run: what a poll loop may sleep. This does not block. Zero if something is due,
     /// `None` if nothing is pending. Over a wheel it may be too short, once for each bucket: then
     /// the queue is run for nothing, and the next answer is right. O(levels) at most.
     #[must_use]

@@ -37,7 +37,9 @@
 //!
 //! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing
 //! that is due later is taken, and nothing that is armed after it began. So a timer that is always
-//! armed for now cannot keep a pass from ending; it is the first of the next one.
+//! armed for now cannot keep a pass from ending; it is the first of the next one. A poll loop sleeps
+//! for [`remaining`](Service::remaining) between two passes. [`end_pass`](Service::end_pass) sets
+//! the alarm; without an alarm it does nothing.
 //!
 //! # Costs
 //!
@@ -221,7 +223,8 @@ impl<P> Service<P> {
         self.ticks
     }
 
-    /// Adds a timer and arms it. When it is done, it is gone.
+    /// Adds a timer and arms it. When it is done, it is gone. The service notes `token` for the
+    /// caller, who may find timers by it.
     ///
     /// # Errors
     /// [`Refused`] with the payload: no memory, or a wall time on a clock without one.

@@ -56,6 +56,9 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it as it is.
 ///
+/// A queue delivers `&Timer`. To get to a struct around it, let the payload be that struct, or name
+/// it. The payload is shared while the timer is pending: what changes in it is atomic or in a cell.
+///
 /// It is `!Unpin`, since a queue points at it while it is pending; a scoped insert borrows it for
 /// as long as the queue lives, a pinned one aborts the process when it is dropped while pending.
 #[repr(C)]
@@ -105,7 +108,7 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
 }
 
 /// A reference to a caller-owned node: the key of a [`HookQueue`]. Two are equal when they refer to
-/// the same node.
+/// the same node. `TimerRef::from(&timer)` makes one, so no key need be kept.
 pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 
 /// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant
@@ -121,6 +124,24 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// assert!(queue.insert(5, &egg).is_err(), "already linked");
 /// assert_eq!(queue.pop_expired(100).map(|t| t.value.payload), Some("egg"));
 /// # Ok::<(), Reject>(())
+/// ```
+///
+/// Queue and nodes may be statics. In firmware, what masks the timer interrupt takes the place of
+/// the lock:
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
+///
+/// static LED: Timer<SortedList, u8> = Timer::new(13);
+/// static QUEUE: Mutex<HookQueue<'static, SortedList, u8>> = Mutex::new(HookQueue::new());
+///
+/// let mut queue = QUEUE.lock()?;
+/// queue.insert(100, &LED)?;
+/// let head = queue.reschedule(TimerRef::from(&LED), 40)?;
+/// assert!(head.is_changed());
+/// assert_eq!(queue.pop_expired(40).map(|timer| timer.value.payload), Some(13));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
 /// A linked node cannot go away before its queue:

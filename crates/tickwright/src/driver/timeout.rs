@@ -5,24 +5,25 @@ use core::time::Duration;
 /// The time-out in milliseconds for `poll` and its like, so that it returns when `wake` has come.
 ///
 /// Both `now` and `wake` are nanoseconds of the same clock. A program whose queue counts ticks of
-/// another length converts them: with ticks of 1 ms, `wake` is `tick * 1_000_000`.
+/// another length converts them with [`Ticks::start`](crate::clock::Ticks::start), which saturates.
 ///
 /// The result rounds up, since a loop that wakes too early finds nothing due and polls again at
 /// once. It is 0 if `wake` is past, -1 (wait for ever) if `wake` is `None`, and at most
 /// [`i32::MAX`] (24 days): then the loop wakes once in vain, and asks again.
 ///
 /// ```
+/// use tickwright::clock::Ticks;
 /// use tickwright::driver::timeout_ms;
 ///
 /// assert_eq!(timeout_ms(0, Some(1_000_001)), 2, "1 ms and 1 ns round up to 2 ms");
 /// assert_eq!(timeout_ms(7, Some(7)), 0);
 /// assert_eq!(timeout_ms(7, None), -1);
 ///
-/// let (now_ns, wake_tick) = (38_500_000, 40); // a tick is 1 ms
-/// assert_eq!(timeout_ms(now_ns, Some(wake_tick * 1_000_000)), 2);
+/// let (now_ns, next_wake) = (38_500_000, Some(40)); // in ticks of 1 ms
+/// assert_eq!(timeout_ms(now_ns, next_wake.map(|tick| Ticks::MILLISECOND.start(tick))), 2);
 /// ```
 ///
-/// The example `poll_loop` is a whole event loop.
+/// The example `examples/poll_loop.rs` of this crate is a whole event loop.
 #[must_use]
 pub fn timeout_ms(now: u64, wake: Option<u64>) -> i32 {
     match wake {

@@ -31,7 +31,7 @@ pub enum When {
 /// | `Burst` | no overrun | 30, 40 (both at once), 50 | nothing is left out, the grid stays |
 /// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
 /// | `Delay` | 2 overruns | 10 after its callback has ended | 10 after that one has ended: no grid |
-/// | `Collapse` | 2 overruns | 47, at once | a new grid: 57, 67 |
+/// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
 /// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
 ///
 /// If it is run at 23, no period is missed. Then it is due again at 30, but with `Delay` 10 after
@@ -86,14 +86,16 @@ impl Timing {
         Self::at(When::After(nanos(delay)))
     }
 
-    /// And then every `period`, on a grid that does not drift. A period of 0 is due again at each
-    /// pass. Without it, to run "again" means after the delay that the timer was armed with.
+    /// And then every `period`, on a grid. If a period is missed, [`Missed::Collapse`] holds unless
+    /// [`missed`](Self::missed) says otherwise: the timer runs once more at once, and a new grid
+    /// begins. With [`Missed::Skip`] the grid never moves. A period of 0 is due again at each pass.
+    /// Without `every`, to run "again" means after the delay that the timer was armed with.
     pub fn every(mut self, period: Duration) -> Self {
         self.period = Some(nanos(period));
         self
     }
 
-    /// What becomes of missed periods.
+    /// What becomes of missed periods. Without it, [`Missed::Collapse`].
     pub fn missed(mut self, missed: Missed) -> Self {
         self.missed = missed;
         self
