@@ -122,7 +122,9 @@ fn a_shard_tells_threads_of_one_worker_apart() {
         timer.modify(1).unwrap();
         let runs = Arc::clone(&shards);
         let first = runtime
-            .spawn(&Attributes::new(), move || runs.shard(0).unwrap().advance(10, 100).unwrap().delivered)
+            .spawn(&Attributes::new(), move || {
+                runs.shard(0).unwrap().advance_within(10, 100).unwrap().delivered
+            })
             .unwrap();
         let seen = Arc::clone(&stage);
         let second = runtime

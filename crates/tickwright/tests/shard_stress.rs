@@ -151,7 +151,7 @@ impl<G: WheelGeometry> Books<G> {
                         let stride = 1 << [0, 3, 6, 12, 22][random.below(5) as usize];
                         let now = self.shards.shard(shard).unwrap().now() + random.below(stride);
                         let budget = if random.below(4) == 0 { 1 } else { usize::MAX };
-                        let pass = self.shards.shard(shard).unwrap().advance(now, budget);
+                        let pass = self.shards.shard(shard).unwrap().advance_within(now, budget);
                         assert!(matches!(pass, Ok(_) | Err(Busy)));
                         passes.fetch_add(1, Ordering::Relaxed);
                         thread::yield_now();
@@ -186,7 +186,7 @@ impl<G: WheelGeometry> Books<G> {
 
         // Everything that is left fires, once.
         for shard in 0..SHARDS {
-            assert!(self.shards.shard(shard).unwrap().advance(u64::MAX, usize::MAX).unwrap().complete);
+            assert!(self.shards.shard(shard).unwrap().advance_within(u64::MAX, usize::MAX).unwrap().complete);
             assert_eq!(
                 (self.shards.shard(shard).unwrap().pending(), self.shards.shard(shard).unwrap().next_wake()),
                 (0, None)

@@ -158,17 +158,18 @@ fn cell(state: &str, operation: &'static str) -> String {
         }
         "due" => {
             timer.add(150).unwrap();
-            assert!(!shards.shard(0).unwrap().advance(200, 0).unwrap().complete);
+            assert!(!shards.shard(0).unwrap().advance_within(200, 0).unwrap().complete);
             note(&timer);
         }
         "own" | "own-armed" => {
             timer.add(150).unwrap();
-            assert_eq!(shards.shard(0).unwrap().advance(200, 1).unwrap().delivered, 1);
+            assert_eq!(shards.shard(0).unwrap().advance_within(200, 1).unwrap().delivered, 1);
         }
         "other" => {
             timer.add(150).unwrap();
             thread::scope(|scope| {
-                let owner = scope.spawn(|| shards.shard(0).unwrap().advance(200, 1).unwrap().delivered);
+                let owner =
+                    scope.spawn(|| shards.shard(0).unwrap().advance_within(200, 1).unwrap().delivered);
                 running.recv().unwrap();
                 if operation.ends_with("_sync") {
                     // It has to wait for the callback, so that must be let go first or meanwhile.

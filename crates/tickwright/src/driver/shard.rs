@@ -76,7 +76,7 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
             move || {
                 let now = ticks.now(parker.clock().now());
                 // Busy: another pass is under way, and its end sets the alarm.
-                let _ = shards.shard(number).map(|shard| shard.advance(now, usize::MAX));
+                let _ = shards.shard(number).map(|shard| shard.advance_within(now, usize::MAX));
             }
         };
         let thread = DriverThread::spawn(&format!("shard {number}"), Arc::clone(&parker), run)?;

@@ -91,14 +91,22 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Advances the clock to `now` (never back) and runs the callbacks of what is due, on this
-    /// thread, with no lock held. At most `budget` timers are fired, or moved inside the wheels.
+    /// thread, with no lock held. Returns the number of fired timers.
     ///
     /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
     /// passes through; the shard stays whole, and the next advance fires the rest.
     ///
     /// # Errors
     /// [`Busy`] while another pass over this shard is under way; the clock has then not moved.
-    pub fn advance(&self, now: Tick, budget: usize) -> Result<Advance, Busy> {
+    pub fn advance(&self, now: Tick) -> Result<usize, Busy> {
+        self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
+    }
+
+    /// As [`advance`](Self::advance), until `budget` timers were fired or moved inside the wheels.
+    ///
+    /// # Errors
+    /// [`Busy`], as there.
+    pub fn advance_within(&self, now: Tick, budget: usize) -> Result<Advance, Busy> {
         expire::advance(self.base, self.number(), now, budget)
     }
 

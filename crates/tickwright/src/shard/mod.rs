@@ -100,8 +100,7 @@ use base::{Base, Set};
 /// assert_eq!(idle.modify(1001), Ok(Was::Pending), "the same bucket: no lock was taken");
 /// assert_eq!((shards.statistics().matched, shards.statistics().locks), (1, 1));
 ///
-/// let pass = shard.advance(1100, usize::MAX)?;
-/// assert_eq!((pass.delivered, fired.load(Ordering::Relaxed)), (1, 1));
+/// assert_eq!((shard.advance(1100), fired.load(Ordering::Relaxed)), (Ok(1), 1));
 /// idle.shutdown();
 /// assert_eq!(idle.modify(2000), Err(ArmError::ShutDown));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -110,7 +110,7 @@ impl<G: WheelGeometry> Logged<G> {
 
 /// Advances as one of several would-be owners: who is refused leaves the work to the other.
 pub(crate) fn advance<G: WheelGeometry>(shards: &Shards<G>, shard: usize, now: u64) {
-    let _ = shards.shard(shard).unwrap().advance(now, usize::MAX);
+    let _ = shards.shard(shard).unwrap().advance_within(now, usize::MAX);
 }
 
 /// All threads are done: words, wheels and shadows agree; then everything that is pending fires,
@@ -123,7 +123,7 @@ pub(crate) fn settle<G: WheelGeometry>(shards: &Shards<G>, timers: &[&Logged<G>]
     let before: Vec<_> = timers.iter().map(|logged| (logged.log().len(), logged.shadow())).collect();
     for shard in 0..shards.len() {
         let now = shards.shard(shard).unwrap().now().max(100_000);
-        let _ = shards.shard(shard).unwrap().advance(now, usize::MAX).unwrap();
+        let _ = shards.shard(shard).unwrap().advance_within(now, usize::MAX).unwrap();
     }
     for (logged, (fired, pending)) in timers.iter().zip(before) {
         if pending.is_some() {

@@ -56,7 +56,7 @@ impl Subject for Shards {
     }
 
     fn advance(&self, now: u64) -> Result<u64, LabError> {
-        let pass = self.shard(0).map_err(failed)?.advance(now, usize::MAX).map_err(failed)?;
+        let pass = self.shard(0).map_err(failed)?.advance_within(now, usize::MAX).map_err(failed)?;
         Ok(pass.delivered as u64)
     }
 

@@ -166,7 +166,7 @@ fn a_pass_of_another_thread_hands_over_at_its_end() {
     timer.add(20).unwrap();
     assert!(driver.settle());
     std::thread::scope(|scope| {
-        scope.spawn(|| shards.shard(0).unwrap().advance(6, usize::MAX));
+        scope.spawn(|| shards.shard(0).unwrap().advance_within(6, usize::MAX));
         begun.recv().unwrap();
         // The driver finds the shard busy, and its alarm has gone off.
         host.advance(100);
