@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   SlabQueue<F, T>                           HookQueue<'a, F, T>
-//!   nodes: [record|record|record|...]         caller's struct { .. Timer { hook: { record, owner }, value } .. }
+//!   nodes: [record|record|record|...]         caller's struct { .. Timer { hook: { record, owner }, payload } .. }
 //!   slots: [gen,T |gen,T |free  |...]                                  ^
 //!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
 //! ```
