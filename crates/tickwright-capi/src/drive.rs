@@ -24,7 +24,7 @@ use crate::scheduler::{Driver, READY, checked, state, tw_sched};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
     code::answer(|| {
-        let wait = checked(sched)?.scheduler.wait();
+        let wait = checked(sched)?.scheduler.timeout();
         Ok(timeout_ms(0, wait.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX))))
     })
 }

@@ -113,6 +113,7 @@ pub(crate) struct Call {
     pub(crate) cleanup: tw_cleanup_fn,
     pub(crate) data: *mut c_void,
     variable: bool,
+    pub(crate) token: *const c_void,
 }
 
 // SAFETY: by the header's contract the functions may be called with the data on whatever thread
@@ -127,7 +128,7 @@ impl Callback for Call {
             due: firing.due(),
             now: firing.now(),
             overruns: firing.overruns(),
-            token: core::ptr::with_exposed_provenance(firing.token()),
+            token: self.token,
         };
         // SAFETY: the caller's function, called as the header says, with no lock held.
         match code::contained(|| unsafe { (self.run)(self.data, &raw const told) }) {
@@ -137,6 +138,10 @@ impl Callback for Call {
             }
             _ => Next::Again,
         }
+    }
+
+    fn token(&self) -> usize {
+        self.token.expose_provenance()
     }
 }
 
@@ -254,5 +259,5 @@ pub(crate) unsafe fn timing_at(asked: *const tw_timing) -> Result<Timing, c_int>
 
 /// A callback without clean-up.
 pub(crate) fn simple(run: tw_sched_fn, data: *mut c_void, variable: bool) -> Result<Call, c_int> {
-    Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable })
+    Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable, token: core::ptr::null() })
 }

@@ -148,11 +148,10 @@ fn place(
     sched: &tw_sched,
     old: Option<TimerId>,
     timing: Timing,
-    origin: &Place,
-    token: *const c_void,
+    origin: Place,
     call: Call,
 ) -> Result<(c_int, u64, Cancelled<Call>), c_int> {
-    let placed = sched.scheduler.place(old, timing, origin, token.expose_provenance(), call);
+    let placed = sched.scheduler.timer(timing).origin(origin).place(old, call);
     match placed {
         Ok(placed) => Ok((placed.int_id.unwrap_or(c_int::MAX), placed.id.to_bits(), placed.old)),
         Err(back) => {
@@ -267,7 +266,7 @@ pub unsafe extern "C" fn tw_sched_add_from(
     code::answer(|| {
         let (sched, call) = (checked(sched)?, simple(call, data, false)?);
         let origin = Place { name, file, line };
-        Ok(place(sched, None, after(delay_ms)?, &origin, core::ptr::null(), call)?.0)
+        Ok(place(sched, None, after(delay_ms)?, origin, call)?.0)
     })
 }
 
@@ -288,7 +287,7 @@ pub unsafe extern "C" fn tw_sched_add_variable_from(
     code::answer(|| {
         let (sched, call) = (checked(sched)?, simple(call, data, true)?);
         let origin = Place { name, file, line };
-        Ok(place(sched, None, after(delay_ms)?, &origin, core::ptr::null(), call)?.0)
+        Ok(place(sched, None, after(delay_ms)?, origin, call)?.0)
     })
 }
 
@@ -309,7 +308,7 @@ pub unsafe extern "C" fn tw_sched_add_at_from(
     code::answer(|| {
         let (sched, call) = (checked(sched)?, simple(call, data, false)?);
         let origin = Place { name, file, line };
-        Ok(place(sched, None, Timing::at(When::At(at_ns)), &origin, core::ptr::null(), call)?.0)
+        Ok(place(sched, None, Timing::at(When::At(at_ns)), origin, call)?.0)
     })
 }
 
@@ -341,13 +340,14 @@ pub unsafe extern "C" fn tw_sched_add_job_from(
         }
         let timing = timing(&job.timing)?;
         let mut call = simple(job.call, job.data, variable)?;
+        call.token = job.token;
         let origin = Place { name, file, line };
         let (int, bits, old) = if keep {
             if replaced != 0 {
                 return Err(code::INVALID);
             }
             call.cleanup = job.cleanup;
-            match sched.scheduler.keep(&origin, job.token.expose_provenance(), call) {
+            match sched.scheduler.keep(&origin, call) {
                 Ok(kept) => {
                     (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits(), Cancelled::NotFound)
                 }
@@ -359,7 +359,7 @@ pub unsafe extern "C" fn tw_sched_add_job_from(
         } else {
             let old = if replaced == 0 { None } else { sched.named(replaced) };
             call.cleanup = job.cleanup;
-            place(sched, old, timing, &origin, job.token, call)?
+            place(sched, old, timing, origin, call)?
         };
         // SAFETY: the header's contract.
         unsafe { put(id, bits) };
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn tw_sched_shutdown_token(
         let sched = checked(sched).map_err(|code| code as isize)?;
         RETURNING.set(RETURNING.get() + 1);
         *sched.returning.lock() += 1;
-        let (removed, runs) = sched.scheduler.cancel_each_matching(token.addr(), drop);
+        let (removed, runs) = sched.scheduler.cancel_matching(token.addr(), drop);
         *sched.returning.lock() -= 1;
         RETURNING.set(RETURNING.get() - 1);
         // SAFETY: the header's contract.

@@ -71,7 +71,8 @@ pub struct tw_sched_counts {
 pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
     code::answer(|| {
         let (scheduler, id) = timer(sched, id)?;
-        let (found, data) = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+        let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+        let found = seen.info;
         let answer = tw_sched_info {
             id: found.id.to_bits(),
             int_id: found.int_id.unwrap_or(0),
@@ -82,8 +83,8 @@ pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *m
             },
             due: found.due,
             interval: found.period,
-            token: core::ptr::with_exposed_provenance(found.token),
-            data: data.map_or(core::ptr::null_mut(), |data| data.0),
+            token: core::ptr::with_exposed_provenance(seen.token),
+            data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
         };
         // SAFETY: the header's contract.
         unsafe { put(info, answer) };

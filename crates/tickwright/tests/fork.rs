@@ -89,7 +89,7 @@ fn a_timer_that_runs_on_another_thread_is_gone_in_the_child() {
         run.take().into_iter().for_each(|run| run());
         Next::Again
     });
-    let id = scheduler.keep(&Site::here("kept"), 0, kept).unwrap();
+    let id = scheduler.keep(&Site::here("kept"), kept).unwrap();
     scheduler.start(id, Timing::after(Duration::ZERO)).unwrap();
     let other = scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
     let own = Arc::clone(&scheduler);

@@ -128,7 +128,7 @@ fn scene_doing(answers: &[Next], act: fn(&Firing<'_, Probe>)) -> Scene {
     let host = VirtualHost::new();
     let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
     let (probe, place, counts) = probe(answers, act);
-    let id = scheduler.keep(&Site::here("probe"), 0, probe).unwrap();
+    let id = scheduler.keep(&Site::here("probe"), probe).unwrap();
     scheduler.start(id, Timing::after(SECOND)).unwrap();
     host.advance(ns(SECOND));
     Scene { host, scheduler, place, counts, id }
@@ -442,7 +442,7 @@ fn replace_against_a_pass() {
         together!(move || runner.pass(), move || {
             let Scene { scheduler, id, .. } = owner;
             let timing = Timing::after(SECOND * 3);
-            let (new, _) = scheduler.replace(id, timing, &Site::here("new"), 0, next).ok().unwrap();
+            let (new, _) = scheduler.timer(timing).named("new").replace(id, next).ok().unwrap();
             assert_eq!(scheduler.remaining(new), Some(SECOND * 3));
         });
         assert!(scene.scheduler.find(scene.id).is_none());

@@ -55,7 +55,7 @@ fn waits_for_the_earliest_and_runs_equals_in_the_order_of_adding() {
         let host = VirtualHost::new();
         let scheduler = scheduler(&host, structure);
         let log = Log::default();
-        assert_eq!(scheduler.wait(), None);
+        assert_eq!(scheduler.timeout(), None);
         assert_eq!(scheduler.timeout_ms(), -1);
         let ids = [100_000, 10_000, 1_000].map(|delay| {
             let id = scheduler.add(ms(delay), log.note(0)).unwrap();
@@ -76,7 +76,7 @@ fn waits_for_the_earliest_and_runs_equals_in_the_order_of_adding() {
         host.advance(ns(ms(300)));
         assert_eq!(scheduler.run_queue(), Ok(8));
         assert_eq!(log.take(), [0, 2, 4, 6, 8, 10, 12, 14]);
-        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())));
+        assert_eq!((scheduler.timeout(), scheduler.check()), (None, Ok(())));
     }
 }
 
@@ -90,7 +90,7 @@ fn what_a_callback_answers_decides_when_it_runs_again() {
                 .into_iter();
         let id = scheduler.add(ms(10), Boxed::new(move |_| answers.next().unwrap())).unwrap();
         for at in [20, 23, 33, 33] {
-            let left = scheduler.wait().unwrap();
+            let left = scheduler.timeout().unwrap();
             host.advance(ns(left));
             assert_eq!(scheduler.run_queue(), Ok(1));
             assert_eq!(scheduler.when(id), Some(at * 1_000_000), "{structure}");
@@ -150,7 +150,7 @@ fn a_budget_leaves_the_rest_in_order() {
         }
         host.advance(ns(ms(100)));
         let mut ran = 0;
-        while scheduler.wait() == Some(Duration::ZERO) {
+        while scheduler.timeout() == Some(Duration::ZERO) {
             let some = scheduler.run_queue_within(7).unwrap();
             assert!(some <= 7, "over the budget");
             ran += some;
@@ -196,10 +196,10 @@ fn cancelling_what_does_not_run() {
             assert_eq!(cancel(&scheduler, form, pending), Ok(Cancelled::Removed(())), "{form}");
             assert_eq!(cancel(&scheduler, form, pending), Ok(Cancelled::NotFound), "{form}");
 
-            let kept = scheduler.keep(&Site::here("k"), 0, nothing()).unwrap();
+            let kept = scheduler.keep(&Site::here("k"), nothing()).unwrap();
             let idle = if shuts { Cancelled::Removed(()) } else { Cancelled::Idle };
             assert_eq!(cancel(&scheduler, form, kept), Ok(idle), "{form}");
-            let kept = scheduler.keep(&Site::here("k"), 0, nothing()).unwrap();
+            let kept = scheduler.keep(&Site::here("k"), nothing()).unwrap();
             scheduler.start(kept, Timing::after(ms(5))).unwrap();
             let disarmed = if shuts { Cancelled::Removed(()) } else { Cancelled::Disarmed };
             assert_eq!(cancel(&scheduler, form, kept), Ok(disarmed), "{form}");
@@ -254,13 +254,15 @@ fn a_callback_may_do_anything_to_its_neighbours_and_to_itself() {
                     let scheduler = firing.scheduler();
                     assert_eq!(scheduler.run_queue(), Err(RunError::WithinCallback));
                     assert_eq!(scheduler.shutdown().err(), Some(WouldDeadlock), "it cannot end what runs it");
-                    assert_eq!(scheduler.wait(), Some(Duration::ZERO));
+                    assert_eq!(scheduler.timeout(), Some(Duration::ZERO));
                     assert_eq!(scheduler.find(firing.id()).map(|info| info.state), Some(State::Running));
                     let ids = theirs.lock().unwrap();
                     assert_eq!(cancel(scheduler, "sync", ids[0]), Ok(Cancelled::Removed(())));
                     scheduler.start(ids[1], Timing::after(ms(5))).unwrap();
                     let (new, old) = scheduler
-                        .replace(ids[2], Timing::after(ms(1)), &Site::here("new"), 0, noting.note(9))
+                        .timer(Timing::after(ms(1)))
+                        .named("new")
+                        .replace(ids[2], noting.note(9))
                         .unwrap();
                     assert!(matches!(old, Cancelled::Removed(_)));
                     assert!(scheduler.when(new).is_some());
@@ -277,7 +279,7 @@ fn a_callback_may_do_anything_to_its_neighbours_and_to_itself() {
         assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![9]));
         host.advance(ns(ms(4)));
         assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![1]));
-        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())));
+        assert_eq!((scheduler.timeout(), scheduler.check()), (None, Ok(())));
     }
 }
 
@@ -345,10 +347,10 @@ fn every_callback_is_dropped_once_however_it_ends() {
     assert_eq!(drops.load(Ordering::SeqCst), 4);
     let refused = scheduler.add(ms(1), Boxed::once(|_| {})).unwrap_err();
     assert_eq!(refused.reason, Refusal::Shutdown);
-    let kept = scheduler.keep(&Site::here("k"), 0, Boxed::once(|_| {})).unwrap_err();
+    let kept = scheduler.keep(&Site::here("k"), Boxed::once(|_| {})).unwrap_err();
     assert_eq!(kept.reason, Refusal::Shutdown);
     assert!(scheduler.shutdown().is_ok_and(|callbacks| callbacks.is_empty()), "a second time");
-    assert_eq!((scheduler.run_queue(), scheduler.wait()), (Ok(0), None));
+    assert_eq!((scheduler.run_queue(), scheduler.timeout()), (Ok(0), None));
     drop(scheduler);
     assert_eq!(drops.load(Ordering::SeqCst), 4);
 }
@@ -359,7 +361,7 @@ fn the_drop_of_a_callback_may_use_the_scheduler() {
     struct Asks(Arc<Scheduler<Boxed>>, Arc<AtomicUsize>);
     impl Drop for Asks {
         fn drop(&mut self) {
-            let _ = self.0.wait();
+            let _ = self.0.timeout();
             self.1.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -368,18 +370,18 @@ fn the_drop_of_a_callback_may_use_the_scheduler() {
     let drops = Arc::new(AtomicUsize::new(0));
     let add = || {
         let asks = Asks(Arc::clone(&scheduler), Arc::clone(&drops));
-        let callback = Boxed::new(move |_| {
+        let callback = Boxed::with_token(3, move |_| {
             let _keep = &asks;
             Next::Done
         });
-        scheduler.add_timer(Timing::after(ms(1)), &Site::here("asks"), 3, callback).unwrap()
+        scheduler.timer(Timing::after(ms(1))).named("asks").add(callback).unwrap()
     };
     drop(scheduler.cancel(add()));
     add();
     host.advance(ns(ms(1)));
     assert_eq!(scheduler.run_queue(), Ok(1));
     add();
-    drop(scheduler.cancel_matching(3));
+    assert_eq!(scheduler.cancel_matching(3, drop), (1, None));
     add();
     drop(scheduler.shutdown().unwrap());
     assert_eq!(drops.load(Ordering::Relaxed), 4);
@@ -407,7 +409,7 @@ fn a_refused_replacement_leaves_the_old_one() {
     let scheduler = scheduler(&host, Structure::default());
     let old = scheduler.add(ms(5), Boxed::once(|_| {})).unwrap();
     let by_wall = Timing::at(tickwright::service::When::Wall(5));
-    let refused = scheduler.replace(old, by_wall, &Site::here("new"), 0, Boxed::once(|_| {}));
+    let refused = scheduler.timer(by_wall).named("new").replace(old, Boxed::once(|_| {}));
     assert_eq!(refused.err().map(|refused| refused.reason), Some(Refusal::NoWall));
     assert_eq!(scheduler.remaining(old), Some(ms(5)));
 }
@@ -421,11 +423,11 @@ fn a_panic_leaves_the_scheduler_whole() {
         let before = scheduler.add(ms(1), log.note(1)).unwrap();
         let bad = scheduler.add(ms(1), Boxed::new(|_| panic!("on purpose"))).unwrap();
         scheduler.add(ms(1), log.note(2)).unwrap();
-        let kept = scheduler.keep(&Site::here("k"), 0, Boxed::new(|_| panic!("on purpose"))).unwrap();
+        let kept = scheduler.keep(&Site::here("k"), Boxed::new(|_| panic!("on purpose"))).unwrap();
         scheduler.start(kept, Timing::after(ms(2))).unwrap();
         host.advance(ns(ms(1)));
         assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
-        assert_eq!((scheduler.check(), scheduler.wait()), (Ok(()), Some(Duration::ZERO)));
+        assert_eq!((scheduler.check(), scheduler.timeout()), (Ok(()), Some(Duration::ZERO)));
         assert_eq!((scheduler.find(before), scheduler.find(bad)), (None, None));
         assert_eq!((scheduler.run_queue(), log.take()), (Ok(1), vec![1, 2]));
         host.advance(ns(ms(1)));
@@ -471,13 +473,19 @@ fn clean_up_by_token() {
     let log = Log::default();
     for number in 0..30 {
         let timing = Timing::after(ms(u64::from(number)));
-        scheduler.add_timer(timing, &Site::here("n"), number as usize % 3, log.note(number)).unwrap();
+        let log = log.clone();
+        let note = move |_: &Firing<'_, _>| {
+            log.push(number);
+            Next::Done
+        };
+        scheduler.timer(timing).named("n").add(Boxed::with_token(number as usize % 3, note)).unwrap();
     }
-    let (removed, running) = scheduler.cancel_matching(1);
-    assert_eq!((removed.len(), running), (10, None));
-    assert!(removed.iter().all(|(id, _)| scheduler.find(*id).is_none()));
-    let (removed, _) = scheduler.cancel_matching(77);
-    assert!(removed.is_empty());
+    assert!(
+        scheduler.dump().timers.iter().all(|timer| timer.token == timer.info.due as usize / 1_000_000 % 3)
+    );
+    assert_eq!(scheduler.cancel_matching(1, drop), (10, None));
+    assert_eq!(scheduler.statistics().timers, 20);
+    assert_eq!(scheduler.cancel_matching(77, drop), (0, None));
     host.advance(ns(ms(30)));
     scheduler.run_queue().unwrap();
     assert_eq!(log.take(), (0..30).filter(|number| number % 3 != 1).collect::<Vec<_>>());
@@ -487,14 +495,15 @@ fn clean_up_by_token() {
 fn clean_up_from_a_callback_takes_it_along() {
     let host = VirtualHost::new();
     let scheduler = scheduler(&host, Structure::default());
-    let cleaning = Boxed::new(|firing: &Firing<'_, Boxed>| {
-        let (removed, running) = firing.scheduler().cancel_matching(5);
-        assert_eq!((removed.len(), running), (0, Some(firing.id())));
+    let cleaning = Boxed::with_token(5, |firing| {
+        let scheduler = firing.scheduler();
+        assert_eq!(scheduler.inspect(firing.id(), |_| ()).map(|timer| timer.token), Some(5));
+        assert_eq!(scheduler.cancel_matching(5, drop), (0, Some(firing.id())));
         Next::Again
     });
-    scheduler.add_timer(Timing::after(ms(1)), &Site::here("c"), 5, cleaning).unwrap();
+    scheduler.timer(Timing::after(ms(1))).named("c").add(cleaning).unwrap();
     host.advance(ns(ms(1)));
-    assert_eq!((scheduler.run_queue(), scheduler.wait()), (Ok(1), None));
+    assert_eq!((scheduler.run_queue(), scheduler.timeout()), (Ok(1), None));
 }
 
 #[test]
@@ -527,13 +536,16 @@ fn dump_and_report_show_what_there_is() {
     let host = VirtualHost::new();
     let scheduler = scheduler(&host, Structure::default());
     let beat = Timing::after(ms(20)).every(ms(10)).missed(Missed::Skip);
-    scheduler.add_timer(beat, &Site::here("beat"), 42, Boxed::new(|_| Next::Again)).unwrap();
+    scheduler.timer(beat).named("beat").add(Boxed::new(|_| Next::Again)).unwrap();
     let here = line!() + 1;
     scheduler.add(ms(5), Boxed::new(|_| Next::Done)).unwrap();
-    scheduler.keep(&Site::here("spare"), 0, Boxed::new(|_| Next::Done)).unwrap();
+    scheduler.keep(&Site::here("spare"), Boxed::new(|_| Next::Done)).unwrap();
     let dump = scheduler.dump();
-    assert_eq!(dump.timers.iter().map(|timer| timer.site.name).collect::<Vec<_>>(), ["", "beat", "spare"]);
-    assert_eq!(dump.timers[0].site.line, here);
+    assert_eq!(
+        dump.timers.iter().map(|timer| timer.info.site.name).collect::<Vec<_>>(),
+        ["", "beat", "spare"]
+    );
+    assert_eq!(dump.timers[0].info.site.line, here);
     let text = dump.to_string();
     assert!(text.contains("beat (") && text.contains("20.000 ms") && text.contains("3 timers"), "{text}");
     host.advance(ns(ms(47)));
@@ -555,46 +567,56 @@ fn many_origins_are_counted_as_others_and_cost_no_more_memory() {
     let scheduler = scheduler(&host, Structure::default());
     for line in 0..5_000 {
         let site = Site { name: "n", file: "f", line };
-        scheduler.add_timer(Timing::after(ms(1)), &site, 0, Boxed::new(|_| Next::Done)).unwrap();
+        scheduler.timer(Timing::after(ms(1))).origin(site).add(Boxed::new(|_| Next::Done)).unwrap();
     }
     let sites = scheduler.report().sites;
     assert!(sites.len() <= 1024);
     assert_eq!(sites.iter().map(|row| row.added).sum::<u64>(), 5_000);
 }
 
+/// Its token is whether the number is odd.
+struct Numbered(usize);
+
+impl Callback for Numbered {
+    fn call(&mut self, _: &Firing<'_, Self>) -> Next {
+        Next::Done
+    }
+
+    fn token(&self) -> usize {
+        self.0 % 2
+    }
+}
+
 #[test]
 fn one_by_one_is_all_of_them_once() {
     let host = VirtualHost::new();
     let scheduler = Scheduler::try_new(Settings::new().clock(host.monotonic()).capacity(10)).unwrap();
-    let data = |number| Plain::new(number, |_: &mut i32, _| Next::Done);
     for number in 0..6 {
-        scheduler
-            .add_timer(Timing::after(ms(5)), &Site::here(""), number as usize % 2, data(number))
-            .unwrap();
+        scheduler.timer(Timing::after(ms(5))).add(Numbered(number)).unwrap();
     }
-    let kept = scheduler.keep(&Site::here(""), 1, data(6)).unwrap();
-    let (info, seen) = scheduler.inspect(kept, |callback| *callback.data()).unwrap();
-    assert_eq!((info.state, seen), (State::Idle, Some(6)));
+    let kept = scheduler.keep(&Site::here(""), Numbered(7)).unwrap();
+    let found = scheduler.inspect(kept, |callback| callback.0).unwrap();
+    assert_eq!((found.info.state, found.token, found.seen), (State::Idle, 1, Some(7)));
 
     let mut out = Vec::new();
-    let answer = scheduler.cancel_each_matching(1, |callback| {
+    let answer = scheduler.cancel_matching(1, |callback| {
         scheduler.check().unwrap();
-        out.push(*callback.data());
+        out.push(callback.0);
     });
-    assert_eq!((out, answer), (vec![1, 3, 5, 6], (4, None)));
+    assert_eq!((out, answer), (vec![1, 3, 5, 7], (4, None)));
     assert!(scheduler.inspect(kept, |_| ()).is_none());
 
     let mut out = Vec::new();
     scheduler
         .shutdown_each(|callback| {
-            let refused = scheduler.add(ms(1), data(9)).unwrap_err();
+            let refused = scheduler.add(ms(1), Numbered(9)).unwrap_err();
             assert_eq!(refused.reason, Refusal::Shutdown);
-            out.push(*callback.data());
+            out.push(callback.0);
         })
         .unwrap();
     assert_eq!(out, [0, 2, 4]);
     assert_eq!(scheduler.statistics().timers, 0);
-    assert_eq!((scheduler.wait(), scheduler.shutdown_each(drop)), (None, Ok(())));
+    assert_eq!((scheduler.timeout(), scheduler.shutdown_each(drop)), (None, Ok(())));
 }
 
 #[test]
@@ -607,10 +629,10 @@ fn a_callback_knows_where_it_is_and_is_not_shown_while_it_runs() {
             Boxed::once(|firing| {
                 let scheduler = firing.scheduler();
                 assert!(scheduler.within_callback());
-                let (info, seen) = scheduler.inspect(firing.id(), |_| ()).unwrap();
-                assert_eq!((info.state, seen), (State::Running, None));
+                let found = scheduler.inspect(firing.id(), |_| ()).unwrap();
+                assert_eq!((found.info.state, found.seen), (State::Running, None));
                 assert!(scheduler.shutdown_each(drop).is_err(), "it would wait for itself");
-                assert_eq!(scheduler.cancel_each_matching(0, drop), (0, Some(firing.id())));
+                assert_eq!(scheduler.cancel_matching(0, drop), (0, Some(firing.id())));
             }),
         )
         .unwrap();
@@ -656,7 +678,7 @@ fn a_callback_that_starts_its_own_timer_and_panics() {
             })
         };
         let once = scheduler.add(ms(1), bad()).unwrap();
-        let kept = scheduler.keep(&Site::here("k"), 0, bad()).unwrap();
+        let kept = scheduler.keep(&Site::here("k"), bad()).unwrap();
         scheduler.start(kept, Timing::after(ms(2))).unwrap();
         host.advance(10_000_000);
         for _ in 0..2 {
@@ -664,7 +686,7 @@ fn a_callback_that_starts_its_own_timer_and_panics() {
         }
         let state = |id| scheduler.find(id).map(|info| info.state);
         assert_eq!((state(once), state(kept)), (None, Some(State::Idle)), "{structure}");
-        assert_eq!((scheduler.wait(), scheduler.check()), (None, Ok(())), "{structure}");
+        assert_eq!((scheduler.timeout(), scheduler.check()), (None, Ok(())), "{structure}");
         // A kept one goes on as before.
         scheduler.start(kept, Timing::after(ms(1))).unwrap();
         assert_eq!(state(kept), Some(State::Pending));
@@ -685,7 +707,11 @@ fn an_origin_whose_key_is_zero_has_a_name() {
     }
     let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));
     for number in [0, 0, 1, 0, 1] {
-        scheduler.add_timer(Timing::after(ms(1)), &Numbered(number), 0, Boxed::new(|_| Next::Done)).unwrap();
+        scheduler
+            .timer(Timing::after(ms(1)))
+            .origin(Numbered(number))
+            .add(Boxed::new(|_| Next::Done))
+            .unwrap();
     }
     let sites = scheduler.report().sites;
     let added: Vec<_> = sites.iter().map(|site| (site.site.name, site.added)).collect();

@@ -120,9 +120,9 @@ fn hour(structure: Structure, tick: Duration) -> Vec<Event> {
                     Script { number: step, random: Random(step.wrapping_mul(77) | 1), log: Arc::clone(&log) };
                 let site = Site::here("script");
                 let added = if random.below(8) == 0 {
-                    scheduler.keep(&site, 0, script)
+                    scheduler.keep(&site, script)
                 } else {
-                    scheduler.add_timer(timing(&mut random), &site, 0, script)
+                    scheduler.timer(timing(&mut random)).origin(site).add(script)
                 };
                 ids.push((step, added.unwrap()));
             }

@@ -11,7 +11,7 @@ use std::thread;
 use tickwright::clock::VirtualHost;
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
-use tickwright::service::{Settings, Site, Structure, Timing, When};
+use tickwright::service::{Settings, Structure, Timing, When};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -116,9 +116,7 @@ fn a_step_of_the_wall_wakes_the_thread() {
     let (host, scheduler, thread) = scene(Structure::default());
     let (done, is_done) = mpsc::channel();
     let at_noon = Timing::at(When::Wall(43_200 * SECOND));
-    scheduler
-        .add_timer(at_noon, &Site::here("noon"), 0, Boxed::once(move |_| done.send(()).unwrap()))
-        .unwrap();
+    scheduler.timer(at_noon).named("noon").add(Boxed::once(move |_| done.send(()).unwrap())).unwrap();
     thread.settle();
     host.step_wall(43_200 * SECOND as i64);
     assert_eq!(is_done.recv(), Ok(()));
@@ -236,7 +234,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
     ended.store(true, Ordering::SeqCst);
     go.send(()).unwrap();
     shutting.join().unwrap();
-    assert_eq!(scheduler.wait(), None);
+    assert_eq!(scheduler.timeout(), None);
 }
 
 #[test]
@@ -321,9 +319,7 @@ fn a_storm() {
                                 });
                                 // Not 0: a virtual clock stands still for one that is always due.
                                 let after = Timing::after(Duration::from_millis(1 + below(50)));
-                                ids.push(
-                                    scheduler.add_timer(after, &Site::here("storm"), 0, callback).unwrap(),
-                                );
+                                ids.push(scheduler.timer(after).named("storm").add(callback).unwrap());
                                 added.fetch_add(1, Ordering::Relaxed);
                             }
                             3 if !ids.is_empty() => {

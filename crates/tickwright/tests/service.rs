@@ -38,7 +38,7 @@ fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
 
 fn all_passes(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
     let mut ran = pass(service);
-    while service.remaining() == Some(Duration::ZERO) {
+    while service.timeout() == Some(Duration::ZERO) {
         ran.extend(pass(service));
     }
     ran
@@ -57,10 +57,10 @@ fn each_policy_does_what_its_table_says() {
             let host = VirtualHost::new();
             let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
             let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
-            service.add(timing, &Site::here("t"), 0, "t").unwrap();
+            service.add(timing, &Site::here("t"), "t").unwrap();
             host.advance(ns(secs(47)));
             assert_eq!(all_passes(&mut service), ran, "{structure} {missed:?}");
-            assert_eq!(service.remaining(), Some(secs(next - 47)), "{structure} {missed:?}");
+            assert_eq!(service.timeout(), Some(secs(next - 47)), "{structure} {missed:?}");
         }
     }
 }
@@ -78,10 +78,10 @@ fn no_period_was_missed() {
         let host = VirtualHost::new();
         let mut service = Service::new(Settings::new().clock(host.monotonic()));
         let timing = Timing::after(secs(20)).every(secs(10)).missed(missed);
-        service.add(timing, &Site::here("t"), 0, "t").unwrap();
+        service.add(timing, &Site::here("t"), "t").unwrap();
         host.advance(ns(secs(23)));
         assert_eq!(all_passes(&mut service), [("t", 20, 0)]);
-        assert_eq!(service.remaining(), Some(secs(next - 23)), "{missed:?}");
+        assert_eq!(service.timeout(), Some(secs(next - 23)), "{missed:?}");
     }
 }
 
@@ -92,7 +92,7 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
-    let id = service.add(timing, &Site::here("t"), 0, "t").unwrap();
+    let id = service.add(timing, &Site::here("t"), "t").unwrap();
     let mut now = 0;
     // Runs at; takes so long; the next is due at. At 400 the next is just due, so it was not
     // missed.
@@ -129,7 +129,7 @@ fn policies_without_a_period() {
     ] {
         let host = VirtualHost::new();
         let mut service = Service::new(Settings::new().clock(host.monotonic()));
-        let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), 0, "t").unwrap();
+        let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), "t").unwrap();
         host.advance(ns(secs(47)));
         assert_eq!(pass(&mut service), [("t", 10, 0)]);
         assert_eq!(service.find(id).map(|info| info.due / SECOND), Some(next), "{missed:?}");
@@ -142,7 +142,7 @@ fn a_grid_does_not_drift_in_a_million_periods() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     let period = Duration::from_nanos(333_333);
-    service.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), 0, ()).unwrap();
+    service.add(Timing::after(period).every(period).missed(Missed::Skip), &Site::here("t"), ()).unwrap();
     let mut ran = 0;
     for step in 0..1_000_000u64 {
         // Always late, by another amount.
@@ -165,7 +165,7 @@ fn a_timer_armed_in_a_pass_waits_for_the_next() {
         let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
         let now = Timing::after(Duration::ZERO);
         for name in ["a", "b"] {
-            service.add(now, &Site::here(name), 0, name).unwrap();
+            service.add(now, &Site::here(name), name).unwrap();
         }
         host.advance(ns(secs(1)));
         for _ in 0..5 {
@@ -182,18 +182,18 @@ fn a_timer_armed_in_a_pass_waits_for_the_next() {
 fn the_first_of_the_next_pass_can_be_cancelled_and_moved() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.add(Timing::after(Duration::ZERO), &Site::here("t"), 0, "t").unwrap();
+    let id = service.add(Timing::after(Duration::ZERO), &Site::here("t"), "t").unwrap();
     assert_eq!(pass(&mut service).len(), 1);
     assert_eq!(service.find(id).map(|info| info.state), Some(State::Pending));
-    assert_eq!(service.remaining(), Some(Duration::ZERO));
+    assert_eq!(service.timeout(), Some(Duration::ZERO));
     service.start(id, Timing::after(secs(5))).unwrap();
-    assert_eq!((service.remaining(), service.check()), (Some(secs(5)), Ok(())));
+    assert_eq!((service.timeout(), service.check()), (Some(secs(5)), Ok(())));
     host.advance(ns(secs(5)));
     assert_eq!(pass(&mut service).len(), 1);
     host.advance(ns(secs(5)));
     assert_eq!(pass(&mut service), [("t", 10, 0)]);
     assert_eq!(service.cancel(id), Removal::Removed("t"));
-    assert_eq!((service.remaining(), service.check()), (None, Ok(())));
+    assert_eq!((service.timeout(), service.check()), (None, Ok(())));
 }
 
 #[test]
@@ -206,10 +206,10 @@ fn slack_lets_timers_meet_and_never_early_nor_later_than_it() {
         let slack = secs(1);
         for ms in (0..1000).step_by(10) {
             let timing = Timing::after(Duration::from_millis(60_000 + ms)).slack(slack);
-            service.add(timing, &Site::here("t"), 0, "t").unwrap();
+            service.add(timing, &Site::here("t"), "t").unwrap();
         }
         let mut wakes = 0;
-        while let Some(left) = service.remaining() {
+        while let Some(left) = service.timeout() {
             host.advance(ns(left));
             wakes += 1;
             service.begin_pass();
@@ -229,22 +229,22 @@ fn steps_of_the_wall_move_timers_by_the_wall_alone() {
         for (step, due_in) in [(-3600i64, Some(3605u64)), (86_400, None), (3, Some(2))] {
             let host = VirtualHost::new();
             let mut service = Service::new(Settings::new().clock(host.real_time()).structure(structure));
-            service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("wall"), 0, "wall").unwrap();
-            service.add(Timing::after(secs(5)), &Site::here("delay"), 0, "delay").unwrap();
+            service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("wall"), "wall").unwrap();
+            service.add(Timing::after(secs(5)), &Site::here("delay"), "delay").unwrap();
             host.step_wall(step * 1_000_000_000);
             let names = |ran: Vec<(&'static str, u64, u64)>| {
                 ran.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
             };
             match due_in {
                 Some(left) => {
-                    assert_eq!(service.remaining(), Some(secs(left.min(5))));
+                    assert_eq!(service.timeout(), Some(secs(left.min(5))));
                     assert_eq!(
                         service.iter().find(|i| i.site.name == "wall").map(|i| i.due),
                         Some(left * SECOND)
                     );
                 }
                 None => {
-                    assert_eq!(service.remaining(), Some(Duration::ZERO));
+                    assert_eq!(service.timeout(), Some(Duration::ZERO));
                     service.begin_pass();
                     let due = service.take().unwrap();
                     assert_eq!(due.payload, "wall");
@@ -265,29 +265,29 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     host.step_wall(5000 * SECOND as i64);
     let timing = Timing::at(When::Wall(5010 * SECOND)).every(secs(10)).missed(Missed::Skip);
-    service.add(timing, &Site::here("t"), 0, "t").unwrap();
+    service.add(timing, &Site::here("t"), "t").unwrap();
     host.step_wall(-100 * SECOND as i64);
-    assert_eq!(service.remaining(), Some(secs(110)), "its first time is what was asked for");
+    assert_eq!(service.timeout(), Some(secs(110)), "its first time is what was asked for");
     host.step_wall(100 * SECOND as i64);
     host.advance(ns(secs(10)));
     assert_eq!(pass(&mut service), [("t", 10, 0)]);
     host.step_wall(53 * SECOND as i64);
     // By the wall it is 63: 20 is due, and 30 to 60 were missed.
     assert_eq!(pass(&mut service).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
-    assert_eq!(service.remaining(), Some(secs(7)));
+    assert_eq!(service.timeout(), Some(secs(7)));
     host.step_wall(-1000 * SECOND as i64);
-    assert_eq!(service.remaining(), Some(secs(7)), "the grid goes on from there");
+    assert_eq!(service.timeout(), Some(secs(7)), "the grid goes on from there");
 }
 
 #[test]
 fn a_wall_that_is_slewed_makes_nothing_early() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("t"), 0, "t").unwrap();
+    service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("t"), "t").unwrap();
     host.step_wall(-400_000);
     host.advance(ns(secs(5)));
     assert_eq!(pass(&mut service), [], "the wall shows 400 us less");
-    assert_eq!(service.remaining(), Some(Duration::from_micros(400)));
+    assert_eq!(service.timeout(), Some(Duration::from_micros(400)));
     host.advance(ns(Duration::from_micros(400)));
     assert_eq!(pass(&mut service).len(), 1);
 }
@@ -297,10 +297,10 @@ fn sleep_counts_by_the_boot_time_alone() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     let mut awake = Service::new(Settings::new().clock(host.boot_time()));
-    service.add(Timing::after(HOUR), &Site::here("t"), 0, "t").unwrap();
-    awake.add(Timing::after(HOUR).every(HOUR).missed(Missed::Skip), &Site::here("t"), 0, "t").unwrap();
+    service.add(Timing::after(HOUR), &Site::here("t"), "t").unwrap();
+    awake.add(Timing::after(HOUR).every(HOUR).missed(Missed::Skip), &Site::here("t"), "t").unwrap();
     host.suspend(ns(HOUR * 3));
-    assert_eq!(service.remaining(), Some(HOUR));
+    assert_eq!(service.timeout(), Some(HOUR));
     assert_eq!(pass(&mut awake).iter().map(|ran| ran.2).collect::<Vec<_>>(), [2]);
 }
 
@@ -308,7 +308,7 @@ fn sleep_counts_by_the_boot_time_alone() {
 fn a_clock_without_a_wall_refuses_times_by_it() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let refused = service.add(Timing::at(When::Wall(5)), &Site::here("t"), 0, "t").unwrap_err();
+    let refused = service.add(Timing::at(When::Wall(5)), &Site::here("t"), "t").unwrap_err();
     assert_eq!((refused.reason, refused.payload), (Refusal::NoWall, "t"));
     assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
 }
@@ -325,10 +325,10 @@ fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
                 let mut service = Service::new(settings.tick(Duration::from_nanos(tick)));
                 host.advance(ns(Duration::from_nanos(phase * 53)));
                 let delay = 1_000 + phase * 11;
-                service.add(Timing::after(Duration::from_nanos(delay)), &Site::here("t"), 0, "t").unwrap();
+                service.add(Timing::after(Duration::from_nanos(delay)), &Site::here("t"), "t").unwrap();
                 host.advance(ns(Duration::from_nanos(delay - 1)));
                 assert_eq!(pass(&mut service), []);
-                let left = service.remaining().unwrap();
+                let left = service.timeout().unwrap();
                 assert!(left >= Duration::from_nanos(1) && left <= Duration::from_nanos(tick));
                 host.advance(ns(left));
                 service.begin_pass();
@@ -346,7 +346,7 @@ fn every_deadline_is_ordinary() {
         host.advance(ns(secs(1)));
         for when in [When::At(0), When::At(u64::MAX), When::After(u64::MAX), When::After(0)] {
             service
-                .add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), 0, "t")
+                .add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), "t")
                 .unwrap();
         }
         host.advance(ns(secs(1)));
@@ -363,7 +363,7 @@ fn every_deadline_is_ordinary() {
 fn a_kept_timer_goes_through_its_states() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.keep(&Site::here("t"), 7, "t").unwrap();
+    let id = service.keep(&Site::here("t"), "t").unwrap();
     let state = |service: &Service<_>| service.find(id).map(|info| info.state);
     assert_eq!(state(&service), Some(State::Idle));
     assert_eq!(service.cancel(id), Removal::Idle);
@@ -379,7 +379,7 @@ fn a_kept_timer_goes_through_its_states() {
     assert_eq!(service.cancel(id), Removal::Running);
     service.start(id, Timing::after(secs(2))).unwrap();
     assert_eq!(service.finish(id, due.payload, Next::Done).payload, None);
-    assert_eq!((state(&service), service.remaining()), (Some(State::Pending), Some(secs(2))));
+    assert_eq!((state(&service), service.timeout()), (Some(State::Pending), Some(secs(2))));
     assert_eq!(service.shutdown(id), Removal::Removed("t"));
     assert_eq!(service.start(id, Timing::after(secs(1))), Err(Refusal::NotFound));
     assert_eq!(service.cancel(id), Removal::NotFound);
@@ -389,7 +389,7 @@ fn a_kept_timer_goes_through_its_states() {
 fn finishing_what_does_not_run_changes_nothing() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let id = service.add(Timing::after(secs(1)), &Site::here("t"), 0, "t").unwrap();
+    let id = service.add(Timing::after(secs(1)), &Site::here("t"), "t").unwrap();
     assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
     assert_eq!(service.cancel(id), Removal::Removed("t"));
     assert_eq!(service.finish(id, "other", Next::Again).payload, Some("other"));
@@ -409,9 +409,9 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
             let mut service = Service::new(Settings::new().clock(host.real_time()));
             let begin = wall();
             let far = Timing::at(When::Wall((begin + 1_000_000 * MS) as u64));
-            service.add(far, &Site::here("keeps the offset"), 0, "far").unwrap();
+            service.add(far, &Site::here("keeps the offset"), "far").unwrap();
             let due = begin + 100 * MS;
-            service.add(Timing::at(When::Wall(due as u64)), &Site::here("near"), 0, "near").unwrap();
+            service.add(Timing::at(When::Wall(due as u64)), &Site::here("near"), "near").unwrap();
             host.step_wall(-back);
             host.advance(100 * MS as u64);
             let run = |service: &mut Service<&str>| {

@@ -29,7 +29,7 @@ fn the_alarm_is_never_later_than_the_first_timer() {
         let bell = Arc::new(Bell::default());
         service.set_alarm(Some(bell.clone()));
         let add = |service: &mut Service<()>, hours| {
-            service.add(Timing::after(Duration::from_nanos(hours * HOUR)), &Site::here("x"), 0, ()).unwrap()
+            service.add(Timing::after(Duration::from_nanos(hours * HOUR)), &Site::here("x"), ()).unwrap()
         };
         let first = add(&mut service, 5);
         add(&mut service, 9);
@@ -88,7 +88,7 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     let counts = Boxed::once(move |_| {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    scheduler.add_timer(at, &Site::here("wall"), 0, counts).unwrap();
+    scheduler.timer(at).named("wall").add(counts).unwrap();
     let (begun, ended) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let (b, e) = (Arc::clone(&begun), Arc::clone(&ended));
     let waits = Boxed::once(move |_| {
@@ -121,7 +121,7 @@ fn a_step_before_the_alarm_was_given_is_not_lost() {
     use tickwright::service::When;
     let host = VirtualHost::starting_at(0, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), 0, ()).unwrap();
+    service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), ()).unwrap();
     host.step_wall(48 * HOUR as i64);
     let bell = Arc::new(Bell::default());
     service.set_alarm(Some(bell.clone()));

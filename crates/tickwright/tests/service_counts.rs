@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use tickwright::clock::VirtualHost;
-use tickwright::scheduler::{Boxed, Next, Scheduler};
-use tickwright::service::{Refusal, Service, Settings, Site, Timing};
+use tickwright::scheduler::{Boxed, Next, Plain, Scheduler};
+use tickwright::service::{Refusal, Service, Settings, Site, Structure, Timing};
 
 #[test]
 fn each_pass_counts_once() {
@@ -22,10 +22,24 @@ fn memory_grows_with_the_timers() {
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     let empty = service.heap_bytes();
     for _ in 0..1000 {
-        service.add(Timing::after(Duration::from_secs(1)), &Site::here("x"), 0, [0_u64; 4]).unwrap();
+        service.add(Timing::after(Duration::from_secs(1)), &Site::here("x"), [0_u64; 4]).unwrap();
     }
     let full = service.heap_bytes();
     assert!(full >= empty + 1000 * 32, "{empty} bytes empty, {full} with 1000 payloads of 32");
+}
+
+/// A plain callback with 8 bytes of data: the entry and the generation take 48, the structure at
+/// most 24.
+#[test]
+fn a_timer_takes_at_most_72_bytes() {
+    for structure in Structure::all() {
+        let bytes = |capacity| {
+            let settings = Settings::new().structure(structure).capacity(capacity);
+            Scheduler::<Plain<u64>>::try_new(settings).unwrap().heap_bytes()
+        };
+        let each = (bytes(100_000) - bytes(0)) as f64 / 1e5;
+        assert!((60.0..72.5).contains(&each), "{structure}: {each}");
+    }
 }
 
 #[test]

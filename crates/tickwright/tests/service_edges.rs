@@ -19,7 +19,7 @@ fn a_pass_at_the_end_of_time_ends() {
     std::thread::spawn(move || {
         let host = VirtualHost::starting_at(0, -1);
         let mut service = Service::new(Settings::new().clock(host.real_time()));
-        service.add(Timing::at(When::Wall(u64::MAX)), &Site::here("x"), 0, ()).unwrap();
+        service.add(Timing::at(When::Wall(u64::MAX)), &Site::here("x"), ()).unwrap();
         host.advance(u64::MAX);
         service.begin_pass();
         let _ = service.take();
@@ -34,7 +34,7 @@ fn overruns_saturate() {
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     for _ in 0..2 {
         let timing = Timing::at(When::At(0)).every(Duration::from_nanos(1)).missed(Missed::Skip);
-        service.add(timing, &Site::here("x"), 0, ()).unwrap();
+        service.add(timing, &Site::here("x"), ()).unwrap();
     }
     host.advance(u64::MAX);
     service.begin_pass();
@@ -47,7 +47,7 @@ fn overruns_saturate() {
 fn a_refused_add_counts_nothing() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()).int_ids());
-    assert!(service.add(Timing::at(When::Wall(5)), &Site::here("x"), 0, ()).is_err());
+    assert!(service.add(Timing::at(When::Wall(5)), &Site::here("x"), ()).is_err());
     assert_eq!((service.statistics().high_water, service.sites().len()), (0, 0));
 }
 
@@ -67,7 +67,8 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
     let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
     let timing = Timing::after(Duration::from_secs(1));
     assert!(
-        catch_unwind(AssertUnwindSafe(|| scheduler.add_timer(timing, &Bad, 0, Boxed::once(|_| {})))).is_err()
+        catch_unwind(AssertUnwindSafe(|| scheduler.timer(timing).origin(Bad).add(Boxed::once(|_| {}))))
+            .is_err()
     );
     assert_eq!(scheduler.check(), Ok(()));
     assert_eq!(scheduler.report().statistics.timers, 0, "a slot is lost for ever");
@@ -79,7 +80,7 @@ fn the_one_held_ahead_goes_with_the_wall() {
     let host = VirtualHost::starting_at(0, 5_000 * SECOND as i64);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     let burst = Timing::at(When::Wall(5_010 * SECOND)).every(Duration::from_secs(10)).missed(Missed::Burst);
-    service.add(burst, &Site::here("x"), 0, ()).unwrap();
+    service.add(burst, &Site::here("x"), ()).unwrap();
     host.advance(35 * SECOND);
     service.begin_pass();
     while let Some(due) = service.take() {
@@ -92,7 +93,7 @@ fn the_one_held_ahead_goes_with_the_wall() {
         let _ = service.finish(due.id, (), Next::Again);
     }
     service.end_pass();
-    let left = service.remaining().unwrap();
+    let left = service.timeout().unwrap();
     assert!(left <= Duration::from_secs(10), "it comes in {left:?}");
 }
 
@@ -112,9 +113,7 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
         }
     }
     let scheduler = Scheduler::new(Settings::new().clock(Jumps));
-    scheduler
-        .add_timer(Timing::at(When::Wall(3600 * SECOND)), &Site::here("x"), 0, Boxed::once(|_| {}))
-        .unwrap();
+    scheduler.timer(Timing::at(When::Wall(3600 * SECOND))).named("x").add(Boxed::once(|_| {})).unwrap();
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
@@ -184,14 +183,13 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
 fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(0, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(3600 * SECOND)), &Site::here("other"), 0, ()).unwrap();
+    service.add(Timing::at(When::Wall(3600 * SECOND)), &Site::here("other"), ()).unwrap();
     // The wall is slewed, by less than counts as a step, and a grid goes on by it.
     host.step_wall(900_000);
     service
         .add(
             Timing::at(When::Wall(10 * SECOND)).every(Duration::from_micros(300)).missed(Missed::Skip),
             &Site::here("x"),
-            0,
             (),
         )
         .unwrap();

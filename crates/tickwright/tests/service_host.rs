@@ -29,14 +29,14 @@ fn machine(structure: Structure, missed: Missed) -> Machine {
     let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
     let mut service = Service::new(settings);
     let grid = Timing::after(ms(10)).every(ms(10)).missed(missed);
-    let tick = service.add(grid, &Site::here("tick"), 0, "tick").unwrap();
+    let tick = service.add(grid, &Site::here("tick"), "tick").unwrap();
     service.set_host(tick).unwrap();
     Machine { host, service, tick }
 }
 
 impl Machine {
     fn add(&mut self, delay: u64, what: &'static str) -> TimerId {
-        self.service.add(Timing::after(ms(delay)), &Site::here(what), 0, what).unwrap()
+        self.service.add(Timing::after(ms(delay)), &Site::here(what), what).unwrap()
     }
 
     fn advance(&self, ms: u64) {
@@ -79,9 +79,9 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
         assert!(m.service.host().unwrap().waits);
         assert_eq!(m.service.statistics().pending, 1, "it is pending all the time");
         assert_eq!(m.service.next_wake(), None, "nobody is to be woken for it");
-        assert_eq!(m.service.remaining(), None);
+        assert_eq!(m.service.timeout(), None);
         m.service.end_urgent();
-        assert_eq!(m.service.remaining(), Some(Duration::ZERO), "at once");
+        assert_eq!(m.service.timeout(), Some(Duration::ZERO), "at once");
         assert_eq!(m.pass(), [("tick", 0)], "{structure}");
         assert_eq!(m.counts(), (1, 1, 1, 6));
         assert_eq!(m.service.next_wake(), Some(20 * MS), "on the grid");
@@ -108,11 +108,11 @@ fn alone_it_leaves_no_alarm_and_comes_when_the_mark_is_cleared() {
     for structure in Structure::all() {
         let mut m = machine(structure, Missed::Skip);
         m.service.begin_urgent();
-        assert_eq!((m.service.next_wake(), m.service.remaining()), (None, None), "{structure}");
+        assert_eq!((m.service.next_wake(), m.service.timeout()), (None, None), "{structure}");
         m.advance(25);
         assert!(m.service.host().unwrap().waits, "{structure}");
         m.service.end_urgent();
-        assert_eq!(m.service.remaining(), Some(Duration::ZERO), "{structure}: no pass was needed to see it");
+        assert_eq!(m.service.timeout(), Some(Duration::ZERO), "{structure}: no pass was needed to see it");
         assert_eq!(m.pass(), [("tick", 1)], "{structure}");
         assert_eq!(m.counts().1, 1, "{structure}");
     }
@@ -170,7 +170,7 @@ fn cancelled_while_deferred_it_is_gone() {
         assert_eq!(m.service.cancel(tick), Removal::Removed("tick"), "{structure}");
         assert_eq!((m.service.check(), m.service.host()), (Ok(()), None), "{structure}");
         m.service.end_urgent();
-        assert_eq!((m.service.remaining(), m.pass()), (None, vec![]), "{structure}");
+        assert_eq!((m.service.timeout(), m.pass()), (None, vec![]), "{structure}");
         // The place is free.
         let next = m.add(10, "tick");
         assert_eq!(m.service.set_host(next), Ok(()), "{structure}");
@@ -182,7 +182,7 @@ fn one_that_is_kept_and_cancelled_while_deferred_can_be_armed_again() {
     let mut m = machine(Structure::default(), Missed::Skip);
     let tick = m.tick;
     let _ = m.service.cancel(tick);
-    m.tick = m.service.keep(&Site::here("kept"), 0, "tick").unwrap();
+    m.tick = m.service.keep(&Site::here("kept"), "tick").unwrap();
     let tick = m.tick;
     m.service.set_host(tick).unwrap();
     m.service.start(tick, Timing::after(ms(10))).unwrap();
@@ -312,7 +312,7 @@ fn the_alarm_is_set_for_the_second_and_back() {
 fn one_by_the_wall_is_filed_anew_while_it_waits() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    let id = service.add(Timing::at(When::Wall(10 * MS)), &Site::here("tick"), 0, ()).unwrap();
+    let id = service.add(Timing::at(When::Wall(10 * MS)), &Site::here("tick"), ()).unwrap();
     service.set_host(id).unwrap();
     service.begin_urgent();
     host.advance(12 * MS);
@@ -322,7 +322,7 @@ fn one_by_the_wall_is_filed_anew_while_it_waits() {
     service.begin_pass();
     assert_eq!((service.take(), service.check()), (None, Ok(())));
     service.end_urgent();
-    assert_eq!(service.remaining(), Some(ms(18)), "10 by a wall that shows -8");
+    assert_eq!(service.timeout(), Some(ms(18)), "10 by a wall that shows -8");
     host.advance(18 * MS);
     service.begin_pass();
     assert!(service.take().is_some());
@@ -337,10 +337,10 @@ fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
     let (one, two) = (scheduler.urgent(), scheduler.urgent());
     host.advance(15 * MS);
     drop(one);
-    assert_eq!((scheduler.run_queue().unwrap(), scheduler.wait()), (0, None));
+    assert_eq!((scheduler.run_queue().unwrap(), scheduler.timeout()), (0, None));
     drop(two);
     assert_eq!(scheduler.host().map(|host| (host.waits, host.deferred)), Some((true, 1)));
-    assert_eq!((scheduler.wait(), scheduler.run_queue().unwrap()), (Some(Duration::ZERO), 1));
+    assert_eq!((scheduler.timeout(), scheduler.run_queue().unwrap()), (Some(Duration::ZERO), 1));
     assert_eq!(scheduler.host(), None);
 }
 

@@ -64,8 +64,8 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
     for step in 0..4_000u64 {
         let now = service.now();
         match random.below(12) {
-            0..3 => ids.push(service.add(timing(&mut random, now), &Site::here("a"), 0, step).unwrap()),
-            3 => ids.push(service.keep(&Site::here("k"), 0, step).unwrap()),
+            0..3 => ids.push(service.add(timing(&mut random, now), &Site::here("a"), step).unwrap()),
+            3 => ids.push(service.keep(&Site::here("k"), step).unwrap()),
             4..6 if !ids.is_empty() => {
                 let at = ids[random.below(ids.len() as u64) as usize];
                 let _ = service.start(at, timing(&mut random, now));
@@ -83,7 +83,7 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
             8 if random.below(4) == 0 => {
                 let by = random.below(20 * SECOND) as i64 - 10 * SECOND as i64;
                 host.step_wall(if random.below(3) == 0 { by / 20_000 } else { by });
-                let _ = service.remaining();
+                let _ = service.timeout();
             }
             9 if random.below(2000) == 0 => {
                 let _ = service.clear();

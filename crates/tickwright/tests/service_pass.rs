@@ -28,8 +28,8 @@ fn a_burst_far_behind_does_not_hold_others_back() {
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         let burst = Timing::after(secs(1)).every(secs(1)).missed(Missed::Burst);
-        service.add(burst, &Site::here("burst"), 0, "burst").unwrap();
-        service.add(Timing::after(secs(5000)), &Site::here("once"), 0, "once").unwrap();
+        service.add(burst, &Site::here("burst"), "burst").unwrap();
+        service.add(Timing::after(secs(5000)), &Site::here("once"), "once").unwrap();
         host.advance(10_000 * SECOND);
         for _ in 0..5 {
             service.begin_pass();
@@ -81,8 +81,8 @@ fn a_period_of_zero_on_a_grid_does_not_starve_others() {
         let host = VirtualHost::new();
         let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
         let zero = Timing::after(secs(1)).every(Duration::ZERO).missed(Missed::Skip);
-        service.add(zero, &Site::here("zero"), 0, "zero").unwrap();
-        service.add(Timing::after(secs(5)), &Site::here("once"), 0, "once").unwrap();
+        service.add(zero, &Site::here("zero"), "zero").unwrap();
+        service.add(Timing::after(secs(5)), &Site::here("once"), "once").unwrap();
         for _ in 0..50 {
             host.advance(SECOND);
             service.begin_pass();
@@ -107,7 +107,7 @@ fn a_pass_takes_all_that_was_due_and_armed_before() {
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         for at in 1..=50u64 {
-            service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), 0, at).unwrap();
+            service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), at).unwrap();
         }
         host.advance(60 * SECOND);
         // Each re-armed in the past, in three passes.
@@ -134,7 +134,7 @@ fn the_pass_counter_comes_round_unseen() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     for name in ["a", "b"] {
-        service.add(Timing::after(secs(1)), &Site::here(name), 0, name).unwrap();
+        service.add(Timing::after(secs(1)), &Site::here(name), name).unwrap();
     }
     for _ in 0..65_535 {
         service.begin_pass();
@@ -155,8 +155,8 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
             Settings::new().clock(host.monotonic()).structure(structure).tick(Duration::from_millis(1)),
         );
         let burst = Timing::after(secs(1)).every(Duration::from_millis(1)).missed(Missed::Burst);
-        service.add(burst, &Site::here("burst"), 0, "burst").unwrap();
-        service.add(Timing::after(secs(11)), &Site::here("once"), 0, "once").unwrap();
+        service.add(burst, &Site::here("burst"), "burst").unwrap();
+        service.add(Timing::after(secs(11)), &Site::here("once"), "once").unwrap();
         for seconds in [10, 2] {
             host.advance(seconds * SECOND);
             service.begin_pass();
@@ -196,7 +196,7 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
             host.advance(12_000_000);
             let first = scheduler.run_queue();
             scheduler.check().map_err(|violation| violation.to_string())?;
-            let (wait, second) = (scheduler.wait(), scheduler.run_queue());
+            let (wait, second) = (scheduler.timeout(), scheduler.run_queue());
             if (first, wait, second) != (Ok(1), Some(Duration::ZERO), Ok(1)) {
                 return Err(format!("host tick {host_tick}: {first:?}, {wait:?}, {second:?}"));
             }
@@ -214,7 +214,7 @@ fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
             let settings = Settings::new().clock(host.monotonic()).structure(structure);
             let mut service = Service::new(settings.tick(Duration::from_millis(1)));
             let add = |service: &mut Service<_>, ms| {
-                service.add(Timing::after(Duration::from_millis(ms)), &Site::here("x"), 0, ms).unwrap()
+                service.add(Timing::after(Duration::from_millis(ms)), &Site::here("x"), ms).unwrap()
             };
             add(&mut service, 10);
             let b = add(&mut service, 40);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwright::clock::VirtualHost;
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
-use tickwright::service::{Settings, Site, Structure, Timing, When};
+use tickwright::service::{Settings, Structure, Timing, When};
 use tickwright::storage::{Discipline, Family, Handle, Nodes, Popped, Shape};
 use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel};
 
@@ -215,7 +215,7 @@ fn a_loop_that_waits_and_runs_does_not_spin() {
             assert!(matches!(scheduler.cancel(id), Cancelled::Removed(_)));
         }
         let (mut turns, mut ran) = (0, 0);
-        while let Some(wait) = scheduler.wait() {
+        while let Some(wait) = scheduler.timeout() {
             host.advance(u64::try_from(wait.as_nanos()).unwrap());
             ran += scheduler.run_queue().unwrap();
             turns += 1;
@@ -238,7 +238,7 @@ fn the_lock_is_not_held_for_a_whole_bucket() {
     let scheduler: Nothing = Scheduler::new(settings);
     for at in 0..N {
         let at = (first + 1 + at * 7919 % (width - 1)) * 1_000_000;
-        scheduler.add_timer(Timing::at(When::At(at)), &Site::here("x"), 0, nothing()).unwrap();
+        scheduler.timer(Timing::at(When::At(at))).named("x").add(nothing()).unwrap();
     }
     host.advance((first + 40_000) * 1_000_000);
     MOST.set(0);
@@ -246,7 +246,7 @@ fn the_lock_is_not_held_for_a_whole_bucket() {
     assert!(MOST.get() < 256 * 20, "{} looks in one hold of the lock", MOST.get());
     assert_eq!(scheduler.check(), Ok(()));
     // All that is due runs, in order, whatever was moved in which slice.
-    let due = scheduler.dump().timers.iter().filter(|timer| timer.due <= scheduler.now()).count();
+    let due = scheduler.dump().timers.iter().filter(|timer| timer.info.due <= scheduler.now()).count();
     assert_eq!(scheduler.run_queue(), Ok(due));
     assert!(MOST.get() < 256 * 20, "{} looks in one hold of the lock", MOST.get());
 }

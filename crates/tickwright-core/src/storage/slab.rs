@@ -74,7 +74,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     const fn starting_after(last: u32) -> Self {
-        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena: Arena::starting_after(last), now: 0 }
+        let arena = Arena::starting_after(last, Apart::EMPTY);
+        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 
     /// An empty queue with room for `capacity` timers; up to that many it allocates nothing more.

@@ -8,13 +8,8 @@ use crate::{Nodes, Record, hint};
 
 /// Records and slots by index, as many of the one as of the other.
 pub trait Columns: Sized {
-    /// What an algorithm keeps for each slot.
-    type Record: Record<Idx>;
     /// What a live slot holds.
     type Value;
-
-    /// No slots.
-    const EMPTY: Self;
 
     /// How many slots there are, slot 0 among them.
     fn len(&self) -> usize;
@@ -42,11 +37,14 @@ pub trait Columns: Sized {
     /// Appends a free slot. There is memory for it.
     fn push(&mut self, last: u32);
 
-    /// The record of a slot that there is.
-    fn record(&self, p: Idx) -> &Self::Record;
+    /// What [`set_vacant`](Self::set_vacant) was given for a slot that is on the free list.
+    fn next_vacant(&self, p: Idx) -> Option<Idx>;
 
-    /// The record of a slot that there is, to write.
-    fn record_mut(&mut self, p: Idx) -> &mut Self::Record;
+    /// Makes the record of a free slot remember the next slot of the free list.
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>);
+
+    /// Makes the record of a retired slot an idle one.
+    fn set_idle(&mut self, p: Idx);
 
     /// The slot at a place, if there is one.
     fn slot(&self, at: usize) -> Option<&Slot<Self::Value>>;
@@ -63,6 +61,60 @@ pub trait Columns: Sized {
 pub struct Records<R>(#[doc(hidden)] pub Vec<R>);
 
 impl<R> Records<R> {
+    /// No records.
+    pub const EMPTY: Self = Self(Vec::new());
+
+    /// For how many records there is memory.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// Gets memory for `additional` more, and for later growth.
+    ///
+    /// # Errors
+    /// [`Full`] when there is none.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve(additional).map_err(|_| Full)
+    }
+
+    /// Gets memory for `additional` more.
+    ///
+    /// # Errors
+    /// [`Full`] when there is none.
+    pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve_exact(additional).map_err(|_| Full)
+    }
+
+    /// Appends an idle record. There is memory for it.
+    pub fn push(&mut self)
+    where
+        R: Record<Idx>,
+    {
+        self.0.push(R::IDLE);
+    }
+
+    /// Appends idle records until there are `records`.
+    ///
+    /// # Errors
+    /// [`Full`] when there is no memory; nothing has changed then.
+    pub fn grow(&mut self, records: usize) -> Result<(), Full>
+    where
+        R: Record<Idx>,
+    {
+        self.try_reserve_exact(records.saturating_sub(self.0.len()))?;
+        while self.0.len() < records {
+            self.push();
+        }
+        Ok(())
+    }
+
+    /// Bytes on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<R>()
+    }
+
     /// The record at a place, if there is one.
     #[inline]
     #[must_use]
@@ -97,10 +149,13 @@ pub struct Apart<R, T> {
     pub slots: Vec<Slot<T>>,
 }
 
+impl<R, T> Apart<R, T> {
+    /// No slots.
+    pub const EMPTY: Self = Self { records: Records::EMPTY, slots: Vec::new() };
+}
+
 impl<R: Record<Idx>, T> Columns for Apart<R, T> {
-    type Record = R;
     type Value = T;
-    const EMPTY: Self = Self { records: Records(Vec::new()), slots: Vec::new() };
 
     #[inline]
     fn len(&self) -> usize {
@@ -108,32 +163,36 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
     }
 
     fn capacity(&self) -> usize {
-        self.records.0.capacity().min(self.slots.capacity())
+        self.records.capacity().min(self.slots.capacity())
     }
 
     fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.records.0.try_reserve(additional).map_err(|_| Full)?;
+        self.records.try_reserve(additional)?;
         self.slots.try_reserve(additional).map_err(|_| Full)
     }
 
     fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.records.0.try_reserve_exact(additional).map_err(|_| Full)?;
+        self.records.try_reserve_exact(additional)?;
         self.slots.try_reserve_exact(additional).map_err(|_| Full)
     }
 
     fn push(&mut self, last: u32) {
-        self.records.0.push(R::IDLE);
+        self.records.push();
         self.slots.push(Slot::Free { last });
     }
 
     #[inline]
-    fn record(&self, p: Idx) -> &R {
-        &self.records.0[p.at()]
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.records.record(p).next_vacant()
     }
 
     #[inline]
-    fn record_mut(&mut self, p: Idx) -> &mut R {
-        &mut self.records.0[p.at()]
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        *self.records.record_mut(p) = R::vacant(next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        *self.records.record_mut(p) = R::IDLE;
     }
 
     #[inline]
@@ -147,7 +206,7 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.records.0.capacity() * size_of::<R>() + self.slots.capacity() * size_of::<Slot<T>>()
+        self.records.heap_bytes() + self.slots.capacity() * size_of::<Slot<T>>()
     }
 }
 
@@ -169,10 +228,13 @@ impl<R, T> fmt::Debug for Together<R, T> {
     }
 }
 
+impl<R, T> Together<R, T> {
+    /// No slots.
+    pub const EMPTY: Self = Self(Vec::new());
+}
+
 impl<R: Record<Idx>, T> Columns for Together<R, T> {
-    type Record = R;
     type Value = T;
-    const EMPTY: Self = Self(Vec::new());
 
     #[inline]
     fn len(&self) -> usize {
@@ -196,13 +258,17 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
     }
 
     #[inline]
-    fn record(&self, p: Idx) -> &R {
-        &self.0[p.at()].record
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.record(p).next_vacant()
     }
 
     #[inline]
-    fn record_mut(&mut self, p: Idx) -> &mut R {
-        &mut self.0[p.at()].record
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        *self.record_mut(p) = R::vacant(next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        *self.record_mut(p) = R::IDLE;
     }
 
     #[inline]
@@ -223,12 +289,12 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
 impl<R: Record<Idx>, T> Nodes<Idx, R> for Together<R, T> {
     #[inline]
     fn record(&self, p: Idx) -> &R {
-        Columns::record(self, p)
+        &self.0[p.at()].record
     }
 
     #[inline]
     fn record_mut(&mut self, p: Idx) -> &mut R {
-        Columns::record_mut(self, p)
+        &mut self.0[p.at()].record
     }
 
     #[inline]

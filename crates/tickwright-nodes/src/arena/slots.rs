@@ -5,7 +5,7 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use super::{Columns, Full, Idx, MOST, Slot, SlotId, slots_for};
-use crate::{Record, Violation};
+use crate::Violation;
 
 /// Slots with generations, over either layout. The [module](super) states its invariants.
 pub struct Arena<C> {
@@ -23,10 +23,10 @@ pub struct Arena<C> {
 }
 
 impl<C: Columns> Arena<C> {
-    /// No slots. The first occupation of each slot has generation `last + 1`.
+    /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
-    pub const fn starting_after(last: u32) -> Self {
-        Self { columns: C::EMPTY, free: None, retired: 0, len: 0, limit: MOST, first_generation: last }
+    pub const fn starting_after(last: u32, columns: C) -> Self {
+        Self { columns, free: None, retired: 0, len: 0, limit: MOST, first_generation: last }
     }
 
     /// How many slots are live.
@@ -88,7 +88,7 @@ impl<C: Columns> Arena<C> {
         }
         let index = match self.free {
             Some(index) => {
-                self.free = self.columns.record(index).next_vacant();
+                self.free = self.columns.next_vacant(index);
                 index
             }
             None => match self.grow() {
@@ -131,10 +131,10 @@ impl<C: Columns> Arena<C> {
         let Slot::Live { generation, .. } = *slot else { return None };
         let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
         if generation < NonZeroU32::MAX {
-            *self.columns.record_mut(index) = Record::vacant(self.free);
+            self.columns.set_vacant(index, self.free);
             self.free = Some(index);
         } else {
-            *self.columns.record_mut(index) = Record::IDLE;
+            self.columns.set_idle(index);
             self.retired += 1;
         }
         self.len -= 1;
@@ -231,7 +231,7 @@ impl<C: Columns> Arena<C> {
             if found > usable || !self.columns.slot(p.at()).is_some_and(Slot::is_usable) {
                 return Err(Violation::Storage);
             }
-            next = self.columns.record(p).next_vacant();
+            next = self.columns.next_vacant(p);
         }
         if found == usable { Ok(()) } else { Err(Violation::Storage) }
     }

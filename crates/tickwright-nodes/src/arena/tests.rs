@@ -20,6 +20,18 @@ impl Record<Idx> for Link {
     }
 }
 
+trait Layout: Columns<Value = u32> {
+    const NONE: Self;
+}
+
+impl Layout for Apart<Link, u32> {
+    const NONE: Self = Self::EMPTY;
+}
+
+impl Layout for Together<Link, u32> {
+    const NONE: Self = Self::EMPTY;
+}
+
 fn idx(at: usize) -> Idx {
     Idx::of(at).unwrap()
 }
@@ -29,8 +41,8 @@ fn live(value: u32) -> Slot<u32> {
 }
 
 /// Slots 1, 3 and 5 are live; 2 and 4 are free.
-fn holed<C: Columns<Record = Link, Value = u32>>() -> Arena<C> {
-    let mut arena = Arena::starting_after(0);
+fn holed<C: Layout>() -> Arena<C> {
+    let mut arena = Arena::starting_after(0, C::NONE);
     let ids = [0, 1, 2, 3, 4].map(|value| arena.occupy(value).unwrap());
     assert_eq!(arena.vacate(ids[1].index), Some((ids[1], 1)));
     assert_eq!(arena.vacate(ids[3].index).map(|(_, value)| value), Some(3));
@@ -39,7 +51,7 @@ fn holed<C: Columns<Record = Link, Value = u32>>() -> Arena<C> {
     arena
 }
 
-fn check_names_what_is_broken<C: Columns<Record = Link, Value = u32>>() {
+fn check_names_what_is_broken<C: Layout>() {
     type Break<C> = fn(&mut Arena<C>);
     let breaks: [(&str, Break<C>); 11] = [
         ("a slot was freed behind its back", |a| {
@@ -48,9 +60,9 @@ fn check_names_what_is_broken<C: Columns<Record = Link, Value = u32>>() {
         ("a free slot is live", |a| *a.columns.slot_mut(2).unwrap() = live(0)),
         ("slot 0 is live", |a| *a.columns.slot_mut(0).unwrap() = live(0)),
         ("the free list is lost", |a| a.free = None),
-        ("the free list is short", |a| *a.columns.record_mut(idx(4)) = Link(None)),
-        ("the free list has a cycle", |a| *a.columns.record_mut(idx(2)) = Link(Some(idx(4)))),
-        ("the free list runs into a live slot", |a| *a.columns.record_mut(idx(2)) = Link(Some(idx(1)))),
+        ("the free list is short", |a| a.columns.set_vacant(idx(4), None)),
+        ("the free list has a cycle", |a| a.columns.set_vacant(idx(2), Some(idx(4)))),
+        ("the free list runs into a live slot", |a| a.columns.set_vacant(idx(2), Some(idx(1)))),
         ("the free list leaves the arena", |a| a.free = Some(idx(77))),
         ("a retired slot is on the free list", |a| {
             *a.columns.slot_mut(2).unwrap() = Slot::Free { last: u32::MAX };
@@ -65,8 +77,8 @@ fn check_names_what_is_broken<C: Columns<Record = Link, Value = u32>>() {
     }
 }
 
-fn a_slot_that_has_used_up_its_generations_is_retired<C: Columns<Record = Link, Value = u32>>() {
-    let mut arena = Arena::<C>::starting_after(u32::MAX - 2);
+fn a_slot_that_has_used_up_its_generations_is_retired<C: Layout>() {
+    let mut arena = Arena::starting_after(u32::MAX - 2, C::NONE);
     let first = arena.occupy(1).unwrap();
     arena.vacate(first.index);
     let second = arena.occupy(2).unwrap();
@@ -78,8 +90,8 @@ fn a_slot_that_has_used_up_its_generations_is_retired<C: Columns<Record = Link, 
     assert_eq!((arena.get(first), arena.get(second), arena.get(third)), (None, None, Some(&3)));
 }
 
-fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Columns<Record = Link, Value = u32>>() {
-    let mut arena = Arena::<C>::starting_after(u32::MAX - 1);
+fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Layout>() {
+    let mut arena = Arena::starting_after(u32::MAX - 1, C::NONE);
     arena.reserve(2).unwrap();
     arena.bound(2);
     let bytes = arena.columns.heap_bytes();
@@ -116,7 +128,7 @@ fn indices_end_before_they_wrap() {
     assert_eq!((slots_for(0, 0), slots_for(3, 2)), (Some(1), Some(6)));
     assert_eq!((slots_for(MOST, 0), slots_for(MOST - 1, 1)), (Some(MOST + 1), Some(MOST + 1)));
     assert_eq!((slots_for(MOST, 1), slots_for(MOST + 1, 0), slots_for(usize::MAX, 1)), (None, None, None));
-    let mut arena = Arena::<Apart<Link, u32>>::starting_after(0);
+    let mut arena = Arena::<Apart<Link, u32>>::starting_after(0, Apart::EMPTY);
     arena.len = MOST;
     assert_eq!((arena.occupy(1), arena.reserve(1)), (Err(1), Err(Full)));
     arena.len = 0;
@@ -126,7 +138,7 @@ fn indices_end_before_they_wrap() {
 
 #[test]
 fn an_id_is_a_number_and_back() {
-    let mut arena = Arena::<Apart<Link, u32>>::starting_after(41);
+    let mut arena = Arena::<Apart<Link, u32>>::starting_after(41, Apart::EMPTY);
     let id = arena.occupy(1).unwrap();
     assert_eq!(id.to_bits(), 42 << 32 | 1);
     assert_eq!(SlotId::from_bits(id.to_bits()), Some(id));

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::Scheduler;
+use super::base::Scheduler;
 use crate::service::{Next, TimerId};
 
 /// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per
@@ -12,19 +12,24 @@ use crate::service::{Next, TimerId};
 pub trait Callback: Send + Sized {
     /// Runs it. What it answers decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
+
+    /// A number to [cancel](Scheduler::cancel_matching) several timers by. Asked under the
+    /// scheduler's lock: it must not call back.
+    fn token(&self) -> usize {
+        0
+    }
 }
 
 /// What a callback is told.
-pub struct Firing<'a, C: Callback> {
+pub struct Firing<'a, C> {
     pub(super) scheduler: &'a Scheduler<C>,
     pub(super) id: TimerId,
-    pub(super) token: usize,
     pub(super) due: u64,
     pub(super) now: u64,
     pub(super) overruns: u64,
 }
 
-impl<'a, C: Callback> Firing<'a, C> {
+impl<'a, C> Firing<'a, C> {
     /// The scheduler that runs it.
     #[must_use]
     pub fn scheduler(&self) -> &'a Scheduler<C> {
@@ -35,12 +40,6 @@ impl<'a, C: Callback> Firing<'a, C> {
     #[must_use]
     pub fn id(&self) -> TimerId {
         self.id
-    }
-
-    /// The user's token.
-    #[must_use]
-    pub fn token(&self) -> usize {
-        self.token
     }
 
     /// When it was due, in ns of the clock's steady timeline. A timer on a grid that has missed
@@ -69,7 +68,7 @@ impl<'a, C: Callback> Firing<'a, C> {
     }
 }
 
-impl<C: Callback> fmt::Debug for Firing<'_, C> {
+impl<C> fmt::Debug for Firing<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Firing")
             .field("id", &self.id)
@@ -116,15 +115,49 @@ impl<T: Send + fmt::Debug> fmt::Debug for Plain<T> {
     }
 }
 
-type Closure = dyn FnMut(&Firing<'_, Boxed>) -> Next + Send;
+/// What a [`Boxed`] holds.
+trait Closure: Send {
+    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next;
+    fn token(&self) -> usize;
+}
+
+struct Tagged<F> {
+    call: F,
+    token: usize,
+}
+
+impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for F {
+    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next {
+        self(firing)
+    }
+
+    fn token(&self) -> usize {
+        0
+    }
+}
+
+impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for Tagged<F> {
+    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next {
+        (self.call)(firing)
+    }
+
+    fn token(&self) -> usize {
+        self.token
+    }
+}
 
 /// A closure in a box: one allocation for each that owns anything.
-pub struct Boxed(Box<Closure>);
+pub struct Boxed(Box<dyn Closure>);
 
 impl Boxed {
     /// Boxes a closure.
     pub fn new(call: impl FnMut(&Firing<'_, Self>) -> Next + Send + 'static) -> Self {
         Self(Box::new(call))
+    }
+
+    /// Boxes a closure with a [token](Callback::token).
+    pub fn with_token(token: usize, call: impl FnMut(&Firing<'_, Self>) -> Next + Send + 'static) -> Self {
+        Self(Box::new(Tagged { call, token }))
     }
 
     /// Boxes a closure that runs once.
@@ -141,7 +174,11 @@ impl Boxed {
 
 impl Callback for Boxed {
     fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
-        (self.0)(firing)
+        self.0.call(firing)
+    }
+
+    fn token(&self) -> usize {
+        self.0.token()
     }
 }
 

@@ -11,7 +11,17 @@ pub struct Dump {
     /// The clock, in ns.
     pub now: u64,
     /// The timers, running ones first, then by when they are due, idle ones last.
-    pub timers: Vec<Info>,
+    pub timers: Vec<Listed>,
+}
+
+/// One timer of a [`Dump`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// What is known of it.
+    pub info: Info,
+    /// Its callback's [token](super::Callback::token).
+    pub token: usize,
 }
 
 /// What a scheduler has counted: [`Scheduler::report`](super::Scheduler::report). Printed, it is a
@@ -72,13 +82,13 @@ impl fmt::Display for Ns {
 }
 
 impl Dump {
-    pub(super) fn new(now: u64, mut timers: Vec<Info>) -> Self {
+    pub(super) fn new(now: u64, mut timers: Vec<Listed>) -> Self {
         let rank = |state| match state {
             State::Running => 0,
             State::Pending => 1,
             State::Idle => 2,
         };
-        timers.sort_unstable_by_key(|timer| (rank(timer.state), timer.due, timer.id));
+        timers.sort_unstable_by_key(|Listed { info, .. }| (rank(info.state), info.due, info.id));
         Self { now, timers }
     }
 }
@@ -90,7 +100,7 @@ impl fmt::Display for Dump {
             "{:<20} {:<8} {:>12} {:>12} {:>10}  callback",
             "id", "state", "due in", "interval", "token"
         )?;
-        for timer in &self.timers {
+        for Listed { info: timer, token } in &self.timers {
             let id = match timer.int_id {
                 Some(int) => Short::of(format_args!("{int}")),
                 None => Short::of(format_args!("{}", timer.id)),
@@ -109,8 +119,8 @@ impl fmt::Display for Dump {
             let interval = Ns(timer.period).to_string();
             writeln!(
                 f,
-                "{id:<20} {state:<8} {due:>12} {interval:>12} {:>10}  {} ({}:{})",
-                timer.token, site.name, site.file, site.line
+                "{id:<20} {state:<8} {due:>12} {interval:>12} {token:>10}  {} ({}:{})",
+                site.name, site.file, site.line
             )?;
         }
         writeln!(f, "{} timers", self.timers.len())

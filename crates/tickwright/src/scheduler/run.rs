@@ -3,20 +3,10 @@
 use core::fmt;
 use core::mem::needs_drop;
 
-use super::{Callback, Core, Firing, Next, Scheduler, TimerId};
-use crate::service::Due;
+use super::base::{Core, Running, Scheduler};
+use super::callback::{Callback, Firing};
+use crate::service::{Due, Next, TimerId};
 use crate::sync::{MutexGuard, ThreadId, tell, this_thread};
-
-/// The callback that runs.
-#[derive(Clone, Copy)]
-pub(super) struct Running {
-    pub(super) id: TimerId,
-    pub(super) thread: ThreadId,
-    /// Which run of all it is.
-    pub(super) serial: u64,
-    /// Somebody waits to hear whether it was kept from running again.
-    pub(super) awaited: bool,
-}
 
 /// How many timers a pass moves inside the queue before it releases the lock.
 const SLICE: usize = 256;
@@ -56,7 +46,7 @@ impl<C: Callback> Scheduler<C> {
     }
 
     /// As [`run_queue`](Self::run_queue), at most `budget` callbacks. What is left keeps its order,
-    /// and [`wait`](Self::wait) is zero.
+    /// and [`timeout`](Self::timeout) is zero.
     ///
     /// To find the first callback a wheel may have to move many timers. All of them are moved,
     /// whatever the budget, but the lock is released after each 256 of them, and between callbacks:
@@ -128,12 +118,13 @@ impl<C: Callback> Scheduler<C> {
         me: ThreadId,
         due: Due<C>,
     ) -> MutexGuard<'s, Core<C>> {
-        let Due { id, payload, token, due, now, overruns } = due;
+        let Due { id, payload, due, now, overruns } = due;
+        let token = payload.token();
         core.runs += 1;
-        core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false });
+        core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false, token });
         drop(core);
         let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false, over: false };
-        let firing = Firing { scheduler: self, id, token, due, now, overruns };
+        let firing = Firing { scheduler: self, id, due, now, overruns };
         let next = run.callback.as_mut().map_or(Next::Done, |callback| callback.call(&firing));
         run.end(next)
     }

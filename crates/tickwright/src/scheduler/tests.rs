@@ -1,10 +1,12 @@
 //! What needs a look inside: who waits.
 
+use core::time::Duration;
 use std::sync::mpsc;
 use std::thread;
 
 use super::*;
 use crate::clock::VirtualHost;
+use crate::service::Settings;
 
 /// Spins until it is so.
 fn until(mut so: impl FnMut() -> bool) {

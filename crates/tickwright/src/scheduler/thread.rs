@@ -4,7 +4,8 @@ use core::fmt;
 use std::io;
 use std::sync::Weak;
 
-use super::{Callback, Scheduler};
+use super::base::Scheduler;
+use super::callback::Callback;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::driver::{DriverPanicked, DriverThread, Parker};

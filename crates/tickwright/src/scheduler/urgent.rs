@@ -2,14 +2,14 @@
 
 use core::fmt;
 
-use super::{Callback, Scheduler, TimerId};
-use crate::service::{HostTick, Refusal};
+use super::base::Scheduler;
+use crate::service::{HostTick, Refusal, TimerId};
 
 /// While it lives, the host tick of its scheduler waits. Any thread may hold one, or several.
 #[must_use = "dropped at once, it holds nothing back"]
-pub struct Urgent<'a, C: Callback>(&'a Scheduler<C>);
+pub struct Urgent<'a, C>(&'a Scheduler<C>);
 
-impl<C: Callback> Scheduler<C> {
+impl<C> Scheduler<C> {
     /// Makes a timer the [host tick](crate::service::host): of those due in its tick it runs last,
     /// and not while [urgent work](Self::urgent) runs.
     ///
@@ -33,13 +33,13 @@ impl<C: Callback> Scheduler<C> {
     }
 }
 
-impl<C: Callback> Drop for Urgent<'_, C> {
+impl<C> Drop for Urgent<'_, C> {
     fn drop(&mut self) {
         self.0.lock().service.end_urgent();
     }
 }
 
-impl<C: Callback> fmt::Debug for Urgent<'_, C> {
+impl<C> fmt::Debug for Urgent<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Urgent")
     }

@@ -15,9 +15,9 @@
 //! let machine = VirtualHost::new();
 //! let mut service = Service::new(Settings::new().clock(machine.monotonic()));
 //! let grid = Timing::after(Duration::from_nanos(10)).every(Duration::from_nanos(10)).missed(Missed::Skip);
-//! let tick = service.add(grid, &Site::here("host"), 0, "host tick")?;
+//! let tick = service.add(grid, &Site::here("host"), "host tick")?;
 //! service.set_host(tick)?;
-//! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), 0, "motor")?;
+//! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), "motor")?;
 //!
 //! service.begin_urgent();
 //! assert_eq!(service.next_wake(), Some(35), "the second");
@@ -53,101 +53,14 @@
 //!   one run and the overruns (skip), or a run for each period (burst).
 //! - With nothing else pending, no alarm is set at all until the urgent work ends.
 
-use tickwright_core::{Key, Tick};
+use tickwright_core::Tick;
+use tickwright_nodes::arena::Idx;
 
-use super::{Refusal, Service, State, TimerId};
-
-/// The host tick of a service, and what was counted of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostTick {
-    /// The timer.
-    pub id: TimerId,
-    /// Whether it is due, or was when urgent work ended, and has not run since.
-    pub waits: bool,
-    /// Times that it was run.
-    pub runs: u64,
-    /// Times that it was due and had to wait. As many as were late, but for one that still waits
-    /// and those that were cancelled or given another time while they waited.
-    pub deferred: u64,
-    /// Runs that had waited.
-    pub late: u64,
-    /// The latest of those: ns from when it was due to its run.
-    pub latest: u64,
-}
-
-/// Which timer is the host tick, and whether it has to wait.
-pub(super) struct Host {
-    slot: Option<u32>,
-    /// How many say that urgent work runs.
-    urgent: usize,
-    /// It came due, was taken out of the queue and is pending all the same; with its expiry.
-    held: Option<Tick>,
-    /// It has been counted as deferred since it was armed.
-    deferred: bool,
-    counts: Counts,
-}
-
-#[derive(Clone, Copy)]
-struct Counts {
-    runs: u64,
-    deferred: u64,
-    late: u64,
-    latest: u64,
-}
-
-impl Host {
-    pub(super) const fn none() -> Self {
-        let counts = Counts { runs: 0, deferred: 0, late: 0, latest: 0 };
-        Self { slot: None, urgent: 0, held: None, deferred: false, counts }
-    }
-
-    /// Whether a timer is out of the queue here.
-    pub(super) fn holds(&self, slot: u32) -> bool {
-        self.held.is_some() && self.slot == Some(slot)
-    }
-
-    pub(super) fn is_held(&self) -> bool {
-        self.held.is_some()
-    }
-
-    /// Whether no alarm is to be set for a timer.
-    pub(super) fn silences(&self, slot: u32) -> bool {
-        self.urgent > 0 && self.slot == Some(slot)
-    }
-
-    /// It is not pending any more, or at another time.
-    pub(super) fn let_go(&mut self) {
-        (self.held, self.deferred) = (None, false);
-    }
-
-    /// A slot is free again.
-    pub(super) fn forget(&mut self, slot: u32) {
-        if self.slot == Some(slot) {
-            self.slot = None;
-            self.let_go();
-        }
-    }
-
-    /// Counts a run.
-    pub(super) fn note_run(&mut self, slot: u32, late: u64) {
-        if self.slot != Some(slot) {
-            return;
-        }
-        self.counts.runs += 1;
-        if self.deferred {
-            self.counts.late += 1;
-            self.counts.latest = self.counts.latest.max(late);
-        }
-        self.let_go();
-    }
-
-    fn note_deferred(&mut self) {
-        if !self.deferred {
-            self.deferred = true;
-            self.counts.deferred += 1;
-        }
-    }
-}
+use super::base::Service;
+use super::entry::{Flag, State};
+use super::held::{Counts, Host, HostTick};
+use super::table::TimerId;
+use super::words::Refusal;
 
 impl<P> Service<P> {
     /// Makes a timer the host tick: of those due in its tick it runs last, and while
@@ -208,40 +121,17 @@ impl<P> Service<P> {
         self.host.urgent > 0
     }
 
-    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if
-    /// nothing is pending, or nothing but a host tick that waits. Exact, and at the cost of
-    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
-    #[must_use]
-    pub fn next_wake(&self) -> Option<u64> {
-        if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
-            return Some(0);
-        }
-        let first = if self.host.urgent == 0 { self.queue.next_expiry() } else { self.first_but_host() };
-        first.map(|tick| self.ticks.start(tick))
-    }
-
-    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound:
-    /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
-    /// took all that was due it is in the future, so a driver wakes too early once a bucket at
-    /// most.
-    pub(super) fn wake_bound(&self) -> Option<u64> {
-        // The bound may be that of a host tick for which nobody shall wake.
-        if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.host_key().is_some() {
-            return self.next_wake();
-        }
-        self.queue.next_wake().map(|tick| self.ticks.start(tick))
-    }
-
     /// The expiry of the head, or that of the second if the head is the host tick.
-    fn first_but_host(&self) -> Option<Tick> {
-        let head = self.queue.peek()?;
-        let first = if self.host_key() == Some(head.key) { self.queue.second()? } else { head };
-        Some(first.expiry)
+    pub(super) fn first_but_host(&self) -> Option<Tick> {
+        let queue = self.table.queue();
+        let head = queue.head()?;
+        let first = if self.linked_host() == Some(head) { queue.second()? } else { head };
+        Some(queue.expiry(first))
     }
 
-    /// Its key while it is in the queue.
-    fn host_key(&self) -> Option<Key> {
-        self.table.entries.get(self.host.slot? as usize)?.key
+    /// Its slot while it is in the queue.
+    pub(super) fn linked_host(&self) -> Option<Idx> {
+        self.host.slot.filter(|&slot| self.table.get(slot).is_some_and(|entry| entry.is(Flag::Linked)))
     }
 
     fn host_is_due(&self) -> bool {
@@ -250,43 +140,16 @@ impl<P> Service<P> {
     }
 
     fn host_expiry(&self) -> Option<Tick> {
-        self.queue.expiry(self.host_key()?)
-    }
-
-    /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
-    #[inline]
-    pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<u32> {
-        if self.host.slot.is_some() {
-            return self.next_beside_host(moves);
-        }
-        match self.ahead.take() {
-            Some(slot) => Some(slot),
-            None => self.pop(moves),
-        }
-    }
-
-    /// Takes the first timer that is due out of the queue. One that became due after the pass began
-    /// counts as armed in it: the clock of a granular queue may be ahead, since lateness counts
-    /// from it.
-    #[inline]
-    fn pop(&mut self, moves: &mut usize) -> Option<u32> {
-        let (slot, expiry) = self.queue.pop(self.cutoff, moves)?;
-        let (cutoff, pass) = (self.cutoff, self.pass);
-        let entry = self.entry(slot);
-        entry.key = None;
-        if expiry > cutoff {
-            entry.pass = pass;
-        }
-        Some(slot)
+        Some(self.table.queue().expiry(self.linked_host()?))
     }
 
     /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is
     /// left and nothing urgent runs.
-    fn next_beside_host(&mut self, moves: &mut usize) -> Option<u32> {
+    pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {
             if let Some(tick) = self.host.held
                 && self.ahead.is_none()
-                && self.queue.next_expiry().is_none_or(|next| next > tick)
+                && self.table.queue().next_expiry().is_none_or(|next| next > tick)
                 && let Some(slot) = self.release_host()
             {
                 return Some(slot);
@@ -307,7 +170,7 @@ impl<P> Service<P> {
     }
 
     /// Takes the host tick that was put aside, if it may run in this pass.
-    pub(super) fn release_host(&mut self) -> Option<u32> {
+    pub(super) fn release_host(&mut self) -> Option<Idx> {
         let slot = self.host.slot.filter(|_| self.host.is_held() && self.host.urgent == 0)?;
         if self.entry(slot).pass == self.pass {
             return None;
@@ -317,7 +180,7 @@ impl<P> Service<P> {
     }
 
     /// A pending timer that is kept beside the queue is not any more.
-    pub(super) fn drop_aside(&mut self, slot: u32) {
+    pub(super) fn drop_aside(&mut self, slot: Idx) {
         if self.ahead == Some(slot) {
             self.ahead = None;
         }
@@ -334,9 +197,9 @@ impl<P> Service<P> {
     /// Whether what is noted of the host tick is true.
     pub(super) fn host_is_right(&self) -> bool {
         let Some(slot) = self.host.slot else { return !self.host.is_held() };
-        let Some(entry) = self.table.entries.get(slot as usize) else { return false };
-        let pending = entry.state == Some(State::Pending) && entry.key.is_none();
-        entry.state.is_some() && (pending || !self.host.is_held())
+        let Some(entry) = self.table.get(slot) else { return false };
+        let aside = entry.state == State::Pending && !entry.is(Flag::Linked);
+        aside || !self.host.is_held()
     }
 }
 

@@ -54,7 +54,9 @@ impl IntIds {
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> bool {
         let wanted = self.live.saturating_add(additional).saturating_mul(2).max(LEAST);
-        if self.of.try_reserve(self.live.saturating_add(additional).saturating_sub(self.of.len())).is_err() {
+        // Slot 0 has no timer.
+        let slots = self.live.saturating_add(additional).saturating_add(1);
+        if self.of.try_reserve(slots.saturating_sub(self.of.len())).is_err() {
             return false;
         }
         let Some(cells) = wanted.checked_next_power_of_two().filter(|&cells| cells <= 1 << 31) else {

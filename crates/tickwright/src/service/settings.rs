@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::Structure;
+use super::structure::Structure;
 use super::timing::nanos;
 use crate::clock::{Clock, Source, SystemClock, Ticks};
 

@@ -4,116 +4,12 @@ use core::any::TypeId;
 use core::fmt;
 use core::str::FromStr;
 
-use tickwright_core::{
-    Family, HeadChange, Inserted, Key, Pending, Reject, SlabQueue, Span, Tick, TimerQueue, Violation,
-    for_each_family,
-};
+use tickwright_core::storage::Discipline;
+use tickwright_core::{Family, Order, Span, for_each_family};
+use tickwright_nodes::arena::Idx;
 
+use super::queue::{Queue, boxed};
 use crate::clock::Ticks;
-
-/// A timer queue over slot numbers, whatever its family. The object form of [`TimerQueue`], for the
-/// service alone.
-pub(super) trait Queue: Send {
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject>;
-    /// Whether it was pending.
-    fn remove(&mut self, key: Key) -> bool;
-    fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange;
-    /// The first that is due, with its expiry. Moves at most `moves` timers inside; with none of
-    /// them left it may answer `None` too early.
-    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)>;
-    /// Moves the queue's clock, and delivers nothing.
-    fn touch(&mut self, now: Tick);
-    fn next_expiry(&self) -> Option<Tick>;
-    /// Not later than that, without a look at each timer of a bucket.
-    fn next_wake(&self) -> Option<Tick>;
-    fn peek(&self) -> Option<Pending<Key>>;
-    fn second(&self) -> Option<Pending<Key>>;
-    fn expiry(&self, key: Key) -> Option<Tick>;
-    fn len(&self) -> usize;
-    fn clear(&mut self);
-    fn reserve(&mut self, additional: usize) -> Result<(), Reject>;
-    fn heap_bytes(&self) -> usize;
-    fn check(&self) -> Result<(), Violation>;
-}
-
-/// An array of one, since a vector of one becomes a box of that, and a vector's allocation may be
-/// refused.
-impl<F: Family> Queue for [SlabQueue<F, u32>; 1]
-where
-    SlabQueue<F, u32>: Send,
-{
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject> {
-        TimerQueue::insert(&mut self[0], deadline, slot).map_err(|rejected| rejected.reason)
-    }
-
-    fn remove(&mut self, key: Key) -> bool {
-        TimerQueue::remove(&mut self[0], key).is_ok()
-    }
-
-    fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange {
-        // A stale key changes nothing.
-        TimerQueue::reschedule(&mut self[0], key, deadline).unwrap_or(HeadChange::Same)
-    }
-
-    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)> {
-        self[0].pop_expired_within(now, moves).map(|expired| (expired.value, expired.expiry))
-    }
-
-    fn touch(&mut self, now: Tick) {
-        let _ = self[0].advance_within(now, 0, |_| {});
-    }
-
-    fn next_expiry(&self) -> Option<Tick> {
-        TimerQueue::next_expiry(&self[0])
-    }
-
-    fn next_wake(&self) -> Option<Tick> {
-        TimerQueue::next_wake(&self[0])
-    }
-
-    fn peek(&self) -> Option<Pending<Key>> {
-        TimerQueue::peek(&self[0])
-    }
-
-    fn second(&self) -> Option<Pending<Key>> {
-        TimerQueue::second(&self[0])
-    }
-
-    fn expiry(&self, key: Key) -> Option<Tick> {
-        SlabQueue::expiry(&self[0], key)
-    }
-
-    fn len(&self) -> usize {
-        TimerQueue::len(&self[0])
-    }
-
-    fn clear(&mut self) {
-        TimerQueue::clear(&mut self[0]);
-    }
-
-    fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        SlabQueue::reserve(&mut self[0], additional)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        SlabQueue::heap_bytes(&self[0])
-    }
-
-    fn check(&self) -> Result<(), Violation> {
-        TimerQueue::check(&self[0])
-    }
-}
-
-fn boxed<F: Family>() -> Option<Box<dyn Queue>>
-where
-    SlabQueue<F, u32>: Send,
-{
-    let mut one = Vec::new();
-    one.try_reserve_exact(1).ok()?;
-    one.push(SlabQueue::<F, u32>::new());
-    let one: Box<[_; 1]> = one.into_boxed_slice().try_into().ok()?;
-    Some(one)
-}
 
 /// A structure for the timers of a service.
 ///
@@ -134,14 +30,13 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// The structure of family `F` in a slab.
+    /// The structure of family `F`.
     #[must_use]
     pub fn of<F: Family>() -> Self
     where
-        SlabQueue<F, u32>: Send,
+        F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
     {
-        use tickwright_core::Order;
-        let lateness = match <SlabQueue<F, u32> as TimerQueue>::ORDER {
+        let lateness = match <F::Of<Idx> as Discipline<Idx>>::ORDER {
             Order::Granular { lateness } => Some(lateness),
             _ => None,
         };

@@ -1,17 +1,25 @@
-//! The timers of a service: one entry each, named by an id that is stale for ever once its timer is
-//! gone.
+//! The timers of a service: an arena whose records are those of a structure, chosen when the
+//! service is made.
 //!
-//! An id is a slot and the slot's generation. Each service begins its generations elsewhere, so
-//! that the id of one service is most likely stale in another. A slot that has gone through all its
-//! generations is retired.
+//! ```text
+//!   slot       0        1          2          3
+//!   queue   [ unused | record  | record   | vacant -> 1 ]     what the structure walks
+//!   slots   [ unused | gen, E  | gen, E   | gen, free   ]     E: the service's entry of the timer
+//! ```
+//!
+//! An id is a slot and its generation. Each service counts generations from elsewhere, so that the
+//! id of one service is most likely stale in another.
 
 use core::fmt;
-use core::num::NonZeroU64;
+use core::num::{NonZeroU32, NonZeroU64};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use tickwright_core::Key;
+use tickwright_core::Violation;
+use tickwright_core::storage::Handle;
+use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId};
 
-use super::timing::{Missed, Timing};
+use super::entry::Entry;
+use super::queue::Queue;
 
 /// Names one timer of a service or scheduler: 64 bits, never 0. Stale for ever once the timer is
 /// gone.
@@ -21,14 +29,13 @@ use super::timing::{Missed, Timing};
 pub struct TimerId(NonZeroU64);
 
 impl TimerId {
-    fn new(slot: u32, generation: u32) -> Self {
-        // Slots end before `u32::MAX`, so the lower half is not 0.
-        Self(NonZeroU64::MIN.saturating_add(u64::from(generation) << 32 | u64::from(slot)))
+    fn new(slot: Idx, generation: u32) -> Self {
+        // The number of a slot is never 0: nothing is added to it.
+        Self(NonZeroU64::MIN.saturating_add((u64::from(generation) << 32 | u64::from(slot.number())) - 1))
     }
 
-    fn slot(self) -> Option<usize> {
-        let low = self.0.get() & u64::from(u32::MAX);
-        usize::try_from(low.checked_sub(1)?).ok()
+    fn slot(self) -> Option<Idx> {
+        Idx::from_number(self.0.get() as u32)
     }
 
     fn generation(self) -> u32 {
@@ -61,244 +68,208 @@ impl fmt::Display for TimerId {
     }
 }
 
-/// Where a timer is in its life.
-///
-/// ```text
-///                 start                     take
-///   ┌──────┐ ───────────────> ┌─────────┐ ───────> ┌─────────┐  finish: again, or started meanwhile
-///   │ idle │ <─────────────── │ pending │ <─────── │ running │
-///   └──────┘   cancel, kept   └─────────┘          └─────────┘
-///      ^           cancel, not kept │                   │  finish: done
-///      └────────────────────────────│──── kept ─────────┤
-///                                   v                   v
-///                                 gone (free; its id is stale)
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Not armed. Only timers that are kept are ever idle.
-    Idle,
-    /// Armed, and not yet run.
-    Pending,
-    /// In its callback.
-    Running,
+/// The entries, and the queue that has a record for each of their slots.
+struct Rows<P> {
+    queue: Box<dyn Queue>,
+    /// As many records as there is memory for slots: so a push is none of the queue's business.
+    records: usize,
+    slots: Vec<Slot<Entry<P>>>,
 }
 
-/// What is noted of a timer: 48 bytes and its payload, so that a plain callback and its data fill a
-/// cache line.
-pub(super) struct Entry<P> {
-    /// `None` while it runs, and in a free slot.
-    pub(super) payload: Option<P>,
-    /// In ns: by the wall if [`WALL`](Flag::Wall) is set, else by the steady timeline.
-    pub(super) due: u64,
-    /// In ns.
-    pub(super) period: u64,
-    /// The user's, to find timers by.
-    pub(super) token: usize,
-    /// While it is in the queue. Pending without a key: taken from the queue already, and next.
-    pub(super) key: Option<Key>,
-    /// In steps of [`SLACK_STEP`]. In a free slot: the next free one, plus 1.
-    slack: u32,
-    generation: u32,
-    pub(super) site: u16,
-    /// In which pass it was armed.
-    pub(super) pass: u16,
-    /// `None`: the slot is free.
-    pub(super) state: Option<State>,
-    pub(super) missed: Missed,
-    flags: u8,
-}
-
-/// What is true of a timer or not.
-#[derive(Clone, Copy)]
-pub(super) enum Flag {
-    /// Kept when it is done or cancelled, until it is shut down.
-    Kept = 1,
-    /// Due by the wall.
-    Wall = 2,
-    /// It has a period of its own, and not only the delay that it was armed with.
-    Periodic = 4,
-    /// It was run before.
-    Started = 8,
-    /// Running, and not to be armed again by what its callback answers.
-    Suppressed = 16,
-    /// Running, and started again meanwhile.
-    Restarted = 32,
-}
-
-/// In which slack is kept, in ns: about a microsecond. So the most is 73 minutes.
-const SLACK_STEP: u64 = 1024;
-
-const _: () = assert!(size_of::<Entry<(fn(), usize)>>() <= 64);
-
-/// What a timer is armed for: when, by which clock, and how far that is from now.
-pub(super) struct Aim {
-    pub(super) wall: bool,
-    pub(super) due: u64,
-    pub(super) delay: u64,
-}
-
-impl<P> Entry<P> {
-    /// Notes what it is armed for. It was not run since.
-    pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
-        self.due = aim.due;
-        self.missed = timing.missed;
-        self.period = timing.period.unwrap_or(aim.delay);
-        self.set_slack(timing.slack);
-        self.set(Flag::Wall, aim.wall);
-        self.set(Flag::Periodic, timing.period.is_some());
-        self.set(Flag::Started, false);
-    }
-
-    /// An idle timer, for [`Table::occupy`].
-    pub(super) fn idle(site: u16, token: usize) -> Self {
-        Self { token, site, ..Self::free(0) }
-    }
-
-    fn free(generation: u32) -> Self {
-        Self {
-            payload: None,
-            due: 0,
-            period: 0,
-            token: 0,
-            key: None,
-            slack: 0,
-            generation,
-            site: 0,
-            pass: 0,
-            state: None,
-            missed: Missed::Collapse,
-            flags: 0,
+impl<P> Rows<P> {
+    fn grow_records(&mut self) -> Result<(), Full> {
+        let slots = self.slots.capacity();
+        if self.records < slots {
+            self.queue.grow(slots)?;
+            self.records = slots;
         }
-    }
-
-    pub(super) fn is(&self, flag: Flag) -> bool {
-        self.flags & flag as u8 != 0
-    }
-
-    pub(super) fn set(&mut self, flag: Flag, on: bool) {
-        if on {
-            self.flags |= flag as u8;
-        } else {
-            self.flags &= !(flag as u8);
-        }
-    }
-
-    /// Clears a flag, and says whether it was set.
-    pub(super) fn take(&mut self, flag: Flag) -> bool {
-        let was = self.is(flag);
-        self.set(flag, false);
-        was
-    }
-
-    /// The slack in ns.
-    pub(super) fn slack(&self) -> u64 {
-        u64::from(self.slack) * SLACK_STEP
-    }
-
-    /// Rounds down to whole steps.
-    pub(super) fn set_slack(&mut self, ns: u64) {
-        self.slack = u32::try_from(ns / SLACK_STEP).unwrap_or(u32::MAX);
+        Ok(())
     }
 }
 
-/// The entries, and which of them are free.
+impl<P> Columns for Rows<P> {
+    type Value = Entry<P>;
+
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.records
+    }
+
+    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.slots.try_reserve(additional).map_err(|_| Full)?;
+        self.grow_records()
+    }
+
+    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.slots.try_reserve_exact(additional).map_err(|_| Full)?;
+        self.grow_records()
+    }
+
+    fn push(&mut self, last: u32) {
+        self.slots.push(Slot::Free { last });
+    }
+
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.queue.next_vacant(p)
+    }
+
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        self.queue.set_vacant(p, next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        self.queue.set_idle(p);
+    }
+
+    #[inline]
+    fn slot(&self, at: usize) -> Option<&Slot<Entry<P>>> {
+        self.slots.get(at)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Entry<P>>> {
+        self.slots.get_mut(at)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes() + self.slots.capacity() * size_of::<Slot<Entry<P>>>()
+    }
+}
+
+/// The timers of a service, and the queue over them.
 pub(super) struct Table<P> {
-    pub(super) entries: Vec<Entry<P>>,
-    /// The first free slot, plus 1.
-    free: u32,
-    first_generation: u32,
-    live: usize,
+    arena: Arena<Rows<P>>,
+    /// Is added to the generations in ids.
+    salt: u32,
+    /// The queue takes so many timers without more memory. Never fewer than there are, so arming
+    /// one that exists cannot fail.
+    room: usize,
 }
 
 /// Far apart from service to service (the golden ratio of 2^32).
-fn first_generation() -> u32 {
+fn salt() -> u32 {
     static SERVICES: AtomicU32 = AtomicU32::new(1);
-    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9).max(1)
+    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9)
 }
 
 impl<P> Table<P> {
-    pub(super) fn new() -> Self {
-        Self { entries: Vec::new(), free: 0, first_generation: first_generation(), live: 0 }
+    pub(super) fn new(queue: Box<dyn Queue>) -> Self {
+        let rows = Rows { queue, records: 0, slots: Vec::new() };
+        Self { arena: Arena::starting_after(0, rows), salt: salt(), room: 0 }
     }
 
-    /// Room for `additional` more, if there is memory.
-    #[must_use]
-    pub(super) fn reserve(&mut self, additional: usize) -> bool {
-        let free = self.entries.len() - self.live;
-        self.entries.try_reserve(additional.saturating_sub(free)).is_ok()
+    pub(super) fn queue(&self) -> &dyn Queue {
+        &*self.arena.columns.queue
+    }
+
+    pub(super) fn queue_mut(&mut self) -> &mut dyn Queue {
+        &mut *self.arena.columns.queue
+    }
+
+    /// Room for `additional` more timers, idle or linked.
+    pub(super) fn reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.arena.reserve(additional)?;
+        self.make_room(self.live().checked_add(additional).ok_or(Full)?)
+    }
+
+    /// Room in the queue for `timers` in all.
+    fn make_room(&mut self, timers: usize) -> Result<(), Full> {
+        if timers > self.room {
+            let queue = self.queue_mut();
+            queue.reserve(timers.saturating_sub(queue.len()))?;
+            self.room = timers;
+        }
+        Ok(())
+    }
+
+    /// Room for one more timer, and if there is memory for as many more as there are.
+    #[cold]
+    fn make_more_room(&mut self) -> Result<(), Full> {
+        let timers = self.live() + 1;
+        self.make_room(timers.saturating_mul(2).max(64)).or_else(|_| self.make_room(timers))
     }
 
     pub(super) fn live(&self) -> usize {
-        self.live
+        self.arena.len()
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry<P>>()
+        self.arena.columns.heap_bytes()
     }
 
     /// Takes a slot for an idle timer, and answers its id too. When memory or slot numbers are used
-    /// up, nothing is changed, and the payload comes back.
-    pub(super) fn occupy(&mut self, mut timer: Entry<P>, payload: P) -> Result<(TimerId, u32), P> {
-        timer.state = Some(State::Idle);
-        let (slot, generation) = match self.free.checked_sub(1) {
-            Some(slot) => {
-                let entry = &mut self.entries[slot as usize];
-                (self.free, timer.generation) = (entry.slack, entry.generation);
-                let generation = entry.generation;
-                *entry = Entry { payload: Some(payload), ..timer };
-                (slot, generation)
-            }
-            None => {
-                let slot = self.entries.len();
-                if slot >= u32::MAX as usize - 1 || self.entries.try_reserve(1).is_err() {
-                    return Err(payload);
-                }
-                timer.generation = self.first_generation;
-                self.entries.push(Entry { payload: Some(payload), ..timer });
-                (slot as u32, self.first_generation)
-            }
-        };
-        self.live += 1;
-        Ok((TimerId::new(slot, generation), slot))
-    }
-
-    /// Gives a slot back; its id is stale from now on.
-    pub(super) fn vacate(&mut self, slot: u32) {
-        let entry = &mut self.entries[slot as usize];
-        let generation = entry.generation.checked_add(1).unwrap_or(1);
-        *entry = Entry::free(generation);
-        self.live -= 1;
-        // When the generations have come round, the slot is not used again.
-        if generation != self.first_generation {
-            entry.slack = self.free;
-            self.free = slot + 1;
+    /// up, nothing is changed.
+    pub(super) fn occupy(&mut self, timer: Entry<P>) -> Result<(TimerId, Idx), Full> {
+        if self.live() >= self.room {
+            self.make_more_room()?;
         }
+        let id = self.arena.occupy(timer).map_err(|_| Full)?;
+        Ok((self.named(id), id.index))
     }
 
-    pub(super) fn id(&self, slot: u32) -> Option<TimerId> {
-        let entry = self.entries.get(slot as usize)?;
-        Some(TimerId::new(slot, entry.generation))
+    /// Gives a slot back that is not linked; its id is stale from now on.
+    pub(super) fn vacate(&mut self, slot: Idx) -> Option<P> {
+        self.arena.vacate(slot)?.1.payload
+    }
+
+    fn named(&self, id: SlotId) -> TimerId {
+        TimerId::new(id.index, id.generation.get().wrapping_add(self.salt))
+    }
+
+    pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {
+        self.arena.live(slot).map(|(id, _)| self.named(id))
     }
 
     /// The slot of a live timer.
-    pub(super) fn find(&self, id: TimerId) -> Option<u32> {
-        let slot = id.slot()?;
-        let entry = self.entries.get(slot)?;
-        (entry.generation == id.generation() && entry.state.is_some()).then_some(slot as u32)
+    #[inline]
+    pub(super) fn find(&self, id: TimerId) -> Option<Idx> {
+        let index = id.slot()?;
+        let generation = NonZeroU32::new(id.generation().wrapping_sub(self.salt))?;
+        self.arena.get(SlotId { index, generation })?;
+        Some(index)
+    }
+
+    pub(super) fn get(&self, slot: Idx) -> Option<&Entry<P>> {
+        self.arena.live(slot).map(|(_, entry)| entry)
+    }
+
+    /// The entry of a live timer.
+    #[inline]
+    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry<P> {
+        match self.arena.columns.slot_mut(slot.at()) {
+            Some(Slot::Live { value, .. }) => value,
+            _ => unreachable!("the queue and the service name live timers"),
+        }
+    }
+
+    /// All slots, live or not, from number `from`.
+    pub(super) fn slots(&self, from: usize) -> impl Iterator<Item = Idx> + use<P> {
+        (from.max(1)..self.arena.columns.len()).filter_map(Idx::of)
     }
 
     /// All live slots.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (u32, &Entry<P>)> + '_ {
-        (0..).zip(&self.entries).filter(|(_, entry)| entry.state.is_some())
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Idx, &Entry<P>)> + '_ {
+        self.arena.iter().map(|(id, entry)| (id.index, entry))
     }
 
-    /// Sets the generation from which slots not yet used begin, and that of the used ones to the
-    /// last: for tests of retirement.
+    pub(super) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry<P>> {
+        self.arena.columns.slots.iter_mut().filter_map(|slot| match slot {
+            Slot::Live { value, .. } => Some(value),
+            Slot::Free { .. } => None,
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        self.arena.check()?;
+        self.queue().check()
+    }
+
+    /// The first generation of slots that are not used yet: for tests of retirement.
     #[cfg(test)]
-    pub(super) fn age(&mut self) {
-        for entry in &mut self.entries {
-            let last = self.first_generation.wrapping_sub(1);
-            entry.generation = if last == 0 { u32::MAX } else { last };
-        }
+    pub(super) fn start_after(&mut self, last: u32) {
+        self.arena.first_generation = last;
     }
 }

@@ -4,18 +4,26 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 
+use tickwright_nodes::arena::{Idx, Slot};
+
+use super::entry::{Entry, Slack};
 use super::int::IntIds;
 use super::table::Table;
 use super::timing::{Missed, roundest};
+use super::wall::{shifted, unshifted};
 use super::*;
 
-fn occupy(table: &mut Table<()>) -> u32 {
-    table.occupy(Entry::idle(0, 0), ()).unwrap().1
+fn table() -> Table<()> {
+    Table::new(Structure::default().build().unwrap())
+}
+
+fn occupy(table: &mut Table<()>) -> Idx {
+    table.occupy(Entry::idle(0)).unwrap().1
 }
 
 #[test]
 fn an_id_is_stale_once_its_slot_is_free() {
-    let mut table: Table<()> = Table::new();
+    let mut table = table();
     let slot = occupy(&mut table);
     let first = table.id(slot).unwrap();
     assert_eq!(table.find(first), Some(slot));
@@ -28,17 +36,19 @@ fn an_id_is_stale_once_its_slot_is_free() {
 
 #[test]
 fn a_slot_whose_generations_are_used_up_is_retired() {
-    let mut table: Table<()> = Table::new();
+    let mut table = table();
+    table.start_after(u32::MAX - 1);
     let slot = occupy(&mut table);
-    table.age();
+    let last = table.id(slot).unwrap();
+    assert_eq!(table.find(last), Some(slot));
     table.vacate(slot);
     assert_ne!(occupy(&mut table), slot);
-    assert_eq!(table.live(), 1);
+    assert_eq!((table.live(), table.find(last), table.check()), (1, None, Ok(())));
 }
 
 #[test]
 fn two_services_do_not_share_ids() {
-    let mut tables = [Table::<()>::new(), Table::new()];
+    let mut tables = [table(), table()];
     let [one, two] = tables.each_mut().map(|table| {
         let slot = occupy(table);
         table.id(slot).unwrap()
@@ -49,11 +59,35 @@ fn two_services_do_not_share_ids() {
 
 #[test]
 fn zero_and_forged_ids_name_nothing() {
-    let mut table: Table<()> = Table::new();
-    occupy(&mut table);
+    let mut table = table();
+    let live = occupy(&mut table);
+    let live = table.id(live).unwrap().to_bits();
     assert_eq!(TimerId::from_bits(0), None);
-    for bits in [1, 1 << 32, u64::MAX, u64::from(u32::MAX), 1 << 63] {
+    for bits in [1, 1 << 32, u64::MAX, u64::from(u32::MAX), 1 << 63, live + 1, live ^ 1 << 40] {
         assert_eq!(table.find(TimerId::from_bits(bits).unwrap()), None, "{bits:#x}");
+    }
+}
+
+#[test]
+fn a_slack_is_kept_to_four_bits() {
+    assert_eq!(Slack::at_most(0), Slack::NONE);
+    for (asked, kept) in [
+        (1023, 0),
+        (1024, 1024),
+        (15 * 1024 + 1023, 15 * 1024),
+        (17 * 1024, 16 * 1024),
+        (18 * 1024, 18 * 1024),
+        (1 << 40, 1 << 40),
+        (u64::MAX, 15 << 40),
+    ] {
+        assert_eq!(Slack::at_most(asked).ns(), kept, "{asked}");
+    }
+    // Never more than was asked for, and never an eighth less.
+    for power in 10..44 {
+        for asked in [1 << power, (1 << power) + 1, (3 << power) / 2, (2 << power) - 1] {
+            let kept = Slack::at_most(asked).ns();
+            assert!(kept <= asked && asked - kept <= asked / 8 + 1023, "{asked}: {kept}");
+        }
     }
 }
 
@@ -175,13 +209,13 @@ fn room_is_made_in_advance() {
             Service::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
         let before = service.heap_bytes();
         let table = service.table.heap_bytes();
-        assert!(table >= 100 * size_of::<Entry<i32>>(), "{structure}");
-        assert!(before > table, "{structure}: the queue and the ring take memory too");
+        assert!(table >= 100 * size_of::<Slot<Entry<i32>>>(), "{structure}");
+        assert!(before > table, "{structure}: the ring takes memory too");
         for turn in 0..3 {
             let ids: Vec<_> = (0..100)
                 .map(|delay| {
                     let timing = Timing::after(Duration::from_millis(delay));
-                    service.add(timing, &Site::here("a"), 0, turn).unwrap()
+                    service.add(timing, &Site::here("a"), turn).unwrap()
                 })
                 .collect();
             assert_eq!(service.check(), Ok(()), "{structure}");
@@ -197,7 +231,7 @@ fn room_is_made_in_advance() {
 fn passes_are_counted_whether_or_not_anything_is_due() {
     let host = crate::clock::VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 0, 7).unwrap();
+    service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 7).unwrap();
     for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {
         host.advance(1_000_000_000);
         service.begin_pass();

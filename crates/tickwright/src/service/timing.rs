@@ -28,7 +28,7 @@ pub enum When {
 ///
 /// | | is told | is due again at | and then |
 /// |---|---|---|---|
-/// | `Burst` | no overrun | 30, 40 (both at once), 50 | nothing is left out, the grid stays |
+/// | `Burst` | no overrun | 30, 40 (overdue: one in each pass), 50 | nothing is left out, the grid stays |
 /// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
 /// | `Delay` | 2 overruns | 10 after its callback has ended | 10 after that one has ended: no grid |
 /// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
@@ -102,8 +102,8 @@ impl Timing {
     }
 
     /// How much later than asked for will do. Within that time the roundest tick is chosen, so that
-    /// timers meet there and one wake-up serves them all. Counts in steps of 1024 ns, up to 73
-    /// minutes.
+    /// timers meet there and one wake-up serves them all. Kept to four significant bits of about a
+    /// microsecond: up to an eighth less than asked for, and at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack = nanos(slack);
         self

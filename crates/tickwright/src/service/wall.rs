@@ -1,7 +1,7 @@
 //! The wall clock: timers that go by it are filed by its offset, and anew when that steps.
 
-use super::table::Flag;
-use super::{Service, State};
+use super::base::Service;
+use super::entry::{Flag, State};
 
 /// By how much the wall clock may move against the steady one before all wall timers are filed
 /// anew: half of the 1 ms that they may be late. (They are never early.) Half, since a timer may be
@@ -12,9 +12,13 @@ impl<P> Service<P> {
     /// If the wall clock was stepped, files all timers by the wall anew.
     #[inline]
     pub(super) fn look_at_wall(&mut self, now: u64) {
-        if self.walls == 0 {
-            return;
+        if self.walls > 0 {
+            self.follow_wall(now);
         }
+    }
+
+    #[cold]
+    fn follow_wall(&mut self, now: u64) {
         let Some(offset) = self.clock.wall_offset() else { return };
         if offset.abs_diff(self.wall_offset) < STEP {
             return;
@@ -22,11 +26,11 @@ impl<P> Service<P> {
         (self.wall_offset, self.stepped_at) = (offset, now);
         self.statistics.steps += 1;
         let wall_now = shifted(now, offset);
-        for slot in 0..self.table.entries.len() as u32 {
-            let entry = self.entry(slot);
-            if !entry.is(Flag::Wall) || entry.state != Some(State::Pending) {
+        for slot in self.table.slots(0) {
+            if !self.table.get(slot).is_some_and(|e| e.is(Flag::Wall) && e.state == State::Pending) {
                 continue;
             }
+            let entry = self.entry(slot);
             let before = entry.due.saturating_sub(wall_now);
             if entry.is(Flag::Periodic)
                 && entry.is(Flag::Started)
@@ -39,8 +43,7 @@ impl<P> Service<P> {
             let due = unshifted(entry.due, offset);
             self.walls -= 1;
             self.drop_aside(slot);
-            // It was in the queue: there is room.
-            let _ = self.file_at(slot, due, now);
+            self.file_at(slot, due, now);
         }
     }
 }

@@ -3,7 +3,10 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::{Lateness, Site, State, TimerId};
+use super::entry::State;
+use super::lateness::Lateness;
+use super::site::Site;
+use super::table::TimerId;
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,8 +83,6 @@ pub struct Due<P> {
     pub id: TimerId,
     /// What was given with it.
     pub payload: P,
-    /// The user's token.
-    pub token: usize,
     /// When it was due, in ns of the steady timeline.
     pub due: u64,
     /// The time, in ns.
@@ -130,8 +131,6 @@ pub struct Info {
     pub period: u64,
     /// Whether that is a period.
     pub periodic: bool,
-    /// The user's token.
-    pub token: usize,
     /// Where it comes from.
     pub site: Site,
 }

@@ -87,7 +87,7 @@ impl Script {
                 return Err(format!("the {at}th was not deleted once"));
             }
         }
-        while let Some(wait) = scheduler.wait() {
+        while let Some(wait) = scheduler.timeout() {
             host.advance(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
             scheduler.run_queue().map_err(|error| error.to_string())?;
         }

@@ -2,107 +2,89 @@
 
 use core::time::Duration;
 
-use tickwright_core::{HeadChange, Inserted, Key, Pending, Reject, Tick, Violation};
+use tickwright_core::{Tick, Violation};
+use tickwright_nodes::arena::{Full, Idx};
 
 use crate::clock::VirtualHost;
-use crate::service::structure::Queue;
+use crate::service::queue::Queue;
+use crate::service::table::Table;
 use crate::service::{Service, Settings, Site, Structure, Timing};
 
 /// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
 /// years. What it is asked else, a true queue answers.
 struct SecondCell {
     truth: Box<dyn Queue>,
-    cells: Vec<Pending<Key>>,
+    cells: Vec<Idx>,
 }
 
 impl SecondCell {
-    fn push(&mut self, cell: Pending<Key>) {
+    fn push(&mut self, cell: Idx) {
         self.cells.push(cell);
         let mut at = self.cells.len() - 1;
-        while at > 0 && self.cells[at].expiry < self.cells[(at - 1) / 2].expiry {
+        while at > 0 && self.truth.expiry(self.cells[at]) < self.truth.expiry(self.cells[(at - 1) / 2]) {
             self.cells.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
     }
 
-    /// Those that are pending still, heaped anew.
+    /// Those that are linked still, heaped anew.
     fn sweep(&mut self) {
+        let mut linked = Vec::new();
+        self.truth.for_each(&mut |slot| linked.push(slot));
         for cell in core::mem::take(&mut self.cells) {
-            if let Some(expiry) = self.truth.expiry(cell.key) {
-                self.push(Pending { expiry, ..cell });
+            if linked.contains(&cell) {
+                self.push(cell);
             }
         }
     }
 }
 
+/// Methods that ask the true queue.
+macro_rules! truth {
+    ($(fn $name:ident(&self $(, $arg:ident: $of:ty)*) $(-> $out:ty)?;)+) => {
+        $(fn $name(&self $(, $arg: $of)*) $(-> $out)? { self.truth.$name($($arg),*) })+
+    };
+    (mut $(fn $name:ident($($arg:ident: $of:ty),*) $(-> $out:ty)?;)+) => {
+        $(fn $name(&mut self $(, $arg: $of)*) $(-> $out)? {
+            let answer = self.truth.$name($($arg),*);
+            self.sweep();
+            answer
+        })+
+    };
+}
+
 impl Queue for SecondCell {
-    fn insert(&mut self, deadline: Tick, slot: u32) -> Result<Inserted<Key>, Reject> {
-        let inserted = self.truth.insert(deadline, slot)?;
-        self.push(Pending { key: inserted.key, expiry: deadline });
-        Ok(inserted)
+    truth! {
+        fn next_vacant(&self, slot: Idx) -> Option<Idx>;
+        fn heap_bytes(&self) -> usize;
+        fn len(&self) -> usize;
+        fn next_expiry(&self) -> Option<Tick>;
+        fn next_wake(&self) -> Option<Tick>;
+        fn head(&self) -> Option<Idx>;
+        fn expiry(&self, slot: Idx) -> Tick;
+        fn for_each(&self, visit: &mut dyn FnMut(Idx));
+        fn check(&self) -> Result<(), Violation>;
     }
 
-    fn remove(&mut self, key: Key) -> bool {
-        let was = self.truth.remove(key);
-        self.sweep();
-        was
+    truth! { mut
+        fn grow(records: usize) -> Result<(), Full>;
+        fn set_vacant(slot: Idx, next: Option<Idx>);
+        fn set_idle(slot: Idx);
+        fn reserve(additional: usize) -> Result<(), Full>;
+        fn remove(slot: Idx);
+        fn reschedule(slot: Idx, deadline: Tick);
+        fn pop(now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
+        fn touch(now: Tick);
+        fn clear();
     }
 
-    fn reschedule(&mut self, key: Key, deadline: Tick) -> HeadChange {
-        let change = self.truth.reschedule(key, deadline);
-        self.sweep();
-        change
+    fn insert(&mut self, slot: Idx, deadline: Tick) {
+        self.truth.insert(slot, deadline);
+        self.push(slot);
     }
 
-    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(u32, Tick)> {
-        let popped = self.truth.pop(now, moves);
-        self.sweep();
-        popped
-    }
-
-    fn touch(&mut self, now: Tick) {
-        self.truth.touch(now);
-    }
-
-    fn next_expiry(&self) -> Option<Tick> {
-        self.truth.next_expiry()
-    }
-
-    fn next_wake(&self) -> Option<Tick> {
-        self.truth.next_wake()
-    }
-
-    fn peek(&self) -> Option<Pending<Key>> {
-        self.truth.peek()
-    }
-
-    fn second(&self) -> Option<Pending<Key>> {
+    fn second(&self) -> Option<Idx> {
         self.cells.get(1).copied()
-    }
-
-    fn expiry(&self, key: Key) -> Option<Tick> {
-        self.truth.expiry(key)
-    }
-
-    fn len(&self) -> usize {
-        self.truth.len()
-    }
-
-    fn clear(&mut self) {
-        self.truth.clear();
-        self.cells.clear();
-    }
-
-    fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        self.truth.reserve(additional)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.truth.heap_bytes()
-    }
-
-    fn check(&self) -> Result<(), Violation> {
-        self.truth.check()
     }
 }
 
@@ -116,7 +98,7 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
         let mut service = make();
         for which in order {
             let timing = Timing::after(Duration::from_millis(delays[which]));
-            let id = service.add(timing, &Site::here("x"), which, ()).unwrap();
+            let id = service.add(timing, &Site::here("x"), ()).unwrap();
             if which == 0 {
                 service.set_host(id).unwrap();
             }
@@ -125,9 +107,7 @@ fn programs_the_second(make: &dyn Fn() -> Service<()>, delays: [u64; 4]) -> Resu
         // way.
         let mut without = make();
         for which in order.into_iter().filter(|which| *which > 0) {
-            without
-                .add(Timing::after(Duration::from_millis(delays[which])), &Site::here("x"), 0, ())
-                .unwrap();
+            without.add(Timing::after(Duration::from_millis(delays[which])), &Site::here("x"), ()).unwrap();
         }
         service.begin_urgent();
         if service.next_wake() != without.next_wake() {
@@ -166,11 +146,10 @@ fn the_second_is_the_second_in_every_structure() {
 fn the_second_cell_of_an_array_is_found_out() {
     let machine = VirtualHost::new();
     let make = || {
-        let mut service = Service::new(
-            Settings::new().clock(machine.monotonic()).structure("heap2".parse::<Structure>().unwrap()),
-        );
-        let truth = core::mem::replace(&mut service.queue, Structure::default().build().unwrap());
-        service.queue = Box::new(SecondCell { truth, cells: Vec::new() });
+        let heap2 = "heap2".parse::<Structure>().unwrap();
+        let mut service = Service::new(Settings::new().clock(machine.monotonic()).structure(heap2));
+        let truth = heap2.build().unwrap();
+        service.table = Table::new(Box::new(SecondCell { truth, cells: Vec::new() }));
         service
     };
     let found = programs_the_second(&make, DELAYS[0]);

@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use tickwright::scheduler::{Firing, Next, Plain, Scheduler, TimerId};
-use tickwright::service::{Missed, Settings, Site, Timing};
+use tickwright::service::{Missed, Settings, Timing};
 
 use super::Load;
 use crate::clock::{Meter, OsClock};
@@ -117,7 +117,9 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
     // Arrivals keep their rate however late the loop wakes.
     let first = Timing::after(Duration::ZERO).missed(Missed::Burst);
     scheduler
-        .add_timer(first, &Site::here("arrival"), 0, Plain::new(event, Event::run))
+        .timer(first)
+        .named("arrival")
+        .add(Plain::new(event, Event::run))
         .map_err(|refused| failed(refused.to_string()))?;
     let lasts = u64::try_from(load.lasts.as_nanos()).unwrap_or(u64::MAX);
     let progress = Progress::lasting(load.lasts, "beat");

@@ -1,0 +1,234 @@
+//! The scheduler, what its lock guards, and what needs no callback.
+
+use core::alloc::Layout;
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::Waker;
+use core::time::Duration;
+use std::alloc::handle_alloc_error;
+
+use crate::alarm::Alarm;
+use crate::clock::Clock;
+use crate::fork::{self, ForkLock, Order};
+use crate::service::{Refusal, Refused, Service, Settings, Site, TimerId, Timing};
+use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Wakers, lock, try_lock};
+
+/// Timers that call back. See the [module](super).
+pub struct Scheduler<C> {
+    pub(super) core: ForkLock<Core<C>>,
+    /// A callback has ended, or a pass.
+    pub(super) ended: Condvar,
+    pub(super) queue: Waiting,
+}
+
+/// How many wait for the lock, and how many have had it after a wait: hints for a pass, which makes
+/// room. No step of the protocol reads them.
+#[derive(Default)]
+pub(super) struct Waiting {
+    waiting: AtomicUsize,
+    served: AtomicUsize,
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn served(&self) -> usize {
+        self.served.load(Ordering::Relaxed)
+    }
+}
+
+/// What the lock guards.
+pub(super) struct Core<C> {
+    pub(super) service: Service<C>,
+    pub(super) running: Option<Running>,
+    /// Runs begun.
+    pub(super) runs: u64,
+    /// Whose pass is under way.
+    pub(super) pass: Option<ThreadId>,
+    /// How many threads wait for `ended`.
+    pub(super) waiting: usize,
+    /// Runs whose first canceller waits to hear whether it suppressed anything.
+    pub(super) outcomes: Vec<(u64, bool)>,
+    /// Coroutines that wait for `ended`.
+    pub(super) wakers: Vec<Waker>,
+    pub(super) shut: bool,
+}
+
+impl<C> Wakers for Core<C> {
+    fn wakers(&mut self) -> &mut Vec<Waker> {
+        &mut self.wakers
+    }
+}
+
+/// The callback that runs.
+#[derive(Clone, Copy)]
+pub(super) struct Running {
+    pub(super) id: TimerId,
+    pub(super) thread: ThreadId,
+    /// Which run of all it is.
+    pub(super) serial: u64,
+    /// Somebody waits to hear whether it was kept from running again.
+    pub(super) awaited: bool,
+    /// Of its callback.
+    pub(super) token: usize,
+}
+
+impl<C> Scheduler<C> {
+    /// An empty scheduler: as [`Service::new`].
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let memory = || handle_alloc_error(Layout::new::<Core<C>>());
+        Self::with(Service::new(settings)).unwrap_or_else(memory)
+    }
+
+    /// An empty scheduler, with [`Settings::capacity`].
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
+        Self::with(Service::try_new(settings)?).ok_or(Refusal::Full)
+    }
+
+    /// `None`: there is no memory.
+    fn with(service: Service<C>) -> Option<Self> {
+        let core = Core {
+            service,
+            running: None,
+            runs: 0,
+            pass: None,
+            waiting: 0,
+            outcomes: Vec::new(),
+            wakers: Vec::new(),
+            shut: false,
+        };
+        let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
+        Some(Self { core, ended: Condvar::new(), queue: Waiting::default() })
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Core<C>> {
+        match try_lock(&self.core) {
+            Some(core) => core,
+            None => self.lock_behind_others(),
+        }
+    }
+
+    #[cold]
+    fn lock_behind_others(&self) -> MutexGuard<'_, Core<C>> {
+        self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+        let core = lock(&self.core);
+        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.queue.served.fetch_add(1, Ordering::Relaxed);
+        core
+    }
+
+    /// Runs `callback` after `delay`. [`timer`](Self::timer) gives it a period, a name and more.
+    ///
+    /// # Errors
+    /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
+    #[track_caller]
+    pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
+        let site = Site::here("");
+        self.admit(callback, |core, callback| core.service.add(Timing::after(delay), &site, callback))
+    }
+
+    /// Does with the callback what is refused after a shutdown.
+    pub(super) fn admit<R>(
+        &self,
+        callback: C,
+        act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
+    ) -> Result<R, Refused<C>> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refused { reason: Refusal::Shutdown, payload: callback });
+        }
+        act(&mut core, callback)
+    }
+
+    /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
+    /// is armed when its callback has ended, whatever that answers.
+    ///
+    /// # Errors
+    /// [`Refusal`]; the timer is then as it was.
+    pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
+        let mut core = self.lock();
+        if core.shut {
+            return Err(Refusal::Shutdown);
+        }
+        core.service.start(id, timing)
+    }
+
+    /// The clock's time, in ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.lock().service.now()
+    }
+
+    /// Makes room for so many more timers.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
+        self.lock().service.reserve(additional)
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.lock().service.shared_clock()
+    }
+
+    /// Tells `alarm` from now on when the queue is to be run: for an event loop, a
+    /// [`TimerFd`](crate::driver).
+    pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
+        self.lock().service.set_alarm(alarm);
+    }
+
+    /// The same if it has none so far, or that of a thread which is the parent's; whether that was
+    /// so.
+    pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
+        let mut core = self.lock();
+        let first = core.service.alarm().is_none_or(|alarm| alarm.is_orphaned());
+        if first {
+            core.service.set_alarm(Some(alarm));
+        }
+        first
+    }
+
+    /// Tells `alarm` no more, if that is who is told.
+    pub(super) fn leave_alarm(&self, alarm: &Arc<dyn Alarm>) {
+        let mut core = self.lock();
+        if core.service.alarm().is_some_and(|set| Arc::ptr_eq(set, alarm)) {
+            core.service.set_alarm(None);
+        }
+    }
+}
+
+impl<C> Core<C> {
+    /// In a forked child, where other threads are not: nobody waits, and the pass of another thread
+    /// is over. The timer that it ran is gone, since its callback is on the stack of that thread.
+    fn forget_threads(&mut self) {
+        self.waiting = 0;
+        self.outcomes.clear();
+        // They are the parent's, and so is what their drops would touch.
+        core::mem::forget(core::mem::take(&mut self.wakers));
+        let (forker, here) = fork::forker();
+        if self.pass == Some(forker) {
+            self.pass = Some(here);
+            if let Some(running) = &mut self.running {
+                running.thread = here;
+            }
+        } else if self.pass.take().is_some()
+            && let Some(running) = self.running.take()
+        {
+            self.service.abandon(running.id);
+        }
+    }
+}
+
+impl<C> fmt::Debug for Scheduler<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lock().service.fmt(f)
+    }
+}

@@ -1,0 +1,233 @@
+//! The ways to cancel one timer, several, or all.
+
+use core::fmt;
+
+use super::base::{Core, Running, Scheduler};
+use super::callback::Callback;
+use crate::service::{Removal, Service, TimerId};
+use crate::sync::{MutexGuard, this_thread, wait_as_caller};
+
+/// What a cancel found. The table is in the [module](super).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled<C> {
+    /// It is gone, and here is its callback.
+    Removed(C),
+    /// It was pending; it is kept, and idle.
+    Disarmed,
+    /// It is kept, and was idle already.
+    Idle,
+    /// Its callback runs.
+    Running {
+        /// On the calling thread: the caller is that callback.
+        here: bool,
+    },
+    /// Its callback ran on another thread, and has ended.
+    Finished {
+        /// It had asked to run again, and is not let; the caller is the one who is told.
+        suppressed: bool,
+    },
+    /// The id names no timer.
+    NotFound,
+}
+
+/// To wait would be to wait for oneself: a callback asked for its own end, or for that of its
+/// scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WouldDeadlock;
+
+impl fmt::Display for WouldDeadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
+        )
+    }
+}
+
+impl core::error::Error for WouldDeadlock {}
+
+impl<C: Callback> Scheduler<C> {
+    /// Cancels a timer that does not run.
+    pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        match &core.running {
+            Some(running) if running.id == id && core.service.find(id).is_some() => {
+                Cancelled::Running { here: running.thread == this_thread() }
+            }
+            _ => {
+                let removal = core.service.cancel(id);
+                core.cancelled(removal)
+            }
+        }
+    }
+
+    /// Cancels a timer, and never waits: one that runs will not run again.
+    pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        let removal = core.service.cancel(id);
+        core.cancelled(removal)
+    }
+
+    /// Cancels a timer, and when this returns its callback does not run: if it ran on another
+    /// thread, it was waited for.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.
+    pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
+        self.stop(id, Service::cancel)
+    }
+
+    /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
+    /// nothing can arm it again.
+    pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
+        let mut core = self.lock();
+        let removal = core.service.shutdown(id);
+        core.cancelled(removal)
+    }
+
+    /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync)
+    /// does.
+    ///
+    /// # Errors
+    /// As `cancel_sync`.
+    pub fn shutdown_timer_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
+        self.stop(id, Service::shutdown)
+    }
+
+    fn stop(
+        &self,
+        id: TimerId,
+        stop: fn(&mut Service<C>, TimerId) -> Removal<C>,
+    ) -> Result<Cancelled<C>, WouldDeadlock> {
+        let mut core = self.lock();
+        let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
+            let removal = stop(&mut core.service, id);
+            return Ok(core.cancelled(removal));
+        };
+        let here = thread == this_thread();
+        if core.service.find(id).is_none() {
+            // It has ended, and its callback is being dropped: here, by the caller of this.
+            if here {
+                return Ok(Cancelled::NotFound);
+            }
+        } else if here {
+            return Err(WouldDeadlock);
+        }
+        let _ = stop(&mut core.service, id);
+        // The first who waits is told.
+        let first =
+            core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
+        core.waiting += 1;
+        while core.running.is_some_and(|running| running.serial == serial) {
+            core = wait_as_caller(&self.ended, &self.core, core);
+        }
+        core.waiting -= 1;
+        let outcome = core.outcomes.iter().position(|(of, _)| first && *of == serial);
+        let suppressed = outcome.is_some_and(|at| core.outcomes.swap_remove(at).1);
+        Ok(Cancelled::Finished { suppressed })
+    }
+
+    /// Cancels every timer whose callback has this [token](Callback::token), kept ones too, and
+    /// hands each callback to `each`, one by one and without the lock. One that runs will not run
+    /// again. Answers how many were removed, and who runs, for who has to
+    /// [wait](Self::shutdown_timer_sync) for its end.
+    ///
+    /// What fires or is added meanwhile, between one and the next, may or may not be met; all else
+    /// is, once. Allocates nothing. O(timers).
+    pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
+        let (mut removed, mut running, mut from) = (0, None, 0);
+        while let Some((id, removal)) = self.remove_next(&mut from, |callback| callback == Some(token)) {
+            match removal {
+                Removal::Removed(callback) => {
+                    removed += 1;
+                    each(callback);
+                }
+                Removal::Running => running = Some(id),
+                Removal::Disarmed | Removal::Idle | Removal::NotFound => {}
+            }
+        }
+        (removed, running)
+    }
+
+    /// Shuts the next timer down whose token is wanted.
+    fn remove_next(
+        &self,
+        from: &mut usize,
+        wanted: impl Fn(Option<usize>) -> bool,
+    ) -> Option<(TimerId, Removal<C>)> {
+        let mut core = self.lock();
+        loop {
+            let timer = core.service.next_from(from)?;
+            if wanted(core.token(timer.id)) {
+                return Some((timer.id, core.service.shutdown(timer.id)));
+            }
+        }
+    }
+
+    /// Whether the caller is one of its callbacks, or the drop of one that has run.
+    #[must_use]
+    #[doc(hidden)]
+    pub fn within_callback(&self) -> bool {
+        self.lock().pass == Some(this_thread())
+    }
+
+    /// Ends the scheduler: waits for the callback that runs on another thread, hands all others
+    /// out, and refuses whatever is armed afterwards. A second time it does nothing.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
+    pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
+        let mut core = self.lock();
+        if core.pass == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        core.shut = true;
+        let callbacks = core.service.clear();
+        self.await_pass(core);
+        Ok(callbacks)
+    }
+
+    /// As [`shutdown`](Self::shutdown), and hands each callback to `each`, without the lock.
+    /// Allocates nothing.
+    ///
+    /// # Errors
+    /// As `shutdown`.
+    pub fn shutdown_each(&self, mut each: impl FnMut(C)) -> Result<(), WouldDeadlock> {
+        let mut core = self.lock();
+        if core.pass == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        core.shut = true;
+        drop(core);
+        let mut from = 0;
+        while let Some((_, removal)) = self.remove_next(&mut from, |_| true) {
+            if let Removal::Removed(callback) = removal {
+                each(callback);
+            }
+        }
+        self.await_pass(self.lock());
+        Ok(())
+    }
+
+    fn await_pass<'s>(&'s self, mut core: MutexGuard<'s, Core<C>>) {
+        core.waiting += 1;
+        while core.pass.is_some() {
+            core = wait_as_caller(&self.ended, &self.core, core);
+        }
+        core.waiting -= 1;
+    }
+}
+
+impl<C> Core<C> {
+    pub(super) fn cancelled(&self, removal: Removal<C>) -> Cancelled<C> {
+        match removal {
+            Removal::Removed(callback) => Cancelled::Removed(callback),
+            Removal::Disarmed => Cancelled::Disarmed,
+            Removal::Idle => Cancelled::Idle,
+            Removal::Running => {
+                let me = this_thread();
+                Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
+            }
+            Removal::NotFound => Cancelled::NotFound,
+        }
+    }
+}

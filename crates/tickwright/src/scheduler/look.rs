@@ -1,0 +1,147 @@
+//! What a scheduler says of its timers and of itself.
+
+use core::alloc::Layout;
+use core::time::Duration;
+use std::alloc::handle_alloc_error;
+
+use tickwright_core::Violation;
+
+use super::base::{Core, Scheduler};
+use super::callback::Callback;
+use super::report::{Dump, Listed, Report};
+use crate::driver::timeout_ms;
+use crate::service::{Info, Refusal, State, Statistics, TimerId, nanos};
+
+/// What [`Scheduler::inspect`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspected<R> {
+    /// What is known of the timer.
+    pub info: Info,
+    /// Its callback's [token](Callback::token).
+    pub token: usize,
+    /// What was seen of the callback; `None` while it runs.
+    pub seen: Option<R>,
+}
+
+impl<C: Callback> Scheduler<C> {
+    /// How long there is nothing to run: the time-out of a poll loop. Zero if something is due,
+    /// `None` if nothing is pending. Over a wheel it may be too short, once for each bucket: then
+    /// the queue is run for nothing, and the next answer is right. O(levels) at most.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.lock().service.timeout()
+    }
+
+    /// The same as a time-out for `poll`: in ms, rounded up, -1 for none, at most [`i32::MAX`].
+    #[must_use]
+    pub fn timeout_ms(&self) -> i32 {
+        timeout_ms(0, self.timeout().map(nanos))
+    }
+
+    /// When a timer is due, in ns of the clock's steady timeline; `None` unless it is pending.
+    #[must_use]
+    pub fn when(&self, id: TimerId) -> Option<u64> {
+        Some(self.find(id)?).filter(|timer| timer.state == State::Pending).map(|timer| timer.due)
+    }
+
+    /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
+    #[must_use]
+    pub fn remaining(&self, id: TimerId) -> Option<Duration> {
+        Some(Duration::from_nanos(self.when(id)?.saturating_sub(self.now())))
+    }
+
+    /// What is known of a timer.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        self.lock().service.find(id)
+    }
+
+    /// What is known of a timer, and what `look` finds in its callback, which is not there to be
+    /// looked at while it runs. `look` is called under the lock: it must not call back.
+    pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<Inspected<R>> {
+        let core = self.lock();
+        let info = core.service.find(id)?;
+        let token = core.token(id).unwrap_or(0);
+        Some(Inspected { info, token, seen: core.service.payload(id).map(look) })
+    }
+
+    /// The `int` id of a timer, where those are issued.
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        self.lock().service.int_id(id)
+    }
+
+    /// The timer of an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.lock().service.from_int(int)
+    }
+
+    /// Every timer there is, with its origin. O(timers log timers).
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        self.try_dump().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Dump>()))
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_dump(&self) -> Result<Dump, Refusal> {
+        let mut timers = Vec::new();
+        let now = {
+            let core = self.lock();
+            timers.try_reserve_exact(core.service.statistics().timers).map_err(|_| Refusal::Full)?;
+            let listed = |info: Info| Listed { token: core.token(info.id).unwrap_or(0), info };
+            timers.extend(core.service.iter().map(listed));
+            core.service.now()
+        };
+        Ok(Dump::new(now, timers))
+    }
+
+    /// What was counted: timers, runs, lateness, and by origin.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.try_report().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Report>()))
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_report(&self) -> Result<Report, Refusal> {
+        let core = self.lock();
+        Ok(Report { statistics: core.service.statistics(), sites: core.service.try_sites()? })
+    }
+
+    /// What was counted, without the origins. Allocates nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.lock().service.statistics()
+    }
+
+    /// Bytes on the heap, without what callbacks own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.lock().service.heap_bytes()
+    }
+
+    /// Verifies all invariants. O(timers).
+    ///
+    /// # Errors
+    /// The first violation found: a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.lock().service.check()
+    }
+}
+
+impl<C: Callback> Core<C> {
+    /// The token of a timer's callback, also while that runs.
+    pub(super) fn token(&self, id: TimerId) -> Option<usize> {
+        match self.service.payload(id) {
+            Some(callback) => Some(callback.token()),
+            None => self.running.filter(|running| running.id == id).map(|running| running.token),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a service is made of.
+
+use core::alloc::Layout;
+use core::fmt;
+use std::alloc::handle_alloc_error;
+use std::sync::Arc;
+
+use tickwright_core::Tick;
+use tickwright_nodes::arena::Idx;
+
+use super::entry::Entry;
+use super::held::Host;
+use super::int::IntIds;
+use super::lateness::Lateness;
+use super::settings::Settings;
+use super::site::Sites;
+use super::structure::Structure;
+use super::table::Table;
+use super::words::{Refusal, Statistics};
+use crate::alarm::Alarm;
+use crate::clock::{Clock, Source, Ticks};
+
+/// Timers of one thread, on a clock. See the [module](super).
+pub struct Service<P> {
+    pub(super) clock: Source,
+    pub(super) structure: Structure,
+    pub(super) ticks: Ticks,
+    pub(super) table: Table<P>,
+    pub(super) ints: Option<IntIds>,
+    pub(super) sites: Sites,
+    /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
+    pub(super) ahead: Option<Idx>,
+    pub(super) host: Host,
+    pub(super) pass: u16,
+    pub(super) cutoff: Tick,
+    /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
+    pub(super) walls: usize,
+    pub(super) wall_offset: i64,
+    pub(super) stepped_at: u64,
+    pub(super) alarm: Option<Arc<dyn Alarm>>,
+    pub(super) alarm_at: Option<u64>,
+    pub(super) statistics: Statistics,
+}
+
+impl<P> Service<P> {
+    /// An empty service. If there is no memory for [`Settings::capacity`], it is made without.
+    ///
+    /// # Panics
+    /// Without memory for an empty one, as every allocation of the standard library;
+    /// [`try_new`](Self::try_new) does not.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let capacity = settings.capacity;
+        let settings = settings.capacity(0);
+        let mut service =
+            Self::try_new(settings).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Self>()));
+        let _ = service.reserve(capacity);
+        service
+    }
+
+    /// An empty service with [`Settings::capacity`].
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
+        let Settings { structure, tick, clock, int_ids, capacity } = settings;
+        let ticks = tick.unwrap_or(structure.default_tick());
+        let mut table = Table::new(structure.build().ok_or(Refusal::Full)?);
+        table.queue_mut().touch(ticks.now(clock.now()));
+        let mut service = Self {
+            clock,
+            structure,
+            ticks,
+            table,
+            ints: int_ids.then(IntIds::new),
+            sites: Sites::new().ok_or(Refusal::Full)?,
+            ahead: None,
+            host: Host::none(),
+            pass: 0,
+            cutoff: 0,
+            walls: 0,
+            wall_offset: 0,
+            stepped_at: 0,
+            alarm: None,
+            alarm_at: None,
+            statistics: Statistics {
+                timers: 0,
+                pending: 0,
+                high_water: 0,
+                armed: 0,
+                fired: 0,
+                cancelled: 0,
+                overruns: 0,
+                passes: 0,
+                steps: 0,
+                lateness: Lateness::new(),
+            },
+        };
+        service.reserve(capacity)?;
+        Ok(service)
+    }
+
+    /// Makes room for `additional` more timers, so that as many adds allocate nothing.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn reserve(&mut self, additional: usize) -> Result<(), Refusal> {
+        let ints = self.ints.as_mut().is_none_or(|ints| ints.reserve(additional));
+        if !ints || self.table.reserve(additional).is_err() {
+            return Err(Refusal::Full);
+        }
+        Ok(())
+    }
+
+    /// The clock's time, in ns.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &dyn Clock {
+        self.clock.get()
+    }
+
+    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
+        self.clock.shared()
+    }
+
+    /// The structure underneath.
+    #[must_use]
+    pub fn structure(&self) -> Structure {
+        self.structure
+    }
+
+    /// How long a tick is.
+    #[must_use]
+    pub fn ticks(&self) -> Ticks {
+        self.ticks
+    }
+    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry<P> {
+        self.table.entry(slot)
+    }
+}
+
+/// Whoever waits at its alarm looks once more, and finds it gone.
+impl<P> Drop for Service<P> {
+    fn drop(&mut self) {
+        if let Some(alarm) = &self.alarm {
+            alarm.set(Some(0));
+        }
+    }
+}
+
+impl<P> fmt::Debug for Service<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("structure", &self.structure)
+            .field("ticks", &self.ticks)
+            .field("timers", &self.table.live())
+            .field("pending", &self.table.queue().len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! What a service says of its timers and of itself.
+
+use tickwright_core::Violation;
+use tickwright_core::storage::Handle;
+use tickwright_nodes::arena::Idx;
+
+use super::base::Service;
+use super::entry::{Entry, Flag, State};
+use super::int::IntIds;
+use super::site::SiteCounts;
+use super::table::TimerId;
+use super::wall::unshifted;
+use super::words::{Info, Refusal, Statistics};
+
+impl<P> Service<P> {
+    /// What is known of a timer.
+    #[must_use]
+    pub fn find(&self, id: TimerId) -> Option<Info> {
+        let slot = self.table.find(id)?;
+        self.info(slot, self.table.get(slot)?)
+    }
+
+    /// Every timer, by the order of slots. O(slots).
+    pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
+        self.table.iter().filter_map(|(slot, entry)| self.info(slot, entry))
+    }
+
+    /// The `int` id of a timer; `None` if [`Settings::int_ids`] was not asked for.
+    #[must_use]
+    pub fn int_id(&self, id: TimerId) -> Option<i32> {
+        self.ints.as_ref()?.of(self.table.find(id)?.number())
+    }
+
+    /// The timer of an `int` id.
+    #[must_use]
+    pub fn from_int(&self, int: i32) -> Option<TimerId> {
+        self.table.id(Idx::from_number(self.ints.as_ref()?.find(int)?)?)
+    }
+
+    /// The payload of a timer that does not run.
+    #[must_use]
+    pub fn payload(&self, id: TimerId) -> Option<&P> {
+        self.table.get(self.table.find(id)?)?.payload.as_ref()
+    }
+
+    /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it
+    /// there. Who begins at 0 meets each timer that is there all the time once, whatever happens to
+    /// others between the calls.
+    #[must_use]
+    pub fn next_from(&self, from: &mut usize) -> Option<Info> {
+        let (slot, entry) = self.table.slots(*from).find_map(|slot| Some((slot, self.table.get(slot)?)))?;
+        *from = slot.at() + 1;
+        self.info(slot, entry)
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let pending = self.table.queue().len() + self.aside();
+        Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
+    }
+
+    /// What was counted for each origin.
+    #[must_use]
+    pub fn sites(&self) -> Vec<SiteCounts> {
+        self.sites.counts().collect()
+    }
+
+    /// The same for who can go on without.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`] when there is no memory for it.
+    pub fn try_sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
+        let mut sites = Vec::new();
+        sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
+        sites.extend(self.sites.counts());
+        Ok(sites)
+    }
+
+    /// Bytes on the heap, without what payloads own themselves and the counts by origin.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
+    }
+
+    /// Verifies the queue, and that it and the timers agree. O(slots).
+    ///
+    /// # Errors
+    /// The first violation found: a bug in this library.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.table.check()?;
+        let (mut filed, mut walls) = (0, 0);
+        for (slot, entry) in self.table.iter() {
+            let ahead = self.ahead == Some(slot) || self.host.holds(slot);
+            let pending = entry.state == State::Pending;
+            let linked = entry.is(Flag::Linked);
+            if pending != (linked || ahead) || linked && ahead {
+                return Err(Violation::Storage);
+            }
+            if entry.payload.is_some() == (entry.state == State::Running) {
+                return Err(Violation::Storage);
+            }
+            if let Some(ints) = &self.ints
+                && ints.of(slot.number()).and_then(|id| ints.find(id)) != Some(slot.number())
+            {
+                return Err(Violation::Position);
+            }
+            filed += usize::from(linked);
+            walls += usize::from(pending && entry.is(Flag::Wall));
+        }
+        let mut reachable = 0;
+        self.table.queue().for_each(&mut |slot| {
+            reachable += usize::from(self.table.get(slot).is_some_and(|entry| entry.is(Flag::Linked)));
+        });
+        let right = filed == self.table.queue().len()
+            && filed == reachable
+            && walls == self.walls
+            && self.host_is_right();
+        if right { Ok(()) } else { Err(Violation::Count) }
+    }
+
+    fn info(&self, slot: Idx, entry: &Entry<P>) -> Option<Info> {
+        let due = if entry.is(Flag::Wall) { unshifted(entry.due, self.wall_offset) } else { entry.due };
+        Some(Info {
+            id: self.table.id(slot)?,
+            int_id: self.ints.as_ref().and_then(|ints| ints.of(slot.number())),
+            state: entry.state,
+            due,
+            period: entry.period,
+            periodic: entry.is(Flag::Periodic),
+            site: self.sites.site(entry.site),
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! A pass: what is due is taken, runs, and is finished; and when the next pass is to be.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use tickwright_nodes::arena::Idx;
+
+use super::base::Service;
+use super::entry::{Flag, State};
+use super::table::TimerId;
+use super::timing::nanos;
+use super::wall::{shifted, unshifted};
+use super::words::{Due, Finished, Next};
+use crate::alarm::Alarm;
+
+impl<P> Service<P> {
+    /// Begins a pass: what is due now, and was armed before, can be taken.
+    pub fn begin_pass(&mut self) {
+        let now = self.clock.now();
+        self.look_at_wall(now);
+        self.statistics.passes += 1;
+        self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
+            // The number comes round: nobody is to be taken for one armed in this pass.
+            self.table.entries_mut().for_each(|entry| entry.pass = 0);
+            1
+        });
+        self.cutoff = self.ticks.now(now);
+        // So that whatever is armed from now on, for however long ago, comes after what is due.
+        self.table.queue_mut().touch(self.cutoff);
+    }
+
+    /// Takes the next timer of this pass; the [host tick](Self::set_host) after all others of its
+    /// tick. It runs from now on.
+    pub fn take(&mut self) -> Option<Due<P>> {
+        let mut unlimited = usize::MAX;
+        self.take_within(&mut unlimited)
+    }
+
+    /// As [`take`](Self::take), and moves at most so many timers inside the queue on the way, which
+    /// are taken from `moves`. With none of them left the answer is `None`, although there may be a
+    /// next one: call it again. So the time that it takes has a bound.
+    pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
+        loop {
+            // The clock is the user's code: it is asked while all is whole.
+            let now = self.clock.now();
+            let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
+            let mut slot = self.next_slot(moves)?;
+            let pass = self.pass;
+            if self.entry(slot).pass == pass {
+                // All that is left of what is due was armed in this pass as well, but for a host
+                // tick that was put aside.
+                self.ahead = Some(slot);
+                slot = self.release_host()?;
+            }
+            let entry = self.entry(slot);
+            let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
+            let offset = offset.unwrap_or(self.wall_offset);
+            if by_wall {
+                self.walls -= 1;
+                if shifted(now, offset) < due {
+                    // The wall runs slower than what it was filed by. In this pass it does not come
+                    // again, also if there is no later tick.
+                    self.entry(slot).pass = pass;
+                    self.file_at(slot, unshifted(due, offset), now);
+                    continue;
+                }
+            }
+            return self.run(slot, now, by_wall.then_some(offset));
+        }
+    }
+
+    /// Marks a timer as running: one by the wall with the wall's `offset`.
+    fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
+        let id = self.table.id(slot)?;
+        let entry = self.entry(slot);
+        let payload = entry.payload.take()?;
+        entry.state = State::Running;
+        let base = offset.map_or(now, |offset| shifted(now, offset));
+        let (overruns, due, from) = match entry.is(Flag::Periodic) {
+            true => entry.missed.deliver(entry.due, entry.period, base),
+            false => (0, entry.due, entry.due),
+        };
+        entry.due = from;
+        entry.set(Flag::Started, true);
+        let site = entry.site;
+        let due = offset.map_or(due, |offset| unshifted(due, offset));
+        // To a timer by the wall that was due in the past because of a step, it became due with
+        // that.
+        let since = offset.map_or(due, |_| due.max(self.stepped_at));
+        self.statistics.fired += 1;
+        self.count_overruns(overruns);
+        self.statistics.lateness.note(now.saturating_sub(since));
+        self.host.note_run(slot, now.saturating_sub(since));
+        self.sites.row(site).fired += 1;
+        Some(Due { id, payload, due, now, overruns })
+    }
+
+    fn count_overruns(&mut self, overruns: u64) {
+        self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
+    }
+
+    /// Says what becomes of a timer that was [taken](Self::take). Only the id of a running timer is
+    /// meant; for another one nothing happens, and the payload comes back.
+    pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
+        let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
+        let Some(slot) = self.table.find(id) else { return nothing(payload) };
+        let entry = self.entry(slot);
+        if entry.state != State::Running {
+            return nothing(payload);
+        }
+        let (kept, suppressed) = (entry.is(Flag::Kept), entry.take(Flag::Suppressed));
+        let restarted = entry.take(Flag::Restarted);
+        let again = restarted || (!suppressed && next != Next::Done);
+        entry.payload = Some(payload);
+        entry.state = State::Idle;
+        if again {
+            let now = self.clock.now();
+            if !restarted {
+                self.set_next(slot, next, now);
+            }
+            self.file(slot, now);
+            return Finished { payload: None, suppressed: false };
+        }
+        let payload = if kept { None } else { self.free(slot) };
+        Finished { payload, suppressed: suppressed && next != Next::Done }
+    }
+
+    /// Sets when a timer is due again, by what it answered.
+    fn set_next(&mut self, slot: Idx, next: Next, now: u64) {
+        let base = match self.entry(slot).is(Flag::Wall) {
+            true => shifted(now, self.clock.wall_offset().unwrap_or(self.wall_offset)),
+            false => now,
+        };
+        let entry = self.entry(slot);
+        let period = match next {
+            Next::After(period) => nanos(period),
+            Next::Again | Next::Done => entry.period,
+        };
+        // Of a periodic timer the missed periods were counted when it was taken; what passed
+        // meanwhile is counted the next time.
+        let (overruns, from) = match entry.is(Flag::Periodic) {
+            true => (0, entry.due),
+            false => {
+                let (overruns, _, from) = entry.missed.deliver(entry.due, period, base);
+                (overruns, from)
+            }
+        };
+        entry.due = entry.missed.next(from, period, base);
+        self.count_overruns(overruns);
+    }
+
+    /// Ends a pass: sets the alarm for what comes next.
+    pub fn end_pass(&mut self) {
+        if self.alarm.is_none() {
+            return;
+        }
+        // Whoever was told of a step, and found a pass under way, relies on this look.
+        if self.walls > 0 {
+            self.look_at_wall(self.clock.now());
+        }
+        let next = self.wake_bound();
+        if let Some(alarm) = &self.alarm {
+            self.alarm_at = next;
+            alarm.set(next);
+        }
+    }
+
+    /// From now on `alarm` is told when the service is to be run, and `None` is told any more.
+    pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
+        self.alarm = alarm;
+        self.end_pass();
+    }
+
+    pub(crate) fn alarm(&self) -> Option<&Arc<dyn Alarm>> {
+        self.alarm.as_ref()
+    }
+
+    /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At
+    /// most what the clock [can be trusted for](Clock::longest_sleep) where that matters: then look
+    /// again. O(levels) at most: over a wheel it may be too short, and the pass that finds nothing
+    /// due puts it right ([`next_wake`](Self::next_wake) is exact).
+    #[must_use]
+    pub fn timeout(&mut self) -> Option<Duration> {
+        let now = self.clock.now();
+        self.look_at_wall(now);
+        let left = self.wake_bound()?.saturating_sub(now);
+        let most = match self.clock.get().longest_sleep() {
+            // Only the wall may jump, and no timer goes by it.
+            Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => u64::MAX,
+            Some(most) => most,
+            None => u64::MAX,
+        };
+        Some(Duration::from_nanos(left.min(most)))
+    }
+
+    /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
+    #[inline]
+    pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<Idx> {
+        if self.host.slot.is_some() {
+            return self.next_beside_host(moves);
+        }
+        match self.ahead.take() {
+            Some(slot) => Some(slot),
+            None => self.pop(moves),
+        }
+    }
+
+    /// Takes the first timer that is due out of the queue. One that became due after the pass began
+    /// counts as armed in it: the clock of a granular queue may be ahead, since lateness counts
+    /// from it.
+    #[inline]
+    pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
+        let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
+        let (cutoff, pass) = (self.cutoff, self.pass);
+        let entry = self.entry(slot);
+        entry.set(Flag::Linked, false);
+        if expiry > cutoff {
+            entry.pass = pass;
+        }
+        Some(slot)
+    }
+
+    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if
+    /// nothing is pending, or nothing but a host tick that waits. Exact, and at the cost of
+    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    #[must_use]
+    pub fn next_wake(&self) -> Option<u64> {
+        if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
+            return Some(0);
+        }
+        let first =
+            if self.host.urgent == 0 { self.table.queue().next_expiry() } else { self.first_but_host() };
+        first.map(|tick| self.ticks.start(tick))
+    }
+
+    /// Not later than [`next_wake`](Self::next_wake), and at the queue's cost for its own bound:
+    /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
+    /// took all that was due it is in the future, so a driver wakes too early once a bucket at
+    /// most.
+    pub(super) fn wake_bound(&self) -> Option<u64> {
+        // The bound may be that of a host tick for which nobody shall wake.
+        if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.linked_host().is_some()
+        {
+            return self.next_wake();
+        }
+        self.table.queue().next_wake().map(|tick| self.ticks.start(tick))
+    }
+}
