@@ -5,7 +5,22 @@ cd "$(dirname "$0")/.."
 
 libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
     -p tickwright-testkit)
+# To cargo a package of one version never changes: what an earlier run unpacked and built would be taken again.
+# Packages of no host (`-*`) are those of local runs.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/packages"
+rm -rf "$CARGO_TARGET_DIR" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/tickwright*
 # The gate may run before a commit: so `--allow-dirty`.
 cargo package -q --locked --allow-dirty "${libraries[@]}"
 cargo package -q --locked --allow-dirty --no-verify --workspace
-echo "package: $(find "${CARGO_TARGET_DIR:-target}/package" -maxdepth 1 -name '*.crate' | wc -l) crates"
+packed="$CARGO_TARGET_DIR/package"
+for crate in crates/*/; do
+    name="$(basename "$crate")"
+    files="$(tar tzf "$packed/$name-$(cargo pkgid -p "$name" | sed 's/.*[#@]//').crate")"
+    for licence in LICENSE-MIT LICENSE-APACHE; do
+        if ! grep -q "/$licence\$" <<<"$files"; then
+            echo "package: $name has no $licence: link it from the root" >&2
+            exit 1
+        fi
+    done
+done
+echo "package: $(find "$packed" -maxdepth 1 -name '*.crate' | wc -l) crates"

@@ -17,6 +17,7 @@
 //! - `alloc` (default): collections that own their objects. Without it there are [`HookDict`],
 //!   [`Ids`] and [`Registry`]. The crate is `no_std` either way.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

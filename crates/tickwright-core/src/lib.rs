@@ -9,6 +9,7 @@
 //!   Without it there is [`HookQueue`] over [`SortedList`], [`RbTreeCached`], [`BoundedHeap`] and
 //!   the wheels. The crate is `no_std` either way.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

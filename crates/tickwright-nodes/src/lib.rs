@@ -25,6 +25,7 @@
 //! - `testing`: what tests of crates that build on this one share. It needs `std`, and is not for
 //!   other programs.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

@@ -14,6 +14,7 @@
 //! # Features
 //! - `foreign`: adapters for queues and dictionaries of other crates, tokio's among them. It needs
 //!   Rust 1.91.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod clauses;
 pub mod dictionary;
