@@ -26,13 +26,14 @@
 //! kernel. Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of
 //! these.
 
+mod source;
 mod system;
 mod ticks;
 mod virtual_host;
 
-use core::any::Any;
 use std::sync::Weak;
 
+pub(crate) use source::Source;
 pub use system::SystemClock;
 pub use ticks::Ticks;
 pub use virtual_host::{VirtualClock, VirtualHost};
@@ -75,48 +76,6 @@ pub trait Watcher: Send + Sync {
     /// The clock, its offset, or both, have been moved. Called with no lock held, on the thread
     /// that moved it.
     fn clock_moved(&self);
-}
-
-/// The clock of a service. The machine's own take no allocation and no indirect call.
-#[derive(Clone)]
-pub(crate) enum Source {
-    System(SystemClock),
-    Other(Arc<dyn Clock>),
-}
-
-impl Source {
-    pub(crate) fn of(clock: impl Clock + 'static) -> Self {
-        match (&clock as &dyn Any).downcast_ref::<SystemClock>() {
-            Some(system) => Self::System(*system),
-            None => Self::Other(Arc::new(clock)),
-        }
-    }
-
-    pub(crate) fn get(&self) -> &dyn Clock {
-        match self {
-            Self::System(clock) => clock,
-            Self::Other(clock) => &**clock,
-        }
-    }
-
-    pub(crate) fn shared(&self) -> Arc<dyn Clock> {
-        match self {
-            Self::System(clock) => Arc::new(*clock),
-            Self::Other(clock) => Arc::clone(clock),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn now(&self) -> u64 {
-        match self {
-            Self::System(clock) => clock.now(),
-            Self::Other(clock) => clock.now(),
-        }
-    }
-
-    pub(crate) fn wall_offset(&self) -> Option<i64> {
-        self.get().wall_offset()
-    }
 }
 
 impl<K: Clock + ?Sized> Clock for &K {

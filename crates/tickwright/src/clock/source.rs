@@ -1,0 +1,48 @@
+//! The clock of a service: one of the machine, or one that the caller brings.
+
+use core::any::Any;
+
+use super::{Clock, SystemClock};
+use crate::sync::Arc;
+
+/// The clock of a service. The machine's own take no allocation and no indirect call.
+#[derive(Clone)]
+pub(crate) enum Source {
+    System(SystemClock),
+    Other(Arc<dyn Clock>),
+}
+
+impl Source {
+    pub(crate) fn of(clock: impl Clock + 'static) -> Self {
+        match (&clock as &dyn Any).downcast_ref::<SystemClock>() {
+            Some(system) => Self::System(*system),
+            None => Self::Other(Arc::new(clock)),
+        }
+    }
+
+    pub(crate) fn get(&self) -> &dyn Clock {
+        match self {
+            Self::System(clock) => clock,
+            Self::Other(clock) => &**clock,
+        }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Clock> {
+        match self {
+            Self::System(clock) => Arc::new(*clock),
+            Self::Other(clock) => Arc::clone(clock),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            Self::System(clock) => clock.now(),
+            Self::Other(clock) => clock.now(),
+        }
+    }
+
+    pub(crate) fn wall_offset(&self) -> Option<i64> {
+        self.get().wall_offset()
+    }
+}
