@@ -1,11 +1,12 @@
 //! The alarm of a thread: it sleeps until the alarm goes off, and an earlier one wakes it.
 
+use core::cell::Cell;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Weak;
 
-use super::{Alarm, thread};
+use crate::alarm::Alarm;
 use crate::clock::{Clock, Watcher};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, Condvar, MutexGuard, lock, wait, wait_for};
@@ -55,6 +56,12 @@ pub struct Parker<K> {
     resting: Condvar,
 }
 
+thread_local! {
+    /// The driver thread that the caller is, by the address of what it shares with its driver; 0
+    /// is none. `thread::current` would allocate on a thread that is not the standard library's.
+    pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
+}
+
 struct State {
     alarm: Option<u64>,
     /// The offset of the wall that the waiting thread knows of.
@@ -69,7 +76,7 @@ struct State {
     /// How many wait for the sleeper to go to sleep.
     settling: u32,
     wakeups: u64,
-    /// The driver thread that waits here, by what `thread::driver` says on it; 0 is none.
+    /// The driver thread that waits here, by its [`DRIVER`]; 0 is none.
     driver: usize,
     /// The driver thread is the parent's, and this is a forked child.
     orphaned: bool,
@@ -79,7 +86,7 @@ impl State {
     /// In a forked child, where the threads that wait here are not.
     fn forget_threads(&mut self) {
         (self.asleep, self.called, self.settling) = (0, false, 0);
-        if self.driver != 0 && self.driver != thread::driver() {
+        if self.driver != 0 && self.driver != DRIVER.get() {
             (self.driver, self.orphaned) = (0, true);
         }
     }
@@ -215,7 +222,7 @@ impl<K: Clock> Parker<K> {
         lock(&self.state).driver == driver
     }
 
-    /// A driver thread will wait here: the one of which `thread::driver` says this.
+    /// A driver thread will wait here: the one whose [`DRIVER`] this is.
     pub(super) fn adopt(&self, driver: usize) {
         let mut state = lock(&self.state);
         (state.driver, state.orphaned) = (driver, false);

@@ -1,7 +1,6 @@
 //! A thread that sleeps at a parker and runs what is due.
 
 use core::any::Any;
-use core::cell::Cell;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +8,7 @@ use std::io;
 use std::panic::catch_unwind;
 use std::thread::{Builder, JoinHandle};
 
-use super::{Parker, Woken};
+use super::parker::{DRIVER, Parker, Woken};
 use crate::clock::Clock;
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
@@ -50,17 +49,6 @@ pub struct DriverThread<K: Clock + 'static> {
     shared: Arc<Shared>,
     /// Taken when it is joined.
     thread: Option<JoinHandle<()>>,
-}
-
-thread_local! {
-    /// Whose thread this is, by the address of what they share. `thread::current` would tell it
-    /// too, and allocate for each thread that asks and was not started by the standard library.
-    static DRIVES: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Whose thread the caller is; 0 is nobody's.
-pub(super) fn driver() -> usize {
-    DRIVES.get()
 }
 
 /// What the thread tells.
@@ -106,7 +94,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         parker.adopt(Arc::as_ptr(&shared).addr());
         let (told, at) = (Arc::clone(&shared), Arc::clone(&parker));
         let work = move || {
-            DRIVES.set(Arc::as_ptr(&told).addr());
+            DRIVER.set(Arc::as_ptr(&told).addr());
             while at.wait() != Woken::Stopped {
                 told.runs.fetch_add(1, Ordering::Relaxed);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(&mut run)) {
@@ -170,7 +158,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.shared.process.is_this() || self.parker.is_of(self.number())
     }
 
-    /// What `driver` says on the thread.
+    /// The value of [`DRIVER`] on the thread.
     fn number(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
@@ -182,7 +170,7 @@ impl<K: Clock + 'static> DriverThread<K> {
             // There is nothing to join or to detach: what the handle names is a thread of the
             // parent's.
             core::mem::forget(thread);
-        } else if driver() != self.number()
+        } else if DRIVER.get() != self.number()
             && let Err(panic) = thread.join()
         {
             self.shared.note(panic);
