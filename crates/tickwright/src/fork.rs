@@ -16,6 +16,7 @@
 mod handlers;
 #[cfg(not(all(unix, not(loom), not(miri))))]
 mod nothing;
+mod order;
 
 use core::fmt;
 use core::ops::Deref;
@@ -26,22 +27,10 @@ use handlers as os;
 use nothing as os;
 
 use crate::sync::{Mutex, MutexGuard, lock};
+pub use order::Order;
 #[cfg(target_os = "linux")]
 pub(crate) use os::replace;
 pub(crate) use os::{Slot, forker};
-
-/// The order in which a fork takes locks: one that is held while another is taken comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Of a user of schedulers.
-    Outer = 0,
-    /// Of timers: a scheduler, a shard.
-    Timers = 1,
-    /// Of an alarm.
-    Alarm = 2,
-    /// Nothing is taken under it.
-    Leaf = 3,
-}
 
 /// The process that made this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
