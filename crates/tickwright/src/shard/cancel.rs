@@ -5,10 +5,9 @@
 
 use core::fmt;
 
-use super::arm::Was;
-use super::base::Held;
+use super::base::{Held, SharedTimer};
 use super::geometry::WheelGeometry;
-use super::timer::SharedTimer;
+use super::result::Was;
 use super::word::{State, Word};
 use crate::sync::{Ordering, this_thread, wait_as_caller};
 

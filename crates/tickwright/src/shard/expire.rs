@@ -4,9 +4,8 @@ use core::fmt;
 
 use tickwright_core::{Advance, Tick};
 
-use super::base::{Base, Taken};
+use super::base::{Base, Firing, SharedTimer, Taken};
 use super::geometry::WheelGeometry;
-use super::timer::{Firing, SharedTimer};
 use crate::sync::{lock, this_thread};
 
 /// A pass over the shard is under way, on another thread or in the caller's own callback.

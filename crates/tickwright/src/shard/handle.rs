@@ -4,16 +4,13 @@ use core::fmt;
 
 use tickwright_core::{Advance, Tick};
 
-use super::base::{Base, Set, lock_both};
+use super::base::{Base, Firing, Set, SharedTimer, lock_both};
 use super::expire::{self, Busy};
 use super::geometry::{Linux, WheelGeometry};
-use super::timer::{Firing, SharedTimer};
+use super::result::NO_SUCH_SHARD;
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::sync::{Arc, Ordering, lock};
-
-pub(super) const NO_SUCH_SHARD: &str =
-    "there is no shard of that number: they count from 0 to Shards::len() - 1";
 
 /// There is no shard of that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

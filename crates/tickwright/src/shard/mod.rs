@@ -16,8 +16,9 @@
 //! **`docs/rearm.md` of the repository has the argument**: ground rules, the word, states and
 //! transitions, the proof, and a table of changes that each make a named test fail. Read it before
 //! you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the
-//! locked path), `arm` and `cancel` (the calls), `expire` (a pass), `base` (what the lock
-//! protects), `ghost` (the shadow that the loom models compare with).
+//! locked path), `arm` and `cancel` (the calls), `expire` (a pass), `base` (the types and the
+//! unsafe code), `base/locked` (what the lock protects), `ghost` (the shadow that the loom models
+//! compare with).
 //!
 //! # Costs
 //!
@@ -57,6 +58,7 @@ mod geometry;
 mod ghost;
 mod handle;
 mod rearm;
+mod result;
 mod statistics;
 mod timer;
 mod word;
@@ -65,13 +67,13 @@ use core::fmt;
 
 use tickwright_core::{Tick, Violation};
 
-pub use arm::{ArmError, Was};
+pub use base::{Firing, SharedTimer};
 pub use cancel::{Cancelled, WouldDeadlock};
 pub use expire::Busy;
 pub use geometry::{Linux, WheelGeometry};
 pub use handle::{DrainError, NoSuchShard, Shard};
+pub use result::{ArmError, Was};
 pub use statistics::Statistics;
-pub use timer::{Firing, SharedTimer};
 
 use crate::sync::{Arc, lock};
 use base::{Base, Set};
@@ -189,6 +191,14 @@ impl<G: WheelGeometry> Shards<G> {
     /// The first violation found: a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.set.bases.iter().enumerate().try_for_each(|(shard, base)| lock(&base.state).check(shard))
+    }
+}
+
+impl<G: WheelGeometry> SharedTimer<G> {
+    /// Whether it belongs to these shards.
+    #[must_use]
+    pub fn belongs_to(&self, shards: &Shards<G>) -> bool {
+        Arc::ptr_eq(&self.node.set, &shards.set)
     }
 }
 

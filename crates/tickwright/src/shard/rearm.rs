@@ -9,10 +9,9 @@
 
 use tickwright_core::Tick;
 
-use super::arm::{ArmError, Was};
-use super::base::{Held, Set};
+use super::base::{Held, Link, Set, SharedTimer};
 use super::geometry::WheelGeometry;
-use super::timer::{Link, SharedTimer};
+use super::result::{ArmError, Was};
 use super::word::{DEADLINES, PARKED, State, Word};
 use crate::sync::Ordering;
 

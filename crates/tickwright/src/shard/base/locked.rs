@@ -1,0 +1,357 @@
+//! The operations of a shard under its lock, and how the locks are taken.
+//!
+//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
+//! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
+
+use core::alloc::Layout;
+use std::alloc::handle_alloc_error;
+
+use tickwright_core::storage::{Discipline, Popped};
+use tickwright_core::{Tick, Violation};
+
+use super::{Base, Link, Locked, Node, Set, SharedTimer};
+use crate::fork::{self, Order, Slot};
+use crate::shard::geometry::WheelGeometry;
+use crate::shard::statistics::Stripes;
+use crate::shard::word::{PARKED, State, Word};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, tell};
+
+/// A timer that a shard has taken out of its wheel to fire.
+pub(crate) struct Taken<G: WheelGeometry> {
+    pub(crate) timer: SharedTimer<G>,
+    pub(crate) deadline: Tick,
+    pub(crate) expiry: Tick,
+}
+
+impl<G: WheelGeometry> Locked<G> {
+    /// Advances the clock, never back. Not while a pass is under way: the end of a pass is fixed.
+    pub(crate) fn forward(&mut self, base: &Base<G>, now: Tick) {
+        if now > self.now && !self.expiring {
+            self.now = now;
+            base.clock.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Advances to the shard's own clock, if it has one. A clock that stood still while the driver
+    /// slept would give a timer too coarse a bucket.
+    pub(crate) fn read_clock(&mut self, base: &Base<G>) {
+        if let Some(clock) = &self.outside.clock {
+            let now = clock.now();
+            self.forward(base, now);
+        }
+    }
+
+    /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. Words
+    /// and wheels are whole: an alarm is the caller's code.
+    ///
+    /// A deadline at or after the alarm's own needs no earlier alarm. The end of a pass sets it in
+    /// any case.
+    pub(crate) fn set_alarm_earlier(&mut self, deadline: Tick) {
+        if let Some(alarm) = &self.outside.alarm
+            && !self.expiring
+            && self.outside.at.is_none_or(|at| deadline < at)
+            && let Some(wake) = self.next_wake()
+            && self.outside.at.is_none_or(|at| wake < at)
+        {
+            self.outside.at = Some(wake);
+            alarm.set(Some(wake));
+        }
+    }
+
+    /// Sets the alarm to the next wake-up, whatever it is set to: it may have gone off meanwhile.
+    pub(crate) fn set_alarm(&mut self) {
+        if let Some(alarm) = &self.outside.alarm {
+            let wake = self.next_wake();
+            self.outside.at = wake;
+            alarm.set(wake);
+        }
+    }
+
+    /// Inserts a timer that is in no wheel, and whose count this shard holds. Returns what its word
+    /// must be.
+    pub(crate) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
+        let (which, now) = (usize::from(node.deferrable), self.now);
+        let wheel = &mut self.wheels[which];
+        self.len[which] += 1;
+        // A timer armed for the past during a pass fires at the next tick. Else the pass might
+        // never end.
+        let _ = if self.expiring {
+            G::insert_behind(wheel, &mut self.records, p, deadline, now)
+        } else {
+            wheel.insert(&mut self.records, p, deadline, now)
+        };
+        let level = match G::level(wheel, &self.records, p) {
+            Some(level) => level,
+            // Due at once. At level 0 the word admits no other deadline than this one.
+            None if deadline <= now => 0,
+            None => PARKED,
+        };
+        Word::pending(deadline, level)
+    }
+
+    /// Takes a timer that is pending here out of its wheel. This shard keeps its count.
+    pub(crate) fn remove(&mut self, node: &Node<G>, p: Link<G>) {
+        let which = usize::from(node.deferrable);
+        self.len[which] -= 1;
+        let _ = self.wheels[which].remove(&mut self.records, p);
+    }
+
+    /// Takes a timer that is pending here out, and the count too.
+    pub(crate) fn unlink(&mut self, node: &Arc<Node<G>>) -> SharedTimer<G> {
+        self.take_out(Link::of(node))
+    }
+
+    /// Moves one timer that is pending here to another shard and keeps its deadline. Returns
+    /// whether there was one.
+    pub(crate) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
+        let Some(p) = self.any() else { return false };
+        let node = self.records.node(p);
+        // Only the holder of the lock writes a parked word. An exchange: an unlocked re-arm comes
+        // before it and counts, or after it and takes the lock.
+        let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
+        let deadline = match word.whole() {
+            Some((deadline, _)) => deadline,
+            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
+        };
+        let timer = self.take_out(p);
+        timer.node.shard.store(number, Ordering::Relaxed);
+        let next = target.insert(&timer.node, Link::retain(&timer.node), deadline);
+        timer.node.word.swap(next.0, Ordering::Relaxed);
+        true
+    }
+
+    /// Makes one pending timer idle. For a shard that is closed.
+    pub(crate) fn empty_one(&mut self) -> Option<SharedTimer<G>> {
+        let p = self.any()?;
+        let timer = self.take_out(p);
+        // Relaxed: the thread that re-armed held a reference, and its count orders what that thread
+        // wrote before the timer's drop.
+        timer.node.word.swap(Word::IDLE.0, Ordering::Relaxed);
+        timer.node.ghost.withdrawn(true, false);
+        Some(timer)
+    }
+
+    /// A pending timer, if there is one.
+    fn any(&self) -> Option<Link<G>> {
+        self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
+    }
+
+    /// Unlinks a timer that is pending here.
+    fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
+        let which = usize::from(self.records.node(p).deferrable);
+        self.len[which] -= 1;
+        let _ = self.wheels[which].remove(&mut self.records, p);
+        Self::release(p)
+    }
+
+    /// The deadline of a timer that is pending here.
+    pub(crate) fn deadline(&self, node: &Arc<Node<G>>) -> Tick {
+        let word = Word(node.word.load(Ordering::Relaxed));
+        let p = Link::of(node);
+        match word.whole() {
+            Some((deadline, _)) => deadline,
+            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
+        }
+    }
+
+    /// Whether a timer that is pending here is due, and only not yet taken.
+    pub(crate) fn is_due(&self, node: &Arc<Node<G>>) -> bool {
+        let wheel = &self.wheels[usize::from(node.deferrable)];
+        wheel.expiry(&self.records, Link::of(node)) <= self.now
+    }
+
+    /// The thread that runs this timer's callback.
+    pub(crate) fn runs(&self, node: &Arc<Node<G>>) -> Option<ThreadId> {
+        self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
+    }
+
+    /// Unlinks the first due timer of both wheels; of two that are due at one tick, the one that
+    /// wakes a driver. So neither kind starves the other, however small the budget.
+    fn pop(&mut self, budget: &mut usize) -> Option<Popped<Link<G>>> {
+        let Self { wheels, records, now, .. } = self;
+        let mut due = |which: usize| {
+            let p = wheels[which].due(records, *now, budget)?;
+            Some((wheels[which].expiry(records, p), which))
+        };
+        // The tuple's order: the earlier, then the standard one.
+        let (_, which) = [due(0), due(1)].into_iter().flatten().min()?;
+        let popped = self.wheels[which].pop(&mut self.records, self.now, budget)?;
+        self.len[which] -= 1;
+        Some(popped)
+    }
+
+    /// Takes the first due timer out, if the budget allows: from here on it fires.
+    pub(crate) fn take(&mut self, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
+        let popped = self.pop(budget)?;
+        let timer = Self::release(popped.handle);
+        // Acquire: the callback sees what was written before any re-arm that counted. An exchange:
+        // its old value is the last deadline, and a later re-arm sees that the timer fires.
+        let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
+        let deadline = match word.whole() {
+            Some((deadline, _)) => deadline,
+            None => popped.deadline,
+        };
+        timer.node.ghost.fired(deadline, self.now);
+        self.running = Some((popped.handle, thread));
+        Some(Taken { timer, deadline, expiry: popped.expiry })
+    }
+
+    /// The callback of the timer has ended, or was unwound. A re-arm or a shutdown meanwhile has
+    /// written the word.
+    pub(crate) fn finish(&mut self, base: &Base<G>, node: &Node<G>) {
+        self.running = None;
+        node.ghost.ended();
+        let _ =
+            node.word.compare_exchange(Word::FIRING.0, Word::IDLE.0, Ordering::Relaxed, Ordering::Relaxed);
+        if self.waiting > 0 {
+            tell(&base.ended, self);
+        }
+    }
+
+    /// For a forked child, which has no other threads: no thread waits, and the pass of another
+    /// thread is over. The timer that it fired is idle, unless it was armed again.
+    fn forget_threads(&mut self) {
+        self.waiting = 0;
+        // The wakers are the parent's, and so is what their drops would touch.
+        core::mem::forget(core::mem::take(&mut self.wakers));
+        let Some((p, thread)) = self.running else { return };
+        let (forker, here) = fork::forker();
+        if thread == forker {
+            self.running = Some((p, here));
+        } else {
+            (self.running, self.expiring) = (None, false);
+            // Its pass holds a count, on the stack of a thread that is gone: the node stays.
+            let node = self.records.node(p);
+            node.ghost.ended();
+            let _ = node.word.compare_exchange(
+                Word::FIRING.0,
+                Word::IDLE.0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
+    /// How many timers are pending, deferrable ones too.
+    pub(crate) fn len(&self) -> usize {
+        self.len[0] + self.len[1]
+    }
+
+    /// The next tick to wake for: deferrable timers do not count.
+    pub(crate) fn next_wake(&self) -> Option<Tick> {
+        self.wheels[0].next_wake(&self.records)
+    }
+
+    /// The exact expiry of the first timer that is not deferrable.
+    pub(crate) fn next_expiry(&self) -> Option<Tick> {
+        self.wheels[0].next_expiry(&self.records)
+    }
+
+    /// Whether nothing is due, deferrable or not.
+    pub(crate) fn is_done(&self) -> bool {
+        self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > self.now))
+    }
+
+    /// Every pending timer.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(Link<G>, &Node<G>)) {
+        for wheel in self.wheels.iter() {
+            wheel.for_each(&self.records, |p| visit(p, self.records.node(p)));
+        }
+    }
+
+    /// Verifies the wheels, and each timer's word against them.
+    pub(crate) fn check(&self, shard: usize) -> Result<(), Violation> {
+        for (wheel, &len) in self.wheels.iter().zip(&self.len) {
+            wheel.check(&self.records, len)?;
+        }
+        let (mut found, mut result) = (0, Ok(()));
+        self.for_each(|p, node| {
+            found += 1;
+            let wheel = &self.wheels[usize::from(node.deferrable)];
+            let word = Word(node.word.load(Ordering::Relaxed));
+            if node.shard.load(Ordering::Relaxed) as usize != shard {
+                result = Err(Violation::Owner);
+            } else if word.state() != State::Pending {
+                result = Err(Violation::Position);
+            } else if let (Some((deadline, level)), Some(filed)) =
+                (word.whole(), G::level(wheel, &self.records, p))
+                // If it is due and the wheel has not moved it yet, it may have been reduced there.
+                && wheel.expiry(&self.records, p) > self.now
+            {
+                let noted = wheel.deadline(&self.records, p);
+                // Noted later than asked for: it was in the past when it was armed.
+                let same = G::same_bucket(deadline, noted, level);
+                if filed != level || !same && deadline > noted {
+                    result = Err(Violation::Bucket);
+                }
+            }
+        });
+        if found == self.len() { result } else { Err(Violation::Count) }
+    }
+}
+/// The lock of a timer's shard, and of the shard that it moves to, if that is another.
+pub(crate) struct Held<'a, G: WheelGeometry> {
+    pub(crate) base: &'a Base<G>,
+    pub(crate) home: MutexGuard<'a, Locked<G>>,
+    pub(crate) away: Option<(u32, MutexGuard<'a, Locked<G>>)>,
+}
+
+impl<G: WheelGeometry> Drop for Set<G> {
+    fn drop(&mut self) {
+        self.bases.iter().for_each(|base| base.state.unregister());
+    }
+}
+
+impl<G: WheelGeometry> Set<G> {
+    pub(crate) fn new(shards: u32, now: Tick) -> Self {
+        let () = G::FITS_THE_WORD;
+        let bases = (0..shards).map(|_| Base {
+            clock: AtomicU64::new(now),
+            state: Slot::new(Locked::new(now), Locked::forget_threads),
+            ended: Condvar::new(),
+        });
+        // The shards are in a box and stay there until the drop.
+        let set = Self { bases: bases.collect(), stripes: Stripes::new() };
+        if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
+            handle_alloc_error(Layout::for_value::<[Base<G>]>(&set.bases));
+        }
+        set
+    }
+
+    /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
+    ///
+    /// A timer leaves a shard only under that shard's lock. So the number is not stale when it is
+    /// read again under the lock.
+    pub(crate) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
+        loop {
+            let shard = node.shard.load(Ordering::Relaxed);
+            let base = &self.bases[shard as usize];
+            let (home, away) = match target {
+                Some(target) if target != shard => {
+                    let other = &self.bases[target as usize].state;
+                    let (home, other) = lock_both(&base.state, other, shard < target);
+                    (home, Some((target, other)))
+                }
+                _ => (lock(&base.state), None),
+            };
+            if node.shard.load(Ordering::Relaxed) == shard {
+                return Held { base, home, away };
+            }
+        }
+    }
+}
+
+/// Takes both locks: `one` first if `in_order`, else `two` first.
+pub(crate) fn lock_both<'a, T>(
+    one: &'a Mutex<T>,
+    two: &'a Mutex<T>,
+    in_order: bool,
+) -> (MutexGuard<'a, T>, MutexGuard<'a, T>) {
+    if in_order {
+        let one = lock(one);
+        (one, lock(two))
+    } else {
+        let two = lock(two);
+        (lock(one), two)
+    }
+}

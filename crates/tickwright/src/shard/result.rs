@@ -1,0 +1,50 @@
+//! What the arming calls return: whether the timer was pending, or why it was not armed.
+
+use core::fmt;
+
+pub(super) const NO_SUCH_SHARD: &str =
+    "there is no shard of that number: they count from 0 to Shards::len() - 1";
+
+/// Whether a timer was pending when a call took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Was {
+    /// It was pending.
+    Pending,
+    /// It was not pending: idle, firing or shut down.
+    Idle,
+}
+
+impl Was {
+    /// Whether it was [`Pending`](Self::Pending).
+    #[must_use]
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Pending)
+    }
+}
+
+/// Why a timer was not armed. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArmError {
+    /// It is pending already.
+    AlreadyPending,
+    /// It was shut down.
+    ShutDown,
+    /// The [`Shards`](super::Shards) that it was made from were dropped.
+    ShardsGone,
+    /// There is no shard of that number.
+    NoSuchShard,
+}
+
+impl fmt::Display for ArmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlreadyPending => "the timer is pending already: modify it instead",
+            Self::ShutDown => "the timer was shut down and cannot be armed again: make a new one",
+            Self::ShardsGone => "the timer's shards were dropped: make a timer on shards that are in use",
+            Self::NoSuchShard => NO_SUCH_SHARD,
+        })
+    }
+}
+
+impl core::error::Error for ArmError {}
