@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::clauses::{Tools, Verdict, quiet};
+use crate::clauses::quiet;
+use crate::clauses::verdict::{Tools, Verdict};
 use crate::subject::{Advanced, Full, Make, Subject};
 
 const ALL: usize = usize::MAX;

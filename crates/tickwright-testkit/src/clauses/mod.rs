@@ -11,6 +11,7 @@ mod quiet;
 mod readings;
 mod scripts;
 mod transcript;
+mod verdict;
 
 use core::{fmt, slice};
 
@@ -21,49 +22,7 @@ pub use directed::{
     full_hands_the_value_back, idle_time_is_free, no_allocation_after_reserve,
     user_code_runs_on_a_whole_queue,
 };
-
-/// What a queue does about a clause.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// No run of the suite broke it.
-    Kept,
-    /// A run did; this is its witness.
-    Broken(String),
-    /// The queue has no operation for it.
-    NotOffered,
-    /// It needs something that this process does not have.
-    NotRun(&'static str),
-}
-
-impl Verdict {
-    /// Whether a run broke the clause.
-    #[must_use]
-    pub fn is_broken(&self) -> bool {
-        matches!(self, Self::Broken(_))
-    }
-
-    fn from_witness(witness: Option<String>) -> Self {
-        witness.map_or(Self::Kept, Self::Broken)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kept => f.write_str("kept"),
-            Self::Broken(witness) => write!(f, "broken: {witness}"),
-            Self::NotOffered => f.write_str("not offered"),
-            Self::NotRun(why) => write!(f, "not run: {why}"),
-        }
-    }
-}
-
-/// What the process lends to the suite.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tools {
-    /// The number of allocations that this thread has made so far, where the allocator counts them.
-    pub allocations: Option<fn() -> u64>,
-}
+pub use verdict::{Tools, Verdict};
 
 /// A clause for queues of one kind.
 pub struct Clause {

@@ -1,0 +1,46 @@
+//! The verdict about one clause, and what the process lends to reach it.
+
+use core::fmt;
+
+/// What a queue does about a clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No run of the suite broke it.
+    Kept,
+    /// A run did; this is its witness.
+    Broken(String),
+    /// The queue has no operation for it.
+    NotOffered,
+    /// It needs something that this process does not have.
+    NotRun(&'static str),
+}
+
+impl Verdict {
+    /// Whether a run broke the clause.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Broken(_))
+    }
+
+    pub(super) fn from_witness(witness: Option<String>) -> Self {
+        witness.map_or(Self::Kept, Self::Broken)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept => f.write_str("kept"),
+            Self::Broken(witness) => write!(f, "broken: {witness}"),
+            Self::NotOffered => f.write_str("not offered"),
+            Self::NotRun(why) => write!(f, "not run: {why}"),
+        }
+    }
+}
+
+/// What the process lends to the suite.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tools {
+    /// The number of allocations that this thread has made so far, where the allocator counts them.
+    pub allocations: Option<fn() -> u64>,
+}
