@@ -11,11 +11,11 @@ use tickwright::driver::{Rung, TimerFd};
 use tickwright::scheduler::RunError;
 
 use crate::code;
+use crate::handle::{Driver, READY, checked, state, tw_sched};
 use crate::job::text;
 use crate::queue::put;
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
-use crate::scheduler::{Driver, READY, checked, state, tw_sched};
 
 /// How long a poll loop may sleep.
 ///

@@ -4,36 +4,12 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
 
-use tickwright::scheduler::{Callback, Cancelled, Firing, Next};
+use tickwright::scheduler::Cancelled;
 use tickwright::service::{Missed, Origin, Refusal, Site, Timing, When};
 
 use crate::code;
-use crate::scheduler::{holder, tw_sched};
-
-/// What a callback is told.
-#[repr(C)]
-#[derive(Debug)]
-pub struct tw_firing {
-    /// Who calls.
-    pub sched: *mut tw_sched,
-    /// The timer.
-    pub id: u64,
-    /// When it was due, in ns.
-    pub due: u64,
-    /// The time, in ns.
-    pub now: u64,
-    /// Periods missed.
-    pub overruns: u64,
-    /// The caller's token.
-    pub token: *const c_void,
-}
-
-/// Is called when a timer is due; answers whether it runs again.
-pub type tw_sched_fn =
-    Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
-
-/// Is called when a timer is gone.
-pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
+use crate::handle::Call;
+pub use crate::handle::{tw_cleanup_fn, tw_firing, tw_sched_fn};
 
 /// When a timer is due.
 #[repr(C)]
@@ -105,53 +81,6 @@ numbers! {
     TW_CANCEL_FINISHED = 3;
     TW_CANCEL_SUPPRESSED = 4;
     TW_CANCEL_ENDING = 5;
-}
-
-/// The caller's function and data. Dropped, it is cleaned up; so nobody drops one that was refused.
-pub(crate) struct Call {
-    run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
-    pub(crate) cleanup: tw_cleanup_fn,
-    pub(crate) data: *mut c_void,
-    variable: bool,
-    pub(crate) token: *const c_void,
-}
-
-// SAFETY: by the header's contract the functions may be called with the data on whatever thread
-// runs the queue or lets go of the timer.
-unsafe impl Send for Call {}
-
-impl Callback for Call {
-    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
-        let told = tw_firing {
-            sched: holder(firing.scheduler()),
-            id: firing.id().to_bits(),
-            due: firing.due(),
-            now: firing.now(),
-            overruns: firing.overruns(),
-            token: self.token,
-        };
-        // SAFETY: the caller's function, called as the header says, with no lock held.
-        match code::contained(|| unsafe { (self.run)(self.data, &raw const told) }) {
-            0 => Next::Done,
-            ms if self.variable => {
-                u64::try_from(ms).map_or(Next::Done, |ms| Next::After(Duration::from_millis(ms)))
-            }
-            _ => Next::Again,
-        }
-    }
-
-    fn token(&self) -> usize {
-        self.token.expose_provenance()
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        if let Some(cleanup) = self.cleanup {
-            // SAFETY: the caller's function, called as the header says: once, with no lock held.
-            code::contained(|| unsafe { cleanup(self.data) });
-        }
-    }
 }
 
 /// Where a timer comes from.

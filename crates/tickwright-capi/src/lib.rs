@@ -25,6 +25,7 @@
 pub mod code;
 pub mod drive;
 pub mod family;
+mod handle;
 pub mod heap;
 pub mod job;
 pub mod odict;

@@ -1,147 +1,25 @@
 //! Schedulers: timers that call back, shared between threads.
-//!
-//! The handle is in the library's memory and holds the scheduler itself, so that making one
-//! allocates only what can be refused. It stays where it is until `tw_sched_destroy`, which waits
-//! for the callback that runs and for the thread; so both may point at it.
 
-use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, MutexGuard};
 
-use tickwright::clock::{Clock, SystemClock, VirtualHost};
-use tickwright::driver::DriverThread;
-#[cfg(target_os = "linux")]
-use tickwright::driver::TimerFd;
+use tickwright::clock::{SystemClock, VirtualHost};
 use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing, When};
 
 use crate::code;
 use crate::family::structure;
+pub use crate::handle::tw_sched;
+use crate::handle::{
+    Call, Driver, ENDING, READY, RETURNING, checked, forget_threads, state, timer, tw_sched_fn,
+};
 use crate::job::{
-    Call, Place, TW_CLOCK_BOOTTIME, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL, TW_JOB_KEEP,
-    TW_JOB_VARIABLE, after, cancelled, refused, simple, timing, timing_at, tw_job, tw_sched_fn, tw_timing,
+    Place, TW_CLOCK_BOOTTIME, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL, TW_JOB_KEEP,
+    TW_JOB_VARIABLE, after, cancelled, refused, simple, timing, timing_at, tw_job, tw_timing,
 };
 use crate::queue::put;
-
-/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler,
-/// and smaller, can be told by what is there.
-#[repr(C)]
-#[derive(Debug)]
-pub struct tw_sched {
-    pub(crate) state: AtomicU64,
-    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
-    /// destroyed.
-    returning: ForkLock<usize>,
-    pub(crate) clock: c_int,
-    pub(crate) scheduler: Scheduler<Call>,
-    /// The machine of a virtual clock.
-    pub(crate) host: Option<VirtualHost>,
-    driver: ForkLock<Driver>,
-}
-
-/// Who is told when the queue is to be run.
-#[derive(Debug)]
-pub(crate) enum Driver {
-    None,
-    Thread(DriverThread<Arc<dyn Clock>>),
-    #[cfg(target_os = "linux")]
-    Descriptor(Arc<TimerFd>),
-}
-
-thread_local! {
-    /// How many calls of the calling kernel thread come back to schedulers.
-    static RETURNING: Cell<usize> = const { Cell::new(0) };
-}
-
-/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
-/// call, the scheduler stays as busy as it was.
-fn forget_threads(returning: &mut usize) {
-    if RETURNING.get() == 0 {
-        *returning = 0;
-    }
-}
-
-/// States, before the address is mixed in.
-pub(crate) const READY: u64 = 0x7469_636b_7363_6865;
-/// It is being destroyed: what callbacks call is answered, but another destroy is refused.
-const ENDING: u64 = 0x7469_636b_656e_6421;
-
-pub(crate) fn state(kind: u64, sched: *const tw_sched) -> u64 {
-    kind ^ (sched.addr() as u64).rotate_left(16)
-}
-
-/// A scheduler that may be used.
-///
-/// # Errors
-/// [`code::INVALID`] where none is.
-pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int> {
-    if sched.is_null() || !sched.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at
-    // first.
-    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
-    let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
-    if now != state(READY, sched) && now != state(ENDING, sched) {
-        return Err(code::INVALID);
-    }
-    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3.
-    // nobody borrows it mutably, ever.
-    Ok(unsafe { &*sched })
-}
-
-/// A scheduler that may be used, and a timer of its.
-///
-/// # Errors
-/// As [`checked`]; [`code::ABSENT`] where none is.
-pub(crate) fn timer<'s>(sched: *const tw_sched, id: u64) -> Result<(&'s Scheduler<Call>, TimerId), c_int> {
-    let sched = checked(sched)?;
-    Ok((&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?))
-}
-
-/// The handle around a scheduler.
-pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
-    let at = core::ptr::from_ref(scheduler).addr() - core::mem::offset_of!(tw_sched, scheduler);
-    core::ptr::with_exposed_provenance_mut(at)
-}
-
-impl tw_sched {
-    /// Who is told. In a forked child a thread of the parent's is nobody.
-    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
-        let mut driver = self.driver.lock();
-        if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {
-            *driver = Driver::None;
-            self.scheduler.set_alarm(None);
-        }
-        driver
-    }
-
-    /// Takes the thread off.
-    pub(crate) fn take_thread(&self) -> Option<DriverThread<Arc<dyn Clock>>> {
-        let mut driver = self.driver();
-        match core::mem::replace(&mut *driver, Driver::None) {
-            Driver::Thread(thread) => {
-                self.scheduler.set_alarm(None);
-                Some(thread)
-            }
-            other => {
-                *driver = other;
-                None
-            }
-        }
-    }
-
-    /// The timer of an id of either kind: of a 64-bit one the upper half is never 0.
-    pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
-        match i32::try_from(id) {
-            Ok(int) => self.scheduler.from_int(int),
-            Err(_) => TimerId::from_bits(id),
-        }
-    }
-}
 
 /// What an add answers: the `int` id, and what became of an old timer.
 fn place(

@@ -5,9 +5,9 @@ use core::ffi::{c_char, c_int, c_void};
 use tickwright::service::State;
 
 use crate::code;
+use crate::handle::{checked, timer, tw_sched};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
 use crate::queue::{put, write_text};
-use crate::scheduler::{checked, timer, tw_sched};
 
 /// What is known of a timer.
 #[repr(C)]

@@ -1,0 +1,209 @@
+//! The handle of a scheduler, and the callbacks of its timers, which are told the handle.
+//!
+//! The handle is in the library's memory and holds the scheduler itself, so that making one
+//! allocates only what can be refused. It stays where it is until `tw_sched_destroy`, which waits
+//! for the callback that runs and for the thread; so both may point at it.
+
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, MutexGuard};
+
+use tickwright::clock::{Clock, VirtualHost};
+use tickwright::driver::DriverThread;
+#[cfg(target_os = "linux")]
+use tickwright::driver::TimerFd;
+use tickwright::fork::ForkLock;
+use tickwright::scheduler::{Callback, Firing, Next, Scheduler, TimerId};
+
+use crate::code;
+
+/// What a callback is told.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_firing {
+    /// Who calls.
+    pub sched: *mut tw_sched,
+    /// The timer.
+    pub id: u64,
+    /// When it was due, in ns.
+    pub due: u64,
+    /// The time, in ns.
+    pub now: u64,
+    /// Periods missed.
+    pub overruns: u64,
+    /// The caller's token.
+    pub token: *const c_void,
+}
+
+/// Is called when a timer is due; answers whether it runs again.
+pub type tw_sched_fn =
+    Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
+
+/// Is called when a timer is gone.
+pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
+
+/// The caller's function and data. Dropped, it is cleaned up; so nobody drops one that was refused.
+pub(crate) struct Call {
+    pub(crate) run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
+    pub(crate) cleanup: tw_cleanup_fn,
+    pub(crate) data: *mut c_void,
+    pub(crate) variable: bool,
+    pub(crate) token: *const c_void,
+}
+
+// SAFETY: by the header's contract the functions may be called with the data on whatever thread
+// runs the queue or lets go of the timer.
+unsafe impl Send for Call {}
+
+impl Callback for Call {
+    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
+        let told = tw_firing {
+            sched: holder(firing.scheduler()),
+            id: firing.id().to_bits(),
+            due: firing.due(),
+            now: firing.now(),
+            overruns: firing.overruns(),
+            token: self.token,
+        };
+        // SAFETY: the caller's function, called as the header says, with no lock held.
+        match code::contained(|| unsafe { (self.run)(self.data, &raw const told) }) {
+            0 => Next::Done,
+            ms if self.variable => {
+                u64::try_from(ms).map_or(Next::Done, |ms| Next::After(Duration::from_millis(ms)))
+            }
+            _ => Next::Again,
+        }
+    }
+
+    fn token(&self) -> usize {
+        self.token.expose_provenance()
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(cleanup) = self.cleanup {
+            // SAFETY: the caller's function, called as the header says: once, with no lock held.
+            code::contained(|| unsafe { cleanup(self.data) });
+        }
+    }
+}
+
+/// A scheduler of the library's own memory. The state comes first, so that what is no scheduler,
+/// and smaller, can be told by what is there.
+#[repr(C)]
+#[derive(Debug)]
+pub struct tw_sched {
+    pub(crate) state: AtomicU64,
+    /// Calls under way that come back to the scheduler after a clean-up function; then it cannot be
+    /// destroyed.
+    pub(crate) returning: ForkLock<usize>,
+    pub(crate) clock: c_int,
+    pub(crate) scheduler: Scheduler<Call>,
+    /// The machine of a virtual clock.
+    pub(crate) host: Option<VirtualHost>,
+    pub(crate) driver: ForkLock<Driver>,
+}
+
+/// Who is told when the queue is to be run.
+#[derive(Debug)]
+pub(crate) enum Driver {
+    None,
+    Thread(DriverThread<Arc<dyn Clock>>),
+    #[cfg(target_os = "linux")]
+    Descriptor(Arc<TimerFd>),
+}
+
+thread_local! {
+    /// How many calls of the calling kernel thread come back to schedulers.
+    pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// In a forked child, where other threads' calls are not. If the thread that forked is in such a
+/// call, the scheduler stays as busy as it was.
+pub(crate) fn forget_threads(returning: &mut usize) {
+    if RETURNING.get() == 0 {
+        *returning = 0;
+    }
+}
+
+/// States, before the address is mixed in.
+pub(crate) const READY: u64 = 0x7469_636b_7363_6865;
+/// It is being destroyed: what callbacks call is answered, but another destroy is refused.
+pub(crate) const ENDING: u64 = 0x7469_636b_656e_6421;
+
+pub(crate) fn state(kind: u64, sched: *const tw_sched) -> u64 {
+    kind ^ (sched.addr() as u64).rotate_left(16)
+}
+
+/// A scheduler that may be used.
+///
+/// # Errors
+/// [`code::INVALID`] where none is.
+pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int> {
+    if sched.is_null() || !sched.is_aligned() {
+        return Err(code::INVALID);
+    }
+    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at
+    // first.
+    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
+    let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
+    if now != state(READY, sched) && now != state(ENDING, sched) {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3.
+    // nobody borrows it mutably, ever.
+    Ok(unsafe { &*sched })
+}
+
+/// A scheduler that may be used, and a timer of its.
+///
+/// # Errors
+/// As [`checked`]; [`code::ABSENT`] where none is.
+pub(crate) fn timer<'s>(sched: *const tw_sched, id: u64) -> Result<(&'s Scheduler<Call>, TimerId), c_int> {
+    let sched = checked(sched)?;
+    Ok((&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?))
+}
+
+/// The handle around a scheduler.
+pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
+    let at = core::ptr::from_ref(scheduler).addr() - core::mem::offset_of!(tw_sched, scheduler);
+    core::ptr::with_exposed_provenance_mut(at)
+}
+
+impl tw_sched {
+    /// Who is told. In a forked child a thread of the parent's is nobody.
+    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
+        let mut driver = self.driver.lock();
+        if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {
+            *driver = Driver::None;
+            self.scheduler.set_alarm(None);
+        }
+        driver
+    }
+
+    /// Takes the thread off.
+    pub(crate) fn take_thread(&self) -> Option<DriverThread<Arc<dyn Clock>>> {
+        let mut driver = self.driver();
+        match core::mem::replace(&mut *driver, Driver::None) {
+            Driver::Thread(thread) => {
+                self.scheduler.set_alarm(None);
+                Some(thread)
+            }
+            other => {
+                *driver = other;
+                None
+            }
+        }
+    }
+
+    /// The timer of an id of either kind: of a 64-bit one the upper half is never 0.
+    pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
+        match i32::try_from(id) {
+            Ok(int) => self.scheduler.from_int(int),
+            Err(_) => TimerId::from_bits(id),
+        }
+    }
+}
