@@ -14,8 +14,6 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::error::LabError;
-
 /// What the handlers write.
 #[derive(Debug, Default)]
 struct Asked {
@@ -39,7 +37,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the system refuses a handler, or the thread that tells a second signal from the first.
-pub(crate) fn install() -> Result<(), LabError> {
+pub(crate) fn install() -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
     }
@@ -52,7 +50,6 @@ pub(crate) fn install() -> Result<(), LabError> {
     // One action at a time is registered: a signal between two of them would be noted in part, and
     // lost.
     held_back(|| SIGNALS.into_iter().try_for_each(register).and_then(|()| watch()))
-        .map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))
 }
 
 /// Calls `work`. [`SIGNALS`] that come meanwhile are delivered afterwards.

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let result = cli::parse().and_then(|asked| {
         // Help was asked for, and printed.
         let Some(cli) = asked else { return Ok(()) };
-        interrupt::install()?;
+        interrupt::install().map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))?;
         allocator::install()?;
         command::run(cli)
     });
