@@ -5,9 +5,8 @@ pub(crate) mod micro;
 pub(crate) mod report;
 
 use clap::Args;
-use serde::Serialize;
 
-use crate::clock::{Calibration, OsClock, calibrate};
+use crate::clock::{OsClock, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
@@ -16,6 +15,7 @@ use crate::reproduce::nptl::{Target, Turns};
 use crate::scenario::{Rounds, Seed, Within};
 use crate::stats::{self, Summary};
 use micro::Lane;
+use report::{Report, Row};
 
 /// Creations, switches or wakes of a sample.
 type Operations = Within<100, 10_000_000>;
@@ -34,26 +34,6 @@ pub(crate) struct ThreadsArgs {
     seed: Seed,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// The results.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    #[serde(skip)]
-    pub(crate) interrupted: bool,
-    #[serde(skip)]
-    pub(crate) host: Host,
-    pub(crate) clock: Calibration,
-    pub(crate) notes: Vec<String>,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) targets: Vec<Target>,
-}
-
-/// A lane; a sample a round, in ns of one operation.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Row {
-    pub(crate) what: &'static str,
-    pub(crate) ns: Vec<f64>,
 }
 
 impl ThreadsArgs {

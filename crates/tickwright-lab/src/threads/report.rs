@@ -1,11 +1,32 @@
-//! The tables of `bench threads`.
+//! The results of `bench threads`, and their tables.
 
 use serde::Serialize;
 
-use super::Report;
+use crate::clock::Calibration;
+use crate::host::Host;
 use crate::output::{SCHEMA, table};
-use crate::reproduce::nptl;
+use crate::reproduce::nptl::{self, Target};
 use crate::stats;
+
+/// The results.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
+    #[serde(skip)]
+    pub(crate) host: Host,
+    pub(crate) clock: Calibration,
+    pub(crate) notes: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A lane; a sample a round, in ns of one operation.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    pub(crate) what: &'static str,
+    pub(crate) ns: Vec<f64>,
+}
 
 /// A line of the CSV: a sample.
 #[derive(Debug, Serialize)]
