@@ -17,6 +17,7 @@ use clap::Args;
 use serde::Serialize;
 use tickwright::service::Structure;
 
+pub(crate) use self::calls::Load;
 use self::calls::{Counts, Ran};
 use self::periodicity::Search;
 use crate::duration;
@@ -56,29 +57,6 @@ pub(crate) struct BeatArgs {
 
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Load {
-    pub(crate) lasts: Duration,
-    /// A second.
-    pub(crate) calls: u32,
-    pub(crate) interval: Duration,
-    pub(crate) structure: Structure,
-    pub(crate) seed: u64,
-}
-
-impl Load {
-    /// As the experiment runs it.
-    pub(crate) fn usual(lasts: Duration, seed: u64) -> Self {
-        let interval = Duration::from_millis(10);
-        Self { lasts, calls: 2000, interval, structure: Structure::default(), seed }
-    }
-
-    fn warm_up(&self) -> Duration {
-        (self.lasts / 5).min(Duration::from_secs(3))
-    }
 }
 
 /// One interval.

@@ -10,9 +10,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use tickwright::scheduler::{Firing, Next, Plain, Scheduler, TimerId};
-use tickwright::service::{Missed, Settings, Timing};
+use tickwright::service::{Missed, Settings, Structure, Timing};
 
-use super::Load;
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
@@ -26,6 +25,29 @@ const ANSWER: Duration = Duration::from_millis(150);
 const TALK: Duration = Duration::from_secs(1);
 /// One request in so many is lost.
 const LOST: u32 = 20;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) lasts: Duration,
+    /// A second.
+    pub(crate) calls: u32,
+    pub(crate) interval: Duration,
+    pub(crate) structure: Structure,
+    pub(crate) seed: u64,
+}
+
+impl Load {
+    /// As the experiment runs it.
+    pub(crate) fn usual(lasts: Duration, seed: u64) -> Self {
+        let interval = Duration::from_millis(10);
+        Self { lasts, calls: 2000, interval, structure: Structure::default(), seed }
+    }
+
+    pub(super) fn warm_up(&self) -> Duration {
+        (self.lasts / 5).min(Duration::from_secs(3))
+    }
+}
 
 /// An entry that ran.
 #[derive(Debug, Clone, Copy)]
