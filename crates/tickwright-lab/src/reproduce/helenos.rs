@@ -26,6 +26,8 @@ mod beside;
 mod channel;
 mod cli;
 mod cpu;
+mod end;
+mod figures;
 mod link;
 mod mailbox;
 mod published;

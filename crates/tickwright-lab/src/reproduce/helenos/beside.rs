@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::channel::Transport;
 use super::cpu;
+use super::figures::{rates, thousands};
 use super::link::Tasks;
 use super::registry::Tree;
-use super::report::{rates, thousands};
 use super::run::{Cell, Plan, Results};
 use super::verdict::pairs;
 use crate::interrupt;

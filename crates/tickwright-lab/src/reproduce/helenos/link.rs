@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::channel::{Channel, Port, Stream, Transport, serve};
 use super::cpu;
-use super::mailbox::{End, Waiting};
+use super::end::End;
+use super::mailbox::Waiting;
 use super::shared::{self, Shared};
 
 /// What client and server are.

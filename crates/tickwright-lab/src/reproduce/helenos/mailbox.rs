@@ -13,13 +13,9 @@
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::io;
-use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
-
-use super::channel::{Channel, Port, Reply, Request};
-use super::shared::Shared;
 
 const EMPTY: u32 = 0;
 const FULL: u32 = 1;
@@ -29,7 +25,7 @@ const CLOSED: u32 = 3;
 /// One direction, on cache lines of its own. All zeros is an empty one.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-struct Slot {
+pub(super) struct Slot {
     state: AtomicU32,
     words: [AtomicU64; 3],
 }
@@ -38,8 +34,8 @@ struct Slot {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Mailbox {
-    requests: Slot,
-    replies: Slot,
+    pub(super) requests: Slot,
+    pub(super) replies: Slot,
 }
 
 /// How to wait.
@@ -59,7 +55,7 @@ impl Waiting {
 
 impl Slot {
     #[inline]
-    fn post(&self, words: [u64; 3], waiting: Waiting) -> io::Result<()> {
+    pub(super) fn post(&self, words: [u64; 3], waiting: Waiting) -> io::Result<()> {
         for (to, word) in self.words.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
@@ -77,7 +73,7 @@ impl Slot {
 
     /// The words; none when it was closed.
     #[inline]
-    fn take(&self, waiting: Waiting) -> io::Result<Option<[u64; 3]>> {
+    pub(super) fn take(&self, waiting: Waiting) -> io::Result<Option<[u64; 3]>> {
         let mut spins = waiting.spins;
         loop {
             match self.state.load(Ordering::Acquire) {
@@ -114,33 +110,5 @@ impl Mailbox {
     pub(crate) fn close(&self, waiting: Waiting) {
         self.requests.close(waiting);
         self.replies.close(waiting);
-    }
-}
-
-/// A client's or server's end.
-#[derive(Debug)]
-pub(crate) struct End {
-    pub(crate) mailbox: Arc<Shared>,
-    pub(crate) waiting: Waiting,
-}
-
-impl Channel for End {
-    fn call(&mut self, request: Request) -> io::Result<Reply> {
-        let Request { number, target, token } = request;
-        self.mailbox.requests.post([number, target, token], self.waiting)?;
-        let words = self.mailbox.replies.take(self.waiting)?;
-        let [number, answer, _] = words.ok_or(io::ErrorKind::UnexpectedEof)?;
-        Ok(Reply { number, answer })
-    }
-}
-
-impl Port for End {
-    fn receive(&mut self) -> io::Result<Option<Request>> {
-        let words = self.mailbox.requests.take(self.waiting)?;
-        Ok(words.map(|[number, target, token]| Request { number, target, token }))
-    }
-
-    fn answer(&mut self, reply: Reply) -> io::Result<()> {
-        self.mailbox.replies.post([reply.number, reply.answer, 0], self.waiting)
     }
 }

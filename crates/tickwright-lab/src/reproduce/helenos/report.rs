@@ -1,18 +1,17 @@
 //! The tables, the published ones beside.
 
-use core::time::Duration;
-
 use serde::Serialize;
 
 use super::beside::{Emulated, Perf};
 use super::channel::Transport;
 use super::cpu::Pin;
+use super::figures::{rates, thousands};
 use super::link::Tasks;
 use super::published::{self, ROWS};
 use super::registry::Tree;
 use super::run::{Cell, Plan, Results};
 use super::timing::Method;
-use super::verdict::{self, Pair};
+use super::verdict;
 use crate::clock::Calibration;
 use crate::duration;
 use crate::host::Host;
@@ -101,19 +100,6 @@ impl Report {
     }
 }
 
-/// A count with its thousands apart: 403320 as "403,320".
-pub(crate) fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 fn published_table() -> String {
     let mut rows =
         table::new(["published, 2018", "odict", "sd", "avl", "sd", "odict per s", "avl per s", "odict"]);
@@ -150,45 +136,6 @@ fn touches(results: &Results) -> String {
         ]);
     }
     table::show(&rows)
-}
-
-/// The original's table, with the test.
-pub(crate) fn rates(pairs: &[Pair], tree: Tree, duration: Duration, place: &str) -> String {
-    let odict = tree.name();
-    let mut rows = table::new([
-        format!("round trips per s, {place}"),
-        "N".into(),
-        odict.to_owned(),
-        "sd".into(),
-        "avl".into(),
-        "sd".into(),
-        format!("{odict} gains"),
-        "from".into(),
-        "to".into(),
-        "p".into(),
-        "Welch".into(),
-    ]);
-    for pair in pairs {
-        let percent = |rate| format!("{:+.1} %", pair.percent(rate));
-        rows.add_row([
-            format!("{} {} {}", pair.method.name(), pair.transport.name(), pair.tasks.name()),
-            table::count(pair.population),
-            thousands(pair.odict.0),
-            thousands(pair.odict.1),
-            thousands(pair.avl.0),
-            thousands(pair.avl.1),
-            percent(pair.test.difference),
-            percent(pair.test.low),
-            percent(pair.test.high),
-            format!("{:.3}", pair.test.p),
-            pair.words().to_owned(),
-        ]);
-    }
-    let show = duration::show(duration);
-    format!(
-        "{}\nv1: 100 round trips per look at the clock for {show}; v2: the power of two that takes {show}, again and again.",
-        table::show(&rows)
-    )
 }
 
 /// Where there is nothing to compare.
