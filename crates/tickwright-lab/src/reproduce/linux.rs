@@ -50,6 +50,7 @@
 
 mod cli;
 mod cost;
+mod counts;
 mod network;
 mod oracle;
 mod outcome;

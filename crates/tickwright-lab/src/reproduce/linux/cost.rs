@@ -7,8 +7,9 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
+use super::counts::Counts;
 use super::oracle::Way;
-use super::outcome::{Column, Counts, WithSubject};
+use super::outcome::{Column, WithSubject};
 use super::subject::{Rearmed, Subject};
 use crate::clock::Meter;
 use crate::error::LabError;

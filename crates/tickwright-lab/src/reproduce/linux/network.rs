@@ -52,8 +52,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use tickwright_core::{DaryHeap, SlabQueue};
 
+use super::counts::Counts;
 use super::oracle::Model;
-use super::outcome::{Column, Counts, Outcome, WithSubject};
+use super::outcome::{Column, Outcome, WithSubject};
 use super::simple::{SetOnDrop, tick, ticks};
 use super::subject::{Rearmed, Subject};
 use crate::clock::{Meter, OsClock};

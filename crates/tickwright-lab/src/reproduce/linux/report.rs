@@ -5,9 +5,10 @@ use core::fmt::Write;
 use serde::Serialize;
 
 use super::cost::{Cost, THREADS};
+use super::counts::Counts;
 use super::network::{ENDS, Kind, Logged, Run, SEGMENT, Traffic};
 use super::oracle::level;
-use super::outcome::{Column, Counts, Outcome};
+use super::outcome::{Column, Outcome};
 use super::published::{self, Published, Rates};
 use super::simple::Workload;
 use super::sweep::{DELAYS_MS, Point, STEPS_MS};

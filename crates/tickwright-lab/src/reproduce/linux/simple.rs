@@ -7,8 +7,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
+use super::counts::Counts;
 use super::oracle::{Did, Model};
-use super::outcome::{Column, Counts, Outcome, WithSubject};
+use super::outcome::{Column, Outcome, WithSubject};
 use super::subject::{Rearmed, Subject};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;

@@ -3,7 +3,7 @@
 use tickwright::shard::{ArmError, Shards, SharedTimer, Was};
 use tickwright_core::Violation;
 
-use super::outcome::Counts;
+use super::counts::Counts;
 use crate::error::LabError;
 use crate::specimens;
 

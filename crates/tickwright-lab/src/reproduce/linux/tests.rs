@@ -1,9 +1,10 @@
 use core::time::Duration;
 
 use super::cost::{self, Cost};
+use super::counts::Counts;
 use super::network::{Kind, Line, Live, Replay, Run, Share, Traffic};
 use super::oracle::{Did, Model, Way, end, level};
-use super::outcome::{Column, Counts, Outcome};
+use super::outcome::{Column, Outcome};
 use super::published::{NETWORK, SIMPLE};
 use super::report::{Network, Replayed, Report, Simple};
 use super::simple::{Real, STEP_MS, Virtual, Workload};
