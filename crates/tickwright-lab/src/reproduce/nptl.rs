@@ -19,6 +19,7 @@ mod child;
 mod cli;
 mod column;
 mod echo;
+mod figures;
 mod knobs;
 mod ladder;
 mod limits;

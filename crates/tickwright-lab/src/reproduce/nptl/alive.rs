@@ -4,17 +4,14 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, LEAST_STACK, ThreadId, this_thread};
 
-use super::child::{self, Errand};
 use super::limits::{self, Limit};
 use super::model::{self, Knobs, Model};
 use crate::clock::{Meter, OsClock};
-use crate::error::LabError;
 use crate::interrupt;
 use crate::output::table;
 
@@ -79,30 +76,6 @@ pub(crate) struct Row {
     pub(crate) stack: usize,
     pub(crate) guard: bool,
     pub(crate) outcome: Outcome,
-}
-
-/// Has a child do it.
-///
-/// # Errors
-/// When the child cannot be started.
-pub(crate) fn run(order: Order) -> Result<Row, LabError> {
-    let mut command = Command::new(child::program()?);
-    command.args(child::arguments(&Errand::Alive(order))).stdin(Stdio::null());
-    let output = interrupt::output(&mut command)
-        .map_err(|source| LabError::io("starting this program as a child", source))?;
-    let told = String::from_utf8_lossy(&output.stdout);
-    let latest = told.lines().rev().find_map(|line| serde_json::from_str::<Outcome>(line).ok());
-    let outcome = latest.clone().filter(|_| output.status.success()).unwrap_or_else(|| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last =
-            said.lines().last().unwrap_or("no message, as when the kernel is out of memory").to_owned();
-        Outcome {
-            stopped: Some(format!("the child ended ({}): {last}", output.status)),
-            ..latest.unwrap_or_default()
-        }
-    });
-    let Order { model, threads, stack, guard, workers: _ } = order;
-    Ok(Row { model, wanted: threads, stack, guard, outcome })
 }
 
 /// Creations after which the child says how far it is: the kernel may end it without a word.

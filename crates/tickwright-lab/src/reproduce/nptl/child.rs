@@ -1,6 +1,7 @@
 //! Errands for a process of its own: what limits stop, or a tracer slows, is not this process.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use super::alive;
 use super::column::{Cell, Column};
@@ -8,6 +9,7 @@ use super::model::Knobs;
 use super::table;
 use crate::clock::OsClock;
 use crate::error::LabError;
+use crate::interrupt;
 use crate::output;
 
 /// What a child does. The words of the hidden option `--child`.
@@ -89,6 +91,30 @@ impl Errand {
             }
         }
     }
+}
+
+/// Has a child create threads that are alive together.
+///
+/// # Errors
+/// When the child cannot be started.
+pub(crate) fn run_alive(order: alive::Order) -> Result<alive::Row, LabError> {
+    let mut command = Command::new(program()?);
+    command.args(arguments(&Errand::Alive(order))).stdin(Stdio::null());
+    let output = interrupt::output(&mut command)
+        .map_err(|source| LabError::io("starting this program as a child", source))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let latest = told.lines().rev().find_map(|line| serde_json::from_str::<alive::Outcome>(line).ok());
+    let outcome = latest.clone().filter(|_| output.status.success()).unwrap_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last =
+            said.lines().last().unwrap_or("no message, as when the kernel is out of memory").to_owned();
+        alive::Outcome {
+            stopped: Some(format!("the child ended ({}): {last}", output.status)),
+            ..latest.unwrap_or_default()
+        }
+    });
+    let alive::Order { model, threads, stack, guard, workers: _ } = order;
+    Ok(alive::Row { model, wanted: threads, stack, guard, outcome })
 }
 
 /// A line of JSON.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use tickwright_threads::Dictionary;
 
 use super::column::{Cell, Column};
+use super::figures::{micros, times};
 use super::model::{Knobs, Model};
-use super::report::{micros, times};
 use super::turns::Turns;
 use super::{table as cells, verify};
 use crate::clock::OsClock;

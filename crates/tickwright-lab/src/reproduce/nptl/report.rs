@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::column::Column;
+use super::figures::{micros, times};
 use super::ladder::Ladder;
 use super::plot::{self, Panel, Series};
 use super::published::{self, RATIOS};
@@ -13,7 +14,6 @@ use super::{alive, echo, knobs, syscalls, targets, work};
 use crate::clock::Calibration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
-use crate::stats::{CONFIDENCE, Summary};
 
 /// All that was run; what was left out is none.
 #[derive(Debug, Serialize)]
@@ -54,25 +54,8 @@ pub(crate) struct Line {
     ns: u64,
 }
 
-/// ns of one creation, in µs.
-pub(super) fn micros(ns: f64) -> String {
-    match ns / 1000.0 {
-        us if us < 1.0 => format!("{us:.3}"),
-        us if us < 10.0 => format!("{us:.2}"),
-        us => format!("{us:.1}"),
-    }
-}
-
 fn maybe(ns: Option<f64>) -> String {
     ns.map_or("-".into(), micros)
-}
-
-/// A ratio with its interval, if there are rounds enough for one.
-pub(super) fn times(ratio: &Summary) -> String {
-    if ratio.interval.coverage < CONFIDENCE {
-        return format!("{:.2}x (range {:.2} to {:.2})", ratio.median, ratio.min, ratio.max);
-    }
-    format!("{:.2}x ({:.2} to {:.2})", ratio.median, ratio.interval.low, ratio.interval.high)
 }
 
 impl Report {

@@ -2,7 +2,8 @@
 
 use tickwright_threads::LEAST_STACK;
 
-use super::alive::{self, Order};
+use super::alive::Order;
+use super::child;
 use super::cli::{NptlArgs, Threads};
 use super::column::{Cell, Column};
 use super::echo::{self, Load, Wire};
@@ -243,7 +244,7 @@ impl NptlArgs {
                                 return Ok(());
                             }
                             let order = Order { model, threads, stack, guard, workers };
-                            report.alive.push(alive::run(order)?);
+                            report.alive.push(child::run_alive(order)?);
                         }
                     }
                 }

@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use super::cli::Threads;
 use super::column::{Cell, Column};
+use super::figures::times;
 use super::model::{Knobs, Model};
 use super::plot::{self, Panel, Series};
 use super::published::{self, RATIOS};
-use super::report::{Report, times};
+use super::report::Report;
 use super::rules::{Bodies, Maker, Ring, Share, at_once, shares, whole};
 use super::table::{self, By, Plan, Sample, Table};
 use super::verify;

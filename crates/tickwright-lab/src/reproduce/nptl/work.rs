@@ -8,8 +8,8 @@ use serde::Serialize;
 use tickwright_threads::this_thread;
 
 use super::column::{Cell, Column};
+use super::figures::{micros, times};
 use super::model::Knobs;
-use super::report::{micros, times};
 use super::turns::Turns;
 use crate::clock::OsClock;
 use crate::error::LabError;
