@@ -28,6 +28,7 @@ mod lines;
 mod load;
 mod order;
 mod overhead;
+mod plan;
 mod platform;
 mod plot;
 mod report;

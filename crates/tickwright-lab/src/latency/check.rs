@@ -18,7 +18,7 @@ const TURN: Turn = Turn { period: 500_000, points: POINTS, host_period: 2_500_00
 /// # Errors
 /// What is wrong.
 pub(crate) fn check() -> Result<String, String> {
-    let usual = registry::find(super::cli::PUBLISHED[0]).map_err(|error| error.to_string())?;
+    let usual = registry::find(super::order::PUBLISHED[0]).map_err(|error| error.to_string())?;
     let mut runs: Vec<(&'static Structure, Clock, Driver)> = STRUCTURES
         .iter()
         .filter(|structure| takes_part(structure))

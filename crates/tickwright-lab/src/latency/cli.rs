@@ -7,8 +7,10 @@ use clap::Args;
 
 use super::clock::{Clock, Driver};
 use super::load::kind::Load;
+use super::order::PUBLISHED;
+use super::plan::Plan;
+use super::report::Extras;
 use super::rights::{self, Priority};
-use super::run::Plan;
 use super::timer_path::PathArgs;
 use super::{compare, report, run, span};
 use crate::duration;
@@ -17,10 +19,6 @@ use crate::host::Host;
 use crate::output::{self, OutputArgs, RowsFile};
 use crate::registry::{self, Structure};
 use crate::scenario::{Seed, Within};
-
-/// The four structures of the experiment, in the order that it published, as a kernel holds them:
-/// nodes inside the timers.
-pub(super) const PUBLISHED: [&str; 4] = ["list/hook", "heap2/hook", "rb/hook", "rb-cached/hook"];
 
 /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
 ///
@@ -135,14 +133,6 @@ pub(crate) struct LatencyArgs {
 fn microseconds(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|us| us.is_finite() && (0.0..=1e10).contains(us));
     number.ok_or_else(|| format!("'{text}' is not a number of microseconds from 0 to 10000000000"))
-}
-
-/// The files of a run beside its results.
-#[derive(Debug, Default)]
-pub(super) struct Extras {
-    pub(super) gnuplot: Option<RowsFile>,
-    pub(super) svg: Option<RowsFile>,
-    pub(super) hdr: Option<RowsFile>,
 }
 
 impl LatencyArgs {

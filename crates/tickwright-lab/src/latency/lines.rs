@@ -4,7 +4,7 @@ use core::fmt::Write;
 use core::time::Duration;
 
 use super::lane::{Lane, us};
-use super::run::Plan;
+use super::plan::Plan;
 use super::slice::Gap;
 use super::span;
 

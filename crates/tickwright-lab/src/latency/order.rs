@@ -10,6 +10,10 @@ use serde::Serialize;
 use super::lane::Lane;
 use crate::stats::{Summary, sign_test, summarise};
 
+/// The four structures of the experiment, in the order that it published, as a kernel holds them:
+/// nodes inside the timers.
+pub(super) const PUBLISHED: [&str; 4] = ["list/hook", "heap2/hook", "rb/hook", "rb-cached/hook"];
+
 /// What the order of averages was then.
 pub(super) const PUBLISHED_WORDS: &str = "list < heap < red-black < red-black with cached head";
 

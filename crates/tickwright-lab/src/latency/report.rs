@@ -4,18 +4,26 @@ use core::fmt::Write;
 
 use serde::Serialize;
 
-use super::cli::{Extras, PUBLISHED};
 use super::histogram;
 use super::lane::{Lane, Row, us};
-use super::order::{Entry, Order, PUBLISHED_WORDS, Verdict};
+use super::order::{Entry, Order, PUBLISHED, PUBLISHED_WORDS, Verdict};
 use super::overhead::Overhead;
+use super::plan::{Plan, PlanFacts};
 use super::plot::{self, Curve};
-use super::run::{Outcome, Plan, PlanFacts};
+use super::run::Outcome;
 use super::slice::Gap;
 use super::span;
 use crate::duration;
 use crate::error::LabError;
-use crate::output::{Files, Run, table};
+use crate::output::{Files, RowsFile, Run, table};
+
+/// The files of a run beside its results.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    pub(super) gnuplot: Option<RowsFile>,
+    pub(super) svg: Option<RowsFile>,
+    pub(super) hdr: Option<RowsFile>,
+}
 
 /// A structure's figures.
 #[derive(Debug, Serialize)]

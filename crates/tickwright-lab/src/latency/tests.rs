@@ -21,9 +21,9 @@ fn spans_are_shown_as_they_are_read() {
 }
 
 use super::cli::fitting;
+use super::plan::Plan;
 use super::report::judge;
 use super::rights::{Priority, parse_cpu, ranges};
-use super::run::Plan;
 
 #[test]
 fn priorities_are_from_1_to_99() {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use crate::error::LabError;
 use crate::interrupt;
 use crate::latency::clock::{Clock, Driver};
+use crate::latency::plan::Plan;
 use crate::latency::platform::children_cpu;
-use crate::latency::run::Plan;
 
 /// cyclictest, of Debian's rt-tests.
 #[derive(Debug)]

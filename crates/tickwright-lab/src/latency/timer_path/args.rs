@@ -12,7 +12,7 @@ use crate::counter::Counter;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::latency::cli::PUBLISHED;
+use crate::latency::order::PUBLISHED;
 use crate::output::{OutputArgs, Run};
 use crate::registry::{self, STRUCTURES, Structure, Ties};
 use crate::scenario::{Population, Rounds};

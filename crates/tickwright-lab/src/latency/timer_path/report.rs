@@ -8,8 +8,7 @@ use super::sample::{Cell, Row, Unit};
 use crate::counter::Calibrated;
 use crate::crossover::{Crossover, Point};
 use crate::host::Host;
-use crate::latency::cli::PUBLISHED;
-use crate::latency::order::{Entry, Order, PUBLISHED_WORDS};
+use crate::latency::order::{Entry, Order, PUBLISHED, PUBLISHED_WORDS};
 use crate::output::{SCHEMA, table};
 use crate::stats::{Summary, summarise};
 
