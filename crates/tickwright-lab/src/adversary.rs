@@ -18,7 +18,6 @@ use serde::Serialize;
 use crate::adversary::attack::{Attack, Call, Calls, Part};
 use crate::adversary::pattern::Pattern;
 use crate::allocator;
-use crate::bench::verify::{Answer, Evidence, Fold, Judge, Log};
 use crate::candidate::Candidate;
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
@@ -27,6 +26,7 @@ use crate::interrupt;
 use crate::output::{SCHEMA, table};
 use crate::progress::Progress;
 use crate::registry::{self, Kind, Structure, Visitor};
+use crate::verify::{Answer, Evidence, Fold, Judge, Log};
 
 /// What to run.
 #[derive(Debug, Clone)]

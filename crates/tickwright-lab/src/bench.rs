@@ -1,10 +1,9 @@
 //! What all timed comparisons share, whatever the work is: rounds in which every structure has its
-//! turn, answers verified before times count, ratios round by round, tables.
+//! turn, answers [verified](crate::verify) before times count, ratios round by round, tables.
 //!
 //! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the
 //!   workloads
 //! - [`sampler`]: a queue that is sampled again and again
-//! - [`verify`]: why an answer is believed
 //! - [`live`]: many queues alive at once, so that each is filled once and sampled in every round
 //! - [`run`]: rounds; [`cell`], [`report`]: what comes of them
 
@@ -13,5 +12,4 @@ pub(crate) mod live;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sampler;
-pub(crate) mod verify;
 pub(crate) mod work;

@@ -4,10 +4,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::bench::verify::Witness;
-use crate::bench::work::{Source, Work};
 use crate::candidate::BenchQueue;
-use crate::scenario::Measure;
+use crate::verify::Witness;
 
 /// Ticks that are gone through one by one.
 #[derive(Debug, Clone, Copy)]
@@ -50,23 +48,19 @@ impl Expire {
     pub(crate) fn new(population: usize, seed: u64) -> Self {
         Self { rng: Pcg64::seed_from_u64(seed), ticks: Ticks { begin: 0, timers: population } }
     }
-}
 
-impl Source for Expire {
-    /// Nothing: each round arms its own.
-    fn fill(&mut self) -> Work {
-        Work::Fill(Vec::new())
+    /// Draws the deadlines of this round.
+    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
+        let ticks = self.ticks;
+        let deadline = |_| self.rng.random_range(ticks.begin + 1..=ticks.end());
+        (0..ticks.timers).map(deadline).collect()
     }
 
-    /// Rounds of two: what [`Measure::Insert`] arms, [`Measure::Expire`] delivers.
-    fn next(&mut self, measure: Measure) -> Work {
+    /// The ticks of this round. The next round begins after them.
+    pub(crate) fn ticks(&mut self) -> Ticks {
         let ticks = self.ticks;
-        if measure == Measure::Insert {
-            let deadline = |_| self.rng.random_range(ticks.begin + 1..=ticks.end());
-            return Work::Fill((0..ticks.timers).map(deadline).collect());
-        }
         self.ticks.begin = ticks.latest();
-        Work::Expire(ticks)
+        ticks
     }
 }
 

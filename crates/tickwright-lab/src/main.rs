@@ -39,6 +39,7 @@ mod specimens;
 mod stats;
 mod threads;
 mod tour;
+mod verify;
 mod virtualisation;
 
 use std::process::ExitCode;

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::allocator;
 use crate::bench::sampler::{Runner, Sampler};
-use crate::bench::verify::Evidence;
 use crate::bench::work::Source;
 use crate::candidate::{BenchQueue, Candidate};
 use crate::clock::FakeMeter;
@@ -15,6 +14,7 @@ use crate::interrupt;
 use crate::output::table;
 use crate::registry::{self, Kind, Structure, Visitor};
 use crate::scenario::{Distribution, Increments, Measure, Within};
+use crate::verify::Evidence;
 
 /// The results.
 #[derive(Debug, Clone, Serialize)]

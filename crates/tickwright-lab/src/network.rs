@@ -7,10 +7,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::bench::verify::{Notes, SPREAD, Witness};
-use crate::bench::work::{Source, Work};
 use crate::candidate::BenchQueue;
 use crate::scenario::{Measure, Timeouts};
+use crate::verify::{Notes, SPREAD, Witness};
 
 /// What is asked of the queue after each exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,12 +149,10 @@ impl Network {
     fn delay(&mut self) -> u64 {
         self.rng.random_range(self.timeouts.shortest.get()..=self.timeouts.longest())
     }
-}
 
-impl Source for Network {
-    /// As a server is found that has long been running: each connection had its last exchange some
-    /// time ago, and has not timed out since.
-    fn fill(&mut self) -> Work {
+    /// Draws the deadlines at the beginning, those of a server that has long been running. Each
+    /// connection had its last exchange some time ago, and has not timed out since.
+    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let revisit = self.timeouts.revisit.get() as f64;
         let left = (0..self.population).map(|_| {
             loop {
@@ -166,10 +163,11 @@ impl Source for Network {
                 }
             }
         });
-        Work::Fill(left.collect())
+        left.collect()
     }
 
-    fn next(&mut self, measure: Measure) -> Work {
+    /// Draws the exchanges of the next sample.
+    pub(crate) fn exchanges(&mut self, measure: Measure) -> Exchanges {
         let (begin, revisit) = (self.now, self.timeouts.revisit.get());
         let one_in = u32::try_from(self.timeouts.anew_one_in.get()).unwrap_or(u32::MAX);
         let all = (0..self.operations).map(|_| {
@@ -188,12 +186,13 @@ impl Source for Network {
         let all = all.collect();
         let (shortest, longest) = (self.timeouts.shortest.get(), self.timeouts.longest());
         let again = Again { shortest, span: longest - shortest + 1 };
-        Work::Network(Exchanges { begin, all, again, ask: Ask::of(measure) })
+        Exchanges { begin, all, again, ask: Ask::of(measure) }
     }
 
-    /// Every time-out passes. The granular may be late by less than their delay.
-    fn last(&mut self) -> Option<Work> {
-        Some(Work::Drain(self.now + 2 * self.timeouts.longest()))
+    /// The tick by which every time-out has passed. A granular structure may be late by less than a
+    /// delay.
+    pub(crate) fn end(&self) -> u64 {
+        self.now + 2 * self.timeouts.longest()
     }
 }
 

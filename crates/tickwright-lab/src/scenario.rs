@@ -10,11 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::model::{Measure, Model};
 pub(crate) use self::number::{Operations, Population, Rounds, Seed, Within};
-use crate::bench::work::Source;
 use crate::error::LabError;
-use crate::expire::Expire;
-use crate::hold::Hold;
-use crate::network::Network;
 use crate::output::text;
 use crate::registry::{self, nearest};
 
@@ -189,15 +185,6 @@ impl Scenario {
         match self.run.operations {
             Some(own) => usize::try_from(asked.unwrap_or(own.get())).unwrap_or(usize::MAX),
             None => population,
-        }
-    }
-
-    /// Where its work comes from.
-    pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
-        match (self.increments, self.timeouts) {
-            (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),
-            (_, Some(timeouts)) => Box::new(Network::new(timeouts, population, operations, seed)),
-            _ => Box::new(Expire::new(population, seed)),
         }
     }
 

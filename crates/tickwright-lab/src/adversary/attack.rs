@@ -6,9 +6,9 @@ use rand_pcg::Pcg64;
 use serde::Serialize;
 
 use super::pattern::Pattern;
-use crate::bench::verify::{Notes, Script, Witness};
 use crate::candidate::BenchQueue;
 use crate::clock::Meter;
+use crate::verify::{Notes, Script, Witness};
 
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

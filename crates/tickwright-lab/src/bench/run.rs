@@ -11,7 +11,6 @@ use crate::allocator;
 use crate::bench::cell::{Cell, Report, Row, conclude, price_questions};
 use crate::bench::live::{Live, with_all};
 use crate::bench::sampler::{Empty, Runner, Sampler};
-use crate::bench::verify::{Answer, Evidence, Judge};
 use crate::bench::work::Work;
 use crate::clock::{Meter, calibrate};
 use crate::error::LabError;
@@ -22,6 +21,7 @@ use crate::progress::Progress;
 use crate::registry::{self, Structure};
 use crate::scenario::{Measure, Scenario};
 use crate::stats;
+use crate::verify::{Answer, Evidence, Judge};
 
 /// What the command line changes about scenarios.
 #[derive(Debug, Clone, Default)]

@@ -2,10 +2,10 @@
 
 use core::cell::RefCell;
 
-use crate::bench::verify::{Answer, Evidence, Fold, Log, Script};
 use crate::bench::work::Work;
 use crate::candidate::BenchQueue;
 use crate::clock::Meter;
+use crate::verify::{Answer, Evidence, Fold, Log, Script};
 
 /// One timed run of some work.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,12 @@
 //! What one sample does: operations that were drawn before any clock started, and the loop that
 //! runs them.
 
-use crate::bench::verify::{Notes, Script, Witness};
 use crate::candidate::BenchQueue;
-use crate::scenario::Measure;
+use crate::expire::Expire;
+use crate::hold::Hold;
+use crate::network::Network;
+use crate::scenario::{Measure, Scenario};
+use crate::verify::{Notes, Script, Witness};
 use crate::{expire, hold, network};
 
 /// The operations of a sample.
@@ -86,5 +89,58 @@ pub(crate) trait Source {
     /// What ends the run, untimed.
     fn last(&mut self) -> Option<Work> {
         None
+    }
+}
+
+impl Source for Hold {
+    fn fill(&mut self) -> Work {
+        Work::Fill(self.delays(self.population))
+    }
+
+    fn next(&mut self, measure: Measure) -> Work {
+        // Each measure draws, so that the rounds of one do not depend on which others there are.
+        let delays = self.delays(self.operations);
+        match measure {
+            Measure::Rearm => Work::Rearm(delays),
+            Measure::Head => Work::Head(self.operations),
+            _ => Work::Hold(delays),
+        }
+    }
+}
+
+impl Source for Network {
+    fn fill(&mut self) -> Work {
+        Work::Fill(self.deadlines())
+    }
+
+    fn next(&mut self, measure: Measure) -> Work {
+        Work::Network(self.exchanges(measure))
+    }
+
+    fn last(&mut self) -> Option<Work> {
+        Some(Work::Drain(self.end()))
+    }
+}
+
+impl Source for Expire {
+    /// Nothing: each round arms its own.
+    fn fill(&mut self) -> Work {
+        Work::Fill(Vec::new())
+    }
+
+    /// Rounds of two: what [`Measure::Insert`] arms, [`Measure::Expire`] delivers.
+    fn next(&mut self, measure: Measure) -> Work {
+        if measure == Measure::Insert { Work::Fill(self.deadlines()) } else { Work::Expire(self.ticks()) }
+    }
+}
+
+impl Scenario {
+    /// Where its work comes from.
+    pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
+        match (self.increments, self.timeouts) {
+            (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),
+            (_, Some(timeouts)) => Box::new(Network::new(timeouts, population, operations, seed)),
+            _ => Box::new(Expire::new(population, seed)),
+        }
     }
 }

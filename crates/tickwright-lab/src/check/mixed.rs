@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::bench::verify::Ledger;
 use crate::candidate::{BenchQueue, Candidate};
-use crate::hold::oracle::Oracle;
 use crate::registry::{self, Structure, Ties, Visitor};
+use crate::verify::Ledger;
+use crate::verify::oracle::Oracle;
 
 /// Timers that there are.
 const TIMERS: u32 = 64;

@@ -1,6 +1,8 @@
 use super::*;
-use crate::bench::verify::{Fold, Script};
-use crate::hold::oracle::Oracle;
+use crate::bench::work::Source;
+use crate::scenario::Measure;
+use crate::verify::oracle::Oracle;
+use crate::verify::{Fold, Script};
 
 #[test]
 fn a_round_empties_what_it_filled_and_the_next_begins_later() {

@@ -2,8 +2,8 @@
 
 use core::hint::black_box;
 
-use crate::bench::verify::Witness;
 use crate::candidate::BenchQueue;
+use crate::verify::Witness;
 
 /// As a driver does it: ask when, wait (not here), take what is due, arm it anew.
 #[inline(never)]

@@ -1,7 +1,8 @@
 use super::*;
-use crate::bench::verify::Script;
-use crate::hold::oracle::Oracle;
+use crate::bench::work::{Source, Work};
 use crate::scenario::Scenario;
+use crate::verify::Script;
+use crate::verify::oracle::Oracle;
 
 /// Counts deliveries.
 #[derive(Default)]

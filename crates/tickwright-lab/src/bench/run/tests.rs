@@ -133,7 +133,7 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
 fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
     /// Forgets the first timer that it is given.
     #[derive(Default)]
-    struct Forgets(crate::hold::oracle::Oracle, bool);
+    struct Forgets(crate::verify::oracle::Oracle, bool);
     impl crate::candidate::BenchQueue for Forgets {
         fn insert(&mut self, id: u32, deadline: u64) {
             if self.1 {

@@ -5,11 +5,11 @@ use core::hint::black_box;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::bench::verify::{Fold, Witness};
 use crate::candidate::{BenchQueue, Candidate};
 use crate::counter::Counter;
-use crate::hold::oracle::Oracle;
 use crate::registry::{self, Structure, Visitor};
+use crate::verify::oracle::Oracle;
+use crate::verify::{Fold, Witness};
 
 /// The periodic timer of the experiment, and the emulated host's tick (250 Hz), in ns.
 const PERIOD: u64 = 1_000_000;

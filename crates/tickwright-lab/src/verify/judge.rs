@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::ledger::Follower;
+use super::oracle::Oracle;
 use super::{Answer, Evidence, Fold, Log, Script};
-use crate::hold::oracle::Oracle;
 use crate::registry::{self, Structure, Ties};
 
 /// Knows the right answers of one run, from its first work to its last.

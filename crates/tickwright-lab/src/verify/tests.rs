@@ -2,10 +2,10 @@ use super::judge::each_agrees;
 use super::ledger::Follower;
 use super::*;
 use crate::bench::work::Work;
-use crate::hold::oracle::Oracle;
 use crate::registry::STRUCTURES;
 use crate::registry::Ties;
 use crate::scenario::Scenario;
+use crate::verify::oracle::Oracle;
 
 /// An eighth of the delay, rounded up to a multiple of eight.
 fn eighth(delay: u64) -> u64 {

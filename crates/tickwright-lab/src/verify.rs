@@ -9,6 +9,7 @@
 
 mod judge;
 mod ledger;
+pub(crate) mod oracle;
 
 pub(crate) use self::judge::Judge;
 pub(crate) use self::ledger::Ledger;
