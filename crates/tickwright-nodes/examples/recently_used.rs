@@ -1,0 +1,103 @@
+//! A cache that forgets what was not used for the longest time: values in an arena, and a chain
+//! through their records.
+//!
+//! ```text
+//! cargo run -p tickwright-nodes --example recently_used
+//! ```
+
+use tickwright_nodes::arena::{Apart, Arena, Idx, SlotId};
+use tickwright_nodes::chain::{Chain, Chained, Links};
+use tickwright_nodes::{Nodes, Record, Violation};
+
+/// What the chain keeps for each slot. A free slot remembers the next free one in `next`.
+struct Neighbours(Links<Idx>);
+
+impl Record<Idx> for Neighbours {
+    const IDLE: Self = Self(Links::NONE);
+
+    fn vacant(next: Option<Idx>) -> Self {
+        Self(Links { next, prev: None })
+    }
+
+    fn next_vacant(&self) -> Option<Idx> {
+        self.0.next
+    }
+}
+
+impl Chained<Idx> for Neighbours {
+    fn links(&self) -> &Links<Idx> {
+        &self.0
+    }
+
+    fn links_mut(&mut self) -> &mut Links<Idx> {
+        &mut self.0
+    }
+}
+
+struct Cache<T> {
+    /// The last used is the tail.
+    by_use: Chain<Idx>,
+    arena: Arena<Apart<Neighbours, T>>,
+}
+
+impl<T> Cache<T> {
+    fn new(capacity: usize) -> Self {
+        let mut arena = Arena::starting_after(0, Apart::EMPTY);
+        arena.bound(capacity);
+        // Without memory every `put` is refused.
+        let _ = arena.reserve(capacity);
+        Self { by_use: Chain::EMPTY, arena }
+    }
+
+    fn put(&mut self, value: T) -> Result<SlotId, T> {
+        if self.arena.is_full() {
+            self.forget_oldest();
+        }
+        let id = self.arena.occupy(value)?;
+        self.append(id.index);
+        Ok(id)
+    }
+
+    /// The value, if it was not forgotten. It counts as used.
+    fn get(&mut self, id: SlotId) -> Option<&T> {
+        self.arena.get(id)?;
+        self.unlink(id.index);
+        self.append(id.index);
+        self.arena.get(id)
+    }
+
+    fn append(&mut self, p: Idx) {
+        let records = &mut self.arena.columns.records;
+        let links = self.by_use.push_back(records, p);
+        *records.record_mut(p) = Neighbours(links);
+    }
+
+    fn unlink(&mut self, p: Idx) {
+        let records = &mut self.arena.columns.records;
+        let Neighbours(links) = *records.record(p);
+        self.by_use.unlink(records, links);
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.by_use.head {
+            self.unlink(oldest);
+            self.arena.vacate(oldest);
+        }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        let mut left = self.arena.len();
+        self.by_use.check(&self.arena.columns.records, &mut left, |_| Ok(()))?;
+        self.arena.check()
+    }
+}
+
+fn main() {
+    let mut cache = Cache::new(3);
+    let ids = ["a", "b", "c"].map(|name| cache.put(name).expect("there is room"));
+    assert_eq!(cache.get(ids[0]), Some(&"a"), "used again");
+    cache.put("d").expect("room is made");
+    let left: Vec<_> = ids.iter().filter_map(|&id| cache.get(id).copied()).collect();
+    println!("d pushed out what was not used for the longest time: {left:?} are left");
+    assert_eq!((left, cache.check()), (vec!["a", "c"], Ok(())));
+}
