@@ -78,7 +78,9 @@ def listing(folder):
         if page:
             module = "::".join(path.relative_to(folder.parent).parts[:-1])
             found.append((f"{module}::{page[2]}", page[1], path))
-    return "\n".join("\n".join(lines(kind, name, path.read_text())) for name, kind, path in sorted(found)) + "\n"
+    # A page without lines leads to an item of a private module that is shown elsewhere.
+    items = (lines(kind, name, path.read_text()) for name, kind, path in sorted(found))
+    return "".join("\n".join(item) + "\n" for item in items if item)
 
 
 def self_test():
