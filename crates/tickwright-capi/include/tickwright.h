@@ -496,7 +496,8 @@ typedef struct tw_timing {
     int missed;     /* TW_MISSED_... */
     int64_t when;   /* ns */
     int64_t period; /* ns, on a grid that does not drift; 0: none */
-    int64_t slack;  /* ns that it may be late, so that timers meet and one wake-up serves them; up to 73 minutes, in steps of 1024 ns */
+    int64_t slack;  /* ns that it may be late, so that timers meet and one wake-up serves them;
+                       rounded down to 1024 ns and to four significant bits; at most 4.5 hours */
 } tw_timing;
 
 enum tw_job_flags {

@@ -61,8 +61,8 @@ pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
 }
 
-/// Locks; a panic elsewhere does not matter, since no user code runs under a lock and ours leaves
-/// the state whole.
+/// Locks; a panic elsewhere does not matter: user code (clocks, origins, tokens) runs under a lock
+/// only while the state is whole, and ours leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -587,6 +587,37 @@ impl Callback for Numbered {
     }
 }
 
+/// It is asked for under the lock.
+#[test]
+fn a_token_that_panics_leaves_the_scheduler_whole() {
+    struct Rude(Arc<AtomicUsize>);
+    impl Callback for Rude {
+        fn call(&mut self, _: &Firing<'_, Self>) -> Next {
+            Next::Done
+        }
+
+        fn token(&self) -> usize {
+            panic!("no token")
+        }
+    }
+    impl Drop for Rude {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let host = VirtualHost::new();
+    let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+    let drops = Arc::new(AtomicUsize::new(0));
+    scheduler.add(ms(0), Rude(Arc::clone(&drops))).unwrap();
+    let later = scheduler.add(ms(5), Rude(Arc::clone(&drops))).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| scheduler.run_queue())).is_err());
+    assert_eq!((drops.load(Ordering::Relaxed), scheduler.check()), (1, Ok(())));
+    assert!(catch_unwind(AssertUnwindSafe(|| scheduler.cancel_matching(0, drop))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| scheduler.dump())).is_err());
+    assert_eq!((scheduler.run_queue(), scheduler.when(later)), (Ok(0), Some(5_000_000)));
+    assert_eq!(scheduler.shutdown().map(|callbacks| callbacks.len()), Ok(1));
+}
+
 #[test]
 fn one_by_one_is_all_of_them_once() {
     let host = VirtualHost::new();

@@ -197,7 +197,7 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
             }
             let mean = sum as f64 / (2 * N) as f64;
             // A pass that enters a bucket moves its timers, once for each bucket.
-        assert!(mean < 50.0, "{structure}, alarm {alarm}: {mean} looks, at most {most}");
+            assert!(mean < 50.0, "{structure}, alarm {alarm}: {mean} looks, at most {most}");
             assert!(alarm || most < 50, "{structure}: {most} looks");
         }
     }

@@ -6,7 +6,7 @@ use core::fmt;
 use super::{Full, Idx, Slot};
 use crate::{Nodes, Record, hint};
 
-/// Records and slots by index, as many of the one as of the other.
+/// Records and slots by index. Each slot has a record; there may be more records than slots.
 pub trait Columns: Sized {
     /// What a live slot holds.
     type Value;

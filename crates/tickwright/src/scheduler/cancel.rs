@@ -135,7 +135,7 @@ impl<C: Callback> Scheduler<C> {
     /// is, once. Allocates nothing. O(timers).
     pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
-        while let Some((id, removal)) = self.remove_next(&mut from, |callback| callback == Some(token)) {
+        while let Some((id, removal)) = self.remove_next(&mut from, |of| of == Some(token)) {
             match removal {
                 Removal::Removed(callback) => {
                     removed += 1;

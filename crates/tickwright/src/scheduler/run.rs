@@ -114,16 +114,18 @@ impl<C: Callback> Scheduler<C> {
 
     fn fire<'s>(
         &'s self,
-        mut core: MutexGuard<'s, Core<C>>,
+        core: MutexGuard<'s, Core<C>>,
         me: ThreadId,
         due: Due<C>,
     ) -> MutexGuard<'s, Core<C>> {
         let Due { id, payload, due, now, overruns } = due;
-        let token = payload.token();
+        let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false, over: false };
+        // Should `token` panic, the lock is released before the run ends.
+        let mut core = core;
+        let token = run.callback.as_ref().map_or(0, C::token);
         core.runs += 1;
         core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false, token });
         drop(core);
-        let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false, over: false };
         let firing = Firing { scheduler: self, id, due, now, overruns };
         let next = run.callback.as_mut().map_or(Next::Done, |callback| callback.call(&firing));
         run.end(next)

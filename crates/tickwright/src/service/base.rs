@@ -139,6 +139,8 @@ impl<P> Service<P> {
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
+
+    /// The entry of a live timer.
     pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry<P> {
         self.table.entry(slot)
     }

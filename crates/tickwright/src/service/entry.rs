@@ -28,7 +28,7 @@ pub enum State {
 
 /// What is noted of a timer: 24 bytes and its payload.
 pub(super) struct Entry<P> {
-    /// `None` while it runs, and before it is in its slot.
+    /// `None` while it runs, and until [`add`](super::Service::add) has put it there.
     pub(super) payload: Option<P>,
     /// In ns: by the wall if [`WALL`](Flag::Wall) is set, else by the steady timeline.
     pub(super) due: u64,

@@ -143,7 +143,7 @@ impl<P> Service<P> {
         Some(self.table.queue().expiry(self.linked_host()?))
     }
 
-    /// The same where there is a host tick: it is put aside, and goes when nothing of its tick is
+    /// [`next_slot`](Self::next_slot) where there is a host tick: it is put aside, and goes when nothing of its tick is
     /// left and nothing urgent runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {

@@ -151,7 +151,7 @@ impl<P> Service<P> {
     }
 
     /// Puts a timer into the queue, by the due time noted in it; one that is there already is
-    /// moved. There is room: the table sees to it.
+    /// moved. Room was reserved when the slot was occupied.
     #[inline]
     pub(super) fn file(&mut self, slot: Idx, now: u64) {
         self.look_at_wall(now);

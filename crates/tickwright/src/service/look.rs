@@ -25,7 +25,8 @@ impl<P> Service<P> {
         self.table.iter().filter_map(|(slot, entry)| self.info(slot, entry))
     }
 
-    /// The `int` id of a timer; `None` if [`Settings::int_ids`](super::Settings::int_ids) was not asked for.
+    /// The `int` id of a timer; `None` if [`Settings::int_ids`](super::Settings::int_ids) was not
+    /// asked for.
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         self.ints.as_ref()?.of(self.table.find(id)?.number())

@@ -176,9 +176,9 @@ impl<P> Service<P> {
     }
 
     /// How long there is nothing to do; zero if something is due, `None` if nothing is pending. At
-    /// most what the clock [can be trusted for](crate::clock::Clock::longest_sleep) where that matters: then look
-    /// again. O(levels) at most: over a wheel it may be too short, and the pass that finds nothing
-    /// due puts it right ([`next_wake`](Self::next_wake) is exact).
+    /// most what the clock [can be trusted for](crate::clock::Clock::longest_sleep) where that
+    /// matters: then look again. O(levels) at most: over a wheel it may be too short, and the pass
+    /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
         let now = self.clock.now();

@@ -35,7 +35,7 @@ pub(super) trait Queue: Send {
     /// Moves the queue's clock forward.
     fn touch(&mut self, now: Tick);
     fn next_expiry(&self) -> Option<Tick>;
-    /// Not later than that, without a look at each timer of a bucket.
+    /// A lower bound of [`next_expiry`](Self::next_expiry): looks at no timer of a bucket.
     fn next_wake(&self) -> Option<Tick>;
     fn head(&self) -> Option<Idx>;
     fn second(&self) -> Option<Idx>;
@@ -54,7 +54,8 @@ struct Linked<F: Family> {
     len: usize,
 }
 
-/// An array of one: a vector of one becomes a box of that, and a vector's allocation may be refused.
+/// An array of one: a vector of one becomes a box of that, and the allocation of a vector may be
+/// refused.
 impl<F: Family> Queue for [Linked<F>; 1]
 where
     F::Of<Idx>: Send,

@@ -7,8 +7,8 @@
 //!   slots   [ unused | gen, E  | gen, E   | gen, free   ]     E: the service's entry of the timer
 //! ```
 //!
-//! An id is a slot and its generation. Each service counts generations from elsewhere, so that the
-//! id of one service is most likely stale in another.
+//! An id is a slot and its generation, turned by a number of the service's own: so the id of one
+//! service is most likely stale in another.
 
 use core::fmt;
 use core::num::{NonZeroU32, NonZeroU64};
@@ -71,7 +71,7 @@ impl fmt::Display for TimerId {
 /// The entries, and the queue that has a record for each of their slots.
 struct Rows<P> {
     queue: Box<dyn Queue>,
-    /// As many records as there is memory for slots: so a push is none of the queue's business.
+    /// As many as there is memory for slots: [`push`](Columns::push) finds its record there.
     records: usize,
     slots: Vec<Slot<Entry<P>>>,
 }
@@ -142,7 +142,7 @@ impl<P> Columns for Rows<P> {
 /// The timers of a service, and the queue over them.
 pub(super) struct Table<P> {
     arena: Arena<Rows<P>>,
-    /// Is added to the generations in ids.
+    /// By how much ids turn generations in the circle of 1 to 2^32 - 1; less than that.
     salt: u32,
     /// The queue takes so many timers without more memory. Never fewer than there are, so arming
     /// one that exists cannot fail.
@@ -152,7 +152,7 @@ pub(super) struct Table<P> {
 /// Far apart from service to service (the golden ratio of 2^32).
 fn salt() -> u32 {
     static SERVICES: AtomicU32 = AtomicU32::new(1);
-    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9)
+    SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
 }
 
 impl<P> Table<P> {
@@ -185,7 +185,7 @@ impl<P> Table<P> {
         Ok(())
     }
 
-    /// Room for one more timer, and if there is memory for as many more as there are.
+    /// Room for twice as many timers, or for one more.
     #[cold]
     fn make_more_room(&mut self) -> Result<(), Full> {
         let timers = self.live() + 1;
@@ -215,8 +215,10 @@ impl<P> Table<P> {
         self.arena.vacate(slot)?.1.payload
     }
 
+    /// The upper half is never 0: so an `int` id is no id of a timer.
     fn named(&self, id: SlotId) -> TimerId {
-        TimerId::new(id.index, id.generation.get().wrapping_add(self.salt))
+        let (sum, over) = id.generation.get().overflowing_add(self.salt);
+        TimerId::new(id.index, sum + u32::from(over))
     }
 
     pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {
@@ -227,7 +229,13 @@ impl<P> Table<P> {
     #[inline]
     pub(super) fn find(&self, id: TimerId) -> Option<Idx> {
         let index = id.slot()?;
-        let generation = NonZeroU32::new(id.generation().wrapping_sub(self.salt))?;
+        let turned = id.generation();
+        let generation = match turned.checked_sub(self.salt) {
+            _ if turned == 0 => 0,
+            None | Some(0) => turned.wrapping_sub(self.salt).wrapping_sub(1),
+            Some(generation) => generation,
+        };
+        let generation = NonZeroU32::new(generation)?;
         self.arena.get(SlotId { index, generation })?;
         Some(index)
     }
@@ -267,9 +275,14 @@ impl<P> Table<P> {
         self.queue().check()
     }
 
-    /// The first generation of slots that are not used yet: for tests of retirement.
+    /// Slots that are not used yet begin after generation `last`: for tests of retirement.
     #[cfg(test)]
     pub(super) fn start_after(&mut self, last: u32) {
         self.arena.first_generation = last;
+    }
+
+    #[cfg(test)]
+    pub(super) fn salt(&self) -> u32 {
+        self.salt
     }
 }

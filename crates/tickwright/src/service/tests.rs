@@ -57,6 +57,20 @@ fn two_services_do_not_share_ids() {
     assert_eq!(tables[0].find(two), None);
 }
 
+/// The C interface takes a number without an upper half for an `int` id.
+#[test]
+fn no_id_looks_like_an_int_id() {
+    for turn in [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1] {
+        let mut table = table();
+        // The generation that would be 0 by the sum alone is among them.
+        table.start_after(turn.wrapping_sub(table.salt()).min(u32::MAX - 1));
+        let slot = occupy(&mut table);
+        let id = table.id(slot).unwrap();
+        assert_ne!(id.to_bits() >> 32, 0, "{turn}");
+        assert_eq!(table.find(id), Some(slot), "{turn}");
+    }
+}
+
 #[test]
 fn zero_and_forged_ids_name_nothing() {
     let mut table = table();

@@ -102,8 +102,8 @@ impl Timing {
     }
 
     /// How much later than asked for will do. Within that time the roundest tick is chosen, so that
-    /// timers meet there and one wake-up serves them all. Kept to four significant bits of about a
-    /// microsecond: up to an eighth less than asked for, and at most 4.5 hours.
+    /// timers meet there and one wake-up serves them all. Rounded down to 1024 ns and to four
+    /// significant bits, so to at least seven eighths from 8 us on; at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack = nanos(slack);
         self
