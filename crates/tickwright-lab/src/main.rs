@@ -9,40 +9,33 @@ mod c_peers;
 mod candidate;
 mod check;
 mod cli;
-mod clock;
 mod command;
-#[cfg(target_os = "linux")]
-mod counter;
 mod crossover;
 mod dictionaries;
-mod duration;
-mod error;
 mod expire;
 mod heap;
 mod hold;
-mod host;
-mod interrupt;
 #[cfg(target_os = "linux")]
 mod latency;
 mod list;
 mod memory;
 mod network;
 mod ours;
-mod output;
-mod progress;
 mod registry;
 mod reproduce;
 mod scenario;
 mod sched;
 mod scheduler;
 mod specimens;
-mod stats;
 mod threads;
 mod tour;
 mod verify;
-mod virtualisation;
 
 use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+use tickwright_measure::counter;
+use tickwright_measure::{clock, duration, error, host, interrupt, output, progress, stats, virtualisation};
 
 use crate::allocator::Counting;
 use crate::error::LabError;

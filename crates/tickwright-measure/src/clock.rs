@@ -9,20 +9,20 @@ use std::time::Instant;
 use serde::Serialize;
 
 /// A monotonic clock in nanoseconds since an origin of its own.
-pub(crate) trait Meter {
+pub trait Meter {
     /// The time, in ns.
     fn now(&self) -> u64;
 }
 
 /// The operating system's monotonic clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OsClock {
+pub struct OsClock {
     origin: Instant,
 }
 
 impl OsClock {
     /// A clock that starts at 0 now.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self { origin: Instant::now() }
     }
 }
@@ -38,7 +38,7 @@ impl Meter for OsClock {
 /// A clock that nothing disturbs, for tests and for runs whose times nobody reads (`check`, the
 /// weighing of memory): moves by what the script says at each read, then by `step`.
 #[derive(Debug)]
-pub(crate) struct FakeMeter {
+pub struct FakeMeter {
     now: Cell<u64>,
     step: u64,
     script: RefCell<VecDeque<u64>>,
@@ -46,13 +46,12 @@ pub(crate) struct FakeMeter {
 
 impl FakeMeter {
     /// Moves `step` ns at each read.
-    pub(crate) fn steady(step: u64) -> Self {
+    pub fn steady(step: u64) -> Self {
         Self { now: Cell::new(0), step, script: RefCell::default() }
     }
 
     /// Moves by each of `steps` in turn, then by 0.
-    #[cfg(test)]
-    pub(crate) fn scripted(steps: impl IntoIterator<Item = u64>) -> Self {
+    pub fn scripted(steps: impl IntoIterator<Item = u64>) -> Self {
         Self { now: Cell::new(0), step: 0, script: RefCell::new(steps.into_iter().collect()) }
     }
 }
@@ -67,14 +66,14 @@ impl Meter for FakeMeter {
 
 /// What reading the clock costs, and how fine it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Calibration {
+pub struct Calibration {
     /// ns between two readings in a row, the median of the means of batches: what each timed
     /// operation carries on top.
-    pub(crate) cost_ns: f64,
+    pub cost_ns: f64,
     /// 99th percentile of the same.
-    pub(crate) cost_p99_ns: u64,
+    pub cost_p99_ns: u64,
     /// The smallest step above 0 that was seen, in ns; 0 when the clock never moved.
-    pub(crate) resolution_ns: u64,
+    pub resolution_ns: u64,
 }
 
 /// Batches of readings, and readings in a batch: about a millisecond in all.
@@ -82,7 +81,7 @@ const BATCHES: u32 = 64;
 const READINGS: u32 = 512;
 
 /// Measures the clock with itself.
-pub(crate) fn calibrate(meter: &(impl Meter + ?Sized)) -> Calibration {
+pub fn calibrate(meter: &(impl Meter + ?Sized)) -> Calibration {
     let mut costs = Vec::new();
     let mut steps = Vec::new();
     for _ in 0..BATCHES {

@@ -11,7 +11,7 @@ use crate::clock::{Meter, OsClock};
 
 /// Counts up evenly, fast to read; calibrated against the system's clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Counter {
+pub struct Counter {
     source: Source,
     ns_per_count: f64,
 }
@@ -27,11 +27,13 @@ enum Source {
 
 /// What a counter is, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Calibrated {
-    pub(crate) source: &'static str,
-    pub(crate) ns_per_count: f64,
+pub struct Calibrated {
+    /// What counts: the processor or the system's clock.
+    pub source: &'static str,
+    /// Nanoseconds of one count.
+    pub ns_per_count: f64,
     /// ns of one reading after another, on average.
-    pub(crate) reading_ns: f64,
+    pub reading_ns: f64,
 }
 
 /// For how long the two are compared, and how often: the middle one counts.
@@ -41,7 +43,7 @@ const READINGS: u32 = 4096;
 
 impl Counter {
     /// The best there is on this machine. Takes 25 ms.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let clock = OsClock::start();
         #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
         if even(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()) {
@@ -67,7 +69,7 @@ impl Counter {
     /// What it shows. All that stands before it in the program is done, and nothing behind it has
     /// begun.
     #[inline(always)]
-    pub(crate) fn read(&self) -> u64 {
+    pub fn read(&self) -> u64 {
         match self.source {
             #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
             Source::TimeStamp => time_stamp(),
@@ -76,12 +78,12 @@ impl Counter {
     }
 
     /// Counts in ns.
-    pub(crate) fn ns(&self, counts: u64) -> f64 {
+    pub fn ns(&self, counts: u64) -> f64 {
         counts as f64 * self.ns_per_count
     }
 
     /// What it is.
-    pub(crate) fn calibrated(&self) -> Calibrated {
+    pub fn calibrated(&self) -> Calibrated {
         let from = self.read();
         let last = (0..READINGS).fold(from, |_, _| self.read());
         let source = match self.source {

@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 /// The longest run that is accepted: a week.
-pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The shortest run that is accepted.
-pub(crate) const SHORTEST: Duration = Duration::from_millis(1);
+pub const SHORTEST: Duration = Duration::from_millis(1);
 
 const RANGE: &str = "a duration is between 1ms and 168h, written like 500ms, 5s, 1m30s or 2h";
 
@@ -13,7 +13,7 @@ const RANGE: &str = "a duration is between 1ms and 168h, written like 500ms, 5s,
 ///
 /// # Errors
 /// What is wrong, with the allowed range.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+pub fn parse(text: &str) -> Result<Duration, String> {
     let mut rest = text.trim();
     if rest.starts_with('-') {
         return Err(format!("'{text}' is negative: {RANGE}"));
@@ -54,7 +54,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// Writes a duration the way [`parse`] reads it, to the millisecond.
-pub(crate) fn show(duration: Duration) -> String {
+pub fn show(duration: Duration) -> String {
     let millis = duration.as_millis();
     let (hours, minutes, seconds, millis) =
         (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60, millis % 1000);

@@ -9,7 +9,7 @@ use crate::interrupt;
 /// A command that could not do what was asked. The exit codes are stable; `tickwright --help` lists
 /// them.
 #[derive(Debug)]
-pub(crate) enum LabError {
+pub enum LabError {
     /// An answer was wrong or an acceptance condition was missed: exit 1.
     Failed(String),
     /// The request cannot be served as it was written; says what would be valid: exit 2.
@@ -33,32 +33,32 @@ pub(crate) enum LabError {
 
 impl LabError {
     /// The exit code of [`Memory`](Self::Memory).
-    pub(crate) const MEMORY: u8 = 4;
+    pub const MEMORY: u8 = 4;
 
     /// A usage error.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
     /// A verification that failed.
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
+    pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
 
     /// Memory that was refused, with what helps against it.
-    pub(crate) fn memory(what: impl fmt::Display) -> Self {
+    pub fn memory(what: impl fmt::Display) -> Self {
         Self::Memory(format!(
             "{what}: ask for fewer timers, or raise the limit of memory (`ulimit -v`, the container's)"
         ))
     }
 
     /// A failure of the file system.
-    pub(crate) fn io(what: impl Into<String>, source: io::Error) -> Self {
+    pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         Self::Io { what: what.into(), source }
     }
 
     /// The code that the process ends with.
-    pub(crate) fn code(&self) -> u8 {
+    pub fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Command(_) => 2,
@@ -70,7 +70,7 @@ impl LabError {
     }
 
     /// Whether the reader of our output has gone, as `head` does: nothing to complain about.
-    pub(crate) fn is_broken_pipe(&self) -> bool {
+    pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
@@ -78,7 +78,7 @@ impl LabError {
     const BROKEN_PIPE: u8 = 141;
 
     /// [`code`](Self::code) for `main`.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
 }

@@ -8,40 +8,40 @@ use serde::Serialize;
 
 /// The host, as a run found it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Host {
+pub struct Host {
     /// CPU model name.
-    pub(crate) cpu: Option<String>,
+    pub cpu: Option<String>,
     /// Logical processors that this process may use.
-    pub(crate) cores: usize,
+    pub cores: usize,
     /// Frequency governor of the first processor.
-    pub(crate) governor: Option<String>,
+    pub governor: Option<String>,
     /// Whether the clock may rise above its nominal rate.
-    pub(crate) turbo: Option<bool>,
+    pub turbo: Option<bool>,
     /// Whether two hardware threads share a core.
-    pub(crate) smt: Option<bool>,
+    pub smt: Option<bool>,
     /// The hypervisor, when the processor says that there is one.
-    pub(crate) hypervisor: Option<String>,
+    pub hypervisor: Option<String>,
     /// The kernel's clock source.
-    pub(crate) clocksource: Option<String>,
+    pub clocksource: Option<String>,
     /// Operating system and kernel release.
-    pub(crate) kernel: Option<String>,
+    pub kernel: Option<String>,
     /// The compiler that built this program.
-    pub(crate) rustc: &'static str,
+    pub rustc: &'static str,
     /// `release` or `debug`.
-    pub(crate) profile: &'static str,
+    pub profile: &'static str,
     /// The revision it was built from.
-    pub(crate) revision: Option<&'static str>,
+    pub revision: Option<&'static str>,
     /// How late the kernel may wake this process on purpose, ns.
-    pub(crate) timer_slack_ns: Option<u64>,
+    pub timer_slack_ns: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes at the start.
-    pub(crate) load: Option<[f64; 3]>,
+    pub load: Option<[f64; 3]>,
     /// Main memory, bytes.
-    pub(crate) memory_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
 }
 
 impl Host {
     /// Reads the facts of this machine.
-    pub(crate) fn read() -> Self {
+    pub fn read() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {
             cpuinfo.lines().find_map(|line| {
@@ -75,7 +75,7 @@ impl Host {
     }
 
     /// What makes figures from this machine doubtful, in words; empty when nothing does.
-    pub(crate) fn doubts(&self) -> Vec<String> {
+    pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         if self.profile != "release" {
             doubts.push("built without optimisation: use `cargo run --release`".into());

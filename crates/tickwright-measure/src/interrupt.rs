@@ -37,7 +37,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the system refuses a handler, or the thread that tells a second signal from the first.
-pub(crate) fn install() -> io::Result<()> {
+pub fn install() -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
     }
@@ -81,12 +81,12 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// Whether a signal asked to stop. Cheap, but not for the inside of a timed loop.
-pub(crate) fn requested() -> bool {
+pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
 
 /// The exit code of a run that was interrupted.
-pub(crate) fn exit_code() -> u8 {
+pub fn exit_code() -> u8 {
     let signal = ASKED.get().map_or(0, |asked| asked.signal.load(Ordering::Relaxed));
     let of = |(number, _): &&(i32, u8)| usize::try_from(*number) == Ok(signal);
     SIGNALS.iter().find(of).map_or(130, |(_, code)| *code)
@@ -98,14 +98,14 @@ fn children() -> MutexGuard<'static, Vec<u32>> {
 
 /// Ends a child with an interruption, while it lives; see [`passing_on`].
 #[derive(Debug)]
-pub(crate) struct PassingOn(u32);
+pub struct PassingOn(u32);
 
 /// Passes an interruption on to `child` as SIGTERM. A signal from a terminal reaches the whole
 /// process group, but one from `kill` reaches this process alone.
 ///
 /// Drop the returned value before the child is waited for. After that, the child's number may be
 /// another process's.
-pub(crate) fn passing_on(child: &Child) -> PassingOn {
+pub fn passing_on(child: &Child) -> PassingOn {
     children().push(child.id());
     // The signal may have come before.
     if requested() {
@@ -124,7 +124,7 @@ impl Drop for PassingOn {
 ///
 /// # Errors
 /// When the command cannot be started.
-pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
+pub fn output(command: &mut Command) -> io::Result<Output> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let told = passing_on(&child);
     let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));

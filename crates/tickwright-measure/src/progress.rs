@@ -7,18 +7,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar with an estimate of the time left. Gone from the screen when dropped.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
     /// A bar of `steps` steps of equal length.
-    pub(crate) fn steps(steps: u64, what: impl Into<Cow<'static, str>>) -> Self {
+    pub fn steps(steps: u64, what: impl Into<Cow<'static, str>>) -> Self {
         Self::styled(ProgressBar::new(steps), "{prefix} {wide_bar} {pos}/{len}, {eta} left  {msg}", what)
     }
 
     /// A bar that fills over `duration`; [`at`](Self::at) says where it is.
-    pub(crate) fn lasting(duration: Duration, what: impl Into<Cow<'static, str>>) -> Self {
+    pub fn lasting(duration: Duration, what: impl Into<Cow<'static, str>>) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self::styled(ProgressBar::new(millis), "{prefix} {wide_bar} {percent} %, {eta} left  {msg}", what)
     }
@@ -32,17 +32,17 @@ impl Progress {
     }
 
     /// Says what is under way.
-    pub(crate) fn doing(&self, what: impl Into<Cow<'static, str>>) {
+    pub fn doing(&self, what: impl Into<Cow<'static, str>>) {
         self.bar.set_message(what);
     }
 
     /// One step is done.
-    pub(crate) fn step(&self) {
+    pub fn step(&self) {
         self.bar.inc(1);
     }
 
     /// `elapsed` of a lasting run is over.
-    pub(crate) fn at(&self, elapsed: Duration) {
+    pub fn at(&self, elapsed: Duration) {
         self.bar.set_position(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
     }
 }

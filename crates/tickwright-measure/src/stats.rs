@@ -1,52 +1,52 @@
 //! Medians, spreads and intervals of few samples, and running figures of very many.
 
-pub(crate) mod welch;
+pub mod welch;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// How sure an interval is meant to be.
-pub(crate) const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 
 /// With fewer rounds no interval reaches [`CONFIDENCE`].
-pub(crate) const FEWEST_ROUNDS: u64 = 6;
+pub const FEWEST_ROUNDS: u64 = 6;
 
 /// Differences below this are called a tie, whatever the interval says: layout and alignment alone
 /// move medians this far.
-pub(crate) const TIE: f64 = 0.20;
+pub const TIE: f64 = 0.20;
 
 /// An interval that holds the true median with probability `coverage`, whatever the distribution:
 /// two order statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Interval {
+pub struct Interval {
     /// Lower end.
-    pub(crate) low: f64,
+    pub low: f64,
     /// Upper end.
-    pub(crate) high: f64,
+    pub high: f64,
     /// The probability that goes with it; below [`CONFIDENCE`] when there are fewer than six
     /// samples.
-    pub(crate) coverage: f64,
+    pub coverage: f64,
 }
 
 /// What a handful of samples of one thing say.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// How many.
-    pub(crate) samples: usize,
+    pub samples: usize,
     /// The middle one, or the mean of the middle two.
-    pub(crate) median: f64,
+    pub median: f64,
     /// Median absolute deviation from the median.
-    pub(crate) mad: f64,
+    pub mad: f64,
     /// The smallest.
-    pub(crate) min: f64,
+    pub min: f64,
     /// The largest.
-    pub(crate) max: f64,
+    pub max: f64,
     /// Of the median.
-    pub(crate) interval: Interval,
+    pub interval: Interval,
 }
 
 /// Summarises samples; `None` when there are none. Samples that are not numbers are left out.
-pub(crate) fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
+pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -65,7 +65,7 @@ pub(crate) fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summar
 
 /// Summarises `measured / reference` round by round: rounds share what disturbed the machine, so
 /// the ratio of a round is steadier than the ratio of two medians.
-pub(crate) fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
+pub fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
 }
 
@@ -105,7 +105,7 @@ fn median_interval(sorted: &[f64]) -> Interval {
 
 /// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1
 /// for no toss. Two-sided.
-pub(crate) fn sign_test(one: u64, other: u64) -> f64 {
+pub fn sign_test(one: u64, other: u64) -> f64 {
     let (n, few) = (one + other, one.min(other));
     if n == 0 {
         return 1.0;
@@ -125,7 +125,7 @@ pub(crate) fn sign_test(one: u64, other: u64) -> f64 {
 /// What a ratio of times says, in the direction of the measured thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// At least [`TIE`] faster, and the interval does not touch 1.
     Faster,
     /// At least [`TIE`] slower, and the interval does not touch 1.
@@ -136,7 +136,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// The verdict on a summary of [`ratios`].
-    pub(crate) fn on(ratio: &Summary) -> Self {
+    pub fn on(ratio: &Summary) -> Self {
         let Interval { low, high, coverage } = ratio.interval;
         if coverage < CONFIDENCE {
             Self::NoDifferenceShown
@@ -150,7 +150,7 @@ impl Verdict {
     }
 
     /// In words.
-    pub(crate) fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Self::Faster => "faster",
             Self::Slower => "slower",
@@ -161,7 +161,7 @@ impl Verdict {
 
 /// Count, extremes, mean and standard deviation of a stream, in one pass and constant memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Running {
+pub struct Running {
     count: u64,
     min: u64,
     max: u64,
@@ -180,7 +180,7 @@ impl Default for Running {
 impl Running {
     /// One more sample.
     #[inline]
-    pub(crate) fn push(&mut self, sample: u64) {
+    pub fn push(&mut self, sample: u64) {
         self.count += 1;
         self.min = self.min.min(sample);
         self.max = self.max.max(sample);
@@ -190,39 +190,39 @@ impl Running {
     }
 
     /// How many.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
     /// The smallest; 0 when there is none.
-    pub(crate) fn min(&self) -> u64 {
+    pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
     /// The largest; 0 when there is none.
-    pub(crate) fn max(&self) -> u64 {
+    pub fn max(&self) -> u64 {
         self.max
     }
 
     /// The mean; 0 when there is none.
-    pub(crate) fn avg(&self) -> f64 {
+    pub fn avg(&self) -> f64 {
         self.mean
     }
 
     /// The sum.
-    pub(crate) fn total(&self) -> f64 {
+    pub fn total(&self) -> f64 {
         self.mean * self.count as f64
     }
 
     /// Standard deviation with n - 1; 0 for fewer than two samples.
-    pub(crate) fn stddev(&self) -> f64 {
+    pub fn stddev(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 }
 
 /// A stream of durations in ns: running figures and percentiles to three digits.
 #[derive(Debug, Clone)]
-pub(crate) struct Distribution {
+pub struct Distribution {
     running: Running,
     histogram: Histogram<u64>,
 }
@@ -230,9 +230,15 @@ pub(crate) struct Distribution {
 /// The longest duration that a [`Distribution`] tells from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Distribution {
     /// An empty one. Its memory is constant from now on.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         // The bounds are valid for hdrhistogram: low >= 1, high >= 2 * low, at most 5 digits.
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constant bounds are valid");
         Self { running: Running::default(), histogram }
@@ -240,18 +246,18 @@ impl Distribution {
 
     /// One more sample.
     #[inline]
-    pub(crate) fn push(&mut self, ns: u64) {
+    pub fn push(&mut self, ns: u64) {
         self.running.push(ns);
         self.histogram.saturating_record(ns);
     }
 
     /// Count, extremes, mean and deviation.
-    pub(crate) fn running(&self) -> &Running {
+    pub fn running(&self) -> &Running {
         &self.running
     }
 
     /// The value that `percent` of the samples do not exceed, ns; 0 when there is none.
-    pub(crate) fn percentile(&self, percent: f64) -> u64 {
+    pub fn percentile(&self, percent: f64) -> u64 {
         self.histogram.value_at_percentile(percent).min(self.running.max())
     }
 }

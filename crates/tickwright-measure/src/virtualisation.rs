@@ -27,7 +27,7 @@ struct Seen {
 }
 
 /// The virtual machine in words: `KVM`, `QEMU TCG (softmmu)`, `QEMU TCG (user mode)`, `none seen`.
-pub(crate) fn name() -> String {
+pub fn name() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         cpuinfo.lines().find_map(|line| {

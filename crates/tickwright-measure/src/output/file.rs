@@ -15,19 +15,19 @@ use crate::host::Host;
 
 /// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new
 /// fields do not raise it.
-pub(crate) const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 2;
 
 /// Where a run writes besides the terminal.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct OutputArgs {
+pub struct OutputArgs {
     /// Write the results as JSON to standard output instead of the tables, or with --json=FILE to a
     /// file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    pub(crate) json: Option<PathBuf>,
+    pub json: Option<PathBuf>,
     /// Write the run's rows as CSV to standard output instead of the tables, or with --csv=FILE to
     /// a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    pub(crate) csv: Option<PathBuf>,
+    pub csv: Option<PathBuf>,
 }
 
 /// An output that could be opened.
@@ -48,7 +48,7 @@ enum Sink {
 
 /// The opened outputs of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub struct Files {
     json: Option<Sink>,
     csv: Option<Sink>,
 }
@@ -58,7 +58,7 @@ impl OutputArgs {
     ///
     /// # Errors
     /// A path that cannot be written, or both outputs in one place.
-    pub(crate) fn open(&self) -> Result<Files, LabError> {
+    pub fn open(&self) -> Result<Files, LabError> {
         if let (Some(json), Some(csv)) = (&self.json, &self.csv) {
             let stdout = Path::new("-");
             if json == stdout && csv == stdout {
@@ -81,7 +81,7 @@ impl OutputArgs {
 }
 
 /// Where a path leads, by whatever name; also for a file that does not exist yet.
-pub(crate) fn place(path: &Path) -> PathBuf {
+pub fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -91,7 +91,7 @@ pub(crate) fn place(path: &Path) -> PathBuf {
 
 impl Files {
     /// Whether standard output is free for tables.
-    pub(crate) fn terminal(&self) -> bool {
+    pub fn terminal(&self) -> bool {
         !matches!((&self.json, &self.csv), (Some(Sink::Stdout), _) | (_, Some(Sink::Stdout)))
     }
 
@@ -101,7 +101,7 @@ impl Files {
     /// # Errors
     /// When the file system refuses after all. [`LabError::Interrupted`] when the run was
     /// interrupted.
-    pub(crate) fn finish<R: Serialize>(
+    pub fn finish<R: Serialize>(
         &self,
         run: Run<'_>,
         text: impl FnOnce() -> String,
@@ -134,11 +134,11 @@ const INTERRUPTED: &str =
 
 /// What every result says of its run.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Run<'r> {
+pub struct Run<'r> {
     /// A signal stopped it early: figures are missing or rest on fewer rounds.
-    pub(crate) interrupted: bool,
+    pub interrupted: bool,
     /// Where it ran.
-    pub(crate) host: &'r Host,
+    pub host: &'r Host,
 }
 
 /// A result as JSON.
@@ -154,14 +154,14 @@ struct Envelope<'r, R> {
 
 /// A file beside the results, opened before the run.
 #[derive(Debug)]
-pub(crate) struct RowsFile(Sink);
+pub struct RowsFile(Sink);
 
 impl RowsFile {
     /// Opens the file that `flag` names.
     ///
     /// # Errors
     /// When it cannot be written, is standard output, or is where one of `others` goes.
-    pub(crate) fn open(flag: &str, path: &Path, others: &OutputArgs) -> Result<Self, LabError> {
+    pub fn open(flag: &str, path: &Path, others: &OutputArgs) -> Result<Self, LabError> {
         if path == Path::new("-") {
             return Err(LabError::usage(format!("{flag} needs a file: standard output is for the results")));
         }
@@ -178,7 +178,7 @@ impl RowsFile {
     ///
     /// # Errors
     /// When the file system refuses after all.
-    pub(crate) fn write<R: Serialize>(
+    pub fn write<R: Serialize>(
         &self,
         interrupted: bool,
         rows: impl IntoIterator<Item = R>,
@@ -190,7 +190,7 @@ impl RowsFile {
     ///
     /// # Errors
     /// When the file system refuses after all.
-    pub(crate) fn text(&self, text: &str) -> Result<(), LabError> {
+    pub fn text(&self, text: &str) -> Result<(), LabError> {
         self.0.write(|out| out.write_all(text.as_bytes()))
     }
 }

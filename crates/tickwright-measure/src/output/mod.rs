@@ -1,17 +1,17 @@
 //! Where results go: tables on the terminal, and files for other programs.
 
-pub(crate) mod file;
-pub(crate) mod table;
-pub(crate) mod text;
+pub mod file;
+pub mod table;
+pub mod text;
 
 use std::io::{self, Write};
 
 use crate::error::LabError;
 
-pub(crate) use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
+pub use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
 
 /// What was typed, without where the program lies.
-pub(crate) fn command_line() -> String {
+pub fn command_line() -> String {
     // Not `args()`, which panics where an argument is not UTF-8.
     let typed: Vec<_> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -23,7 +23,7 @@ pub(crate) fn command_line() -> String {
 ///
 /// # Errors
 /// When standard output is closed or full.
-pub(crate) fn print(text: &str) -> Result<(), LabError> {
+pub fn print(text: &str) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())

@@ -7,13 +7,13 @@ use std::io::{self, IsTerminal};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 
 /// Whether standard output may be coloured: it is a terminal that understands escape sequences.
-pub(crate) fn coloured() -> bool {
+pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }
 
 /// Whether a terminal may be sent escape sequences: `NO_COLOR` is not set (no-color.org), and the
 /// terminal is not the dumb one.
-pub(crate) fn styled() -> bool {
+pub fn styled() -> bool {
     takes_styles(env::var_os("NO_COLOR").as_deref(), env::var_os("TERM").as_deref())
 }
 
@@ -23,7 +23,7 @@ fn takes_styles(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
 
 /// An empty table of figures with a heading. The first column is text, the others stand to the
 /// right.
-pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
+pub fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     let mut table = text(heading);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -32,7 +32,7 @@ pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Tabl
 }
 
 /// An empty table of text with a heading.
-pub(crate) fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
+pub fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -52,12 +52,12 @@ pub(crate) fn text<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Tab
 }
 
 /// The table as lines without trailing blanks.
-pub(crate) fn show(table: &Table) -> String {
+pub fn show(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// A duration in ns with as many digits as it deserves.
-pub(crate) fn ns(value: f64) -> String {
+pub fn ns(value: f64) -> String {
     match value {
         v if v < 10.0 => format!("{v:.1}"),
         v => format!("{v:.0}"),
@@ -65,7 +65,7 @@ pub(crate) fn ns(value: f64) -> String {
 }
 
 /// A count with thousands as people say them: 500, 10k, 1M.
-pub(crate) fn count(n: usize) -> String {
+pub fn count(n: usize) -> String {
     match n {
         n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
         n if n >= 1000 && n.is_multiple_of(1000) => format!("{}k", n / 1000),

@@ -13,7 +13,7 @@ const MOST: u64 = 1 << 20;
 ///
 /// # Errors
 /// What the system says; that the file is too long, or no text.
-pub(crate) fn read(path: &Path) -> io::Result<String> {
+pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST {
@@ -24,7 +24,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
 
 /// `text` with its control characters written out: an escape sequence would reach the terminal.
 /// Line ends and tabulators stay.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter.is_control() && !matches!(letter, '\n' | '\t') {
@@ -40,7 +40,7 @@ pub(crate) fn plain(text: &str) -> String {
 ///
 /// # Errors
 /// Those of the format.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| plain(&text))
 }
 

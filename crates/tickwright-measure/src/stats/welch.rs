@@ -7,28 +7,28 @@ use super::CONFIDENCE;
 
 /// What two samples say about the difference of their means (Welch, Biometrika 1947).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Welch {
+pub struct Welch {
     /// First mean less second mean.
-    pub(crate) difference: f64,
+    pub difference: f64,
     /// Lower end of the interval of the difference.
-    pub(crate) low: f64,
+    pub low: f64,
     /// Upper end.
-    pub(crate) high: f64,
+    pub high: f64,
     /// Degrees of freedom (Welch-Satterthwaite).
-    pub(crate) freedom: f64,
+    pub freedom: f64,
     /// Probability of so large a difference, to either side, if the means were equal.
-    pub(crate) p: f64,
+    pub p: f64,
 }
 
 impl Welch {
     /// Whether the interval leaves out 0.
-    pub(crate) fn differs(&self) -> bool {
+    pub fn differs(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 }
 
 /// Mean, and standard deviation with n - 1; none for fewer than two samples.
-pub(crate) fn mean_and_deviation(samples: &[f64]) -> Option<(f64, f64)> {
+pub fn mean_and_deviation(samples: &[f64]) -> Option<(f64, f64)> {
     let n = samples.len() as f64;
     if samples.len() < 2 {
         return None;
@@ -39,7 +39,7 @@ pub(crate) fn mean_and_deviation(samples: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Compares two means; none for fewer than two samples on a side.
-pub(crate) fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
+pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
     let ((a, sa), (b, sb)) = (mean_and_deviation(first)?, mean_and_deviation(second)?);
     let (na, nb) = (first.len() as f64, second.len() as f64);
     let (va, vb) = (sa * sa / na, sb * sb / nb);

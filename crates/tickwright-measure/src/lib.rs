@@ -1,0 +1,25 @@
+//! What the `tickwright` command measures with: clocks and counters, statistics, facts about the
+//! host, interruptions, progress, and result files. Nothing here knows a timer.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`clock`], [`counter`] | where times come from: the system's clock, the processor's counter, a clock for tests |
+//! | [`stats`] | medians with intervals, quantiles, a test of means |
+//! | [`host`], [`virtualisation`] | on what it was measured |
+//! | [`output`] | files that are whole or not there, and tables |
+//! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
+//! | [`error`] | why a command failed, and its exit code |
+//! | [`duration`] | durations as people write them |
+#![deny(unsafe_code)]
+
+pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod counter;
+pub mod duration;
+pub mod error;
+pub mod host;
+pub mod interrupt;
+pub mod output;
+pub mod progress;
+pub mod stats;
+pub mod virtualisation;
