@@ -51,6 +51,9 @@ def rows():
     for name in ["heap4", "wheel"]:
         for operation in ["add", "start", "cancel", "run"]:
             yield f"scheduler/{name}", operation, count(calls, [name, operation])
+    shard = build("tickwright", "count_shard")
+    for operation in ["add", "rearm-unlocked", "rearm-locked", "cancel", "pass"]:
+        yield "shard", operation, count(shard, [operation])
 
 
 def main():
