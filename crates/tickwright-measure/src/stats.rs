@@ -4,6 +4,7 @@ pub mod welch;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// How sure an interval is meant to be.
 pub const CONFIDENCE: f64 = 0.95;
@@ -106,20 +107,8 @@ fn median_interval(sorted: &[f64]) -> Interval {
 /// The chance that of so many tosses of a fair coin the split is at least as one-sided as this; 1
 /// for no toss. Two-sided.
 pub fn sign_test(one: u64, other: u64) -> f64 {
-    let (n, few) = (one + other, one.min(other));
-    if n == 0 {
-        return 1.0;
-    }
-    // In logarithms, because 0.5^n would be 0 for n above 1074.
-    let mut log_ways = 0.0;
-    let mut sum = 0.0;
-    for k in 0..=few {
-        if k > 0 {
-            log_ways += ((n - k + 1) as f64).ln() - (k as f64).ln();
-        }
-        sum += (log_ways - n as f64 * core::f64::consts::LN_2).exp();
-    }
-    (2.0 * sum).min(1.0)
+    let few = one.min(other);
+    Binomial::new(0.5, one + other).map_or(1.0, |split| (2.0 * split.cdf(few)).min(1.0))
 }
 
 /// What a ratio of times says, in the direction of the measured thing.

@@ -2,6 +2,7 @@
 //! difference.
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::CONFIDENCE;
 
@@ -49,73 +50,24 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Welch> {
         return Some(Welch { difference, low: difference, high: difference, freedom: na + nb - 2.0, p });
     }
     let freedom = (va + vb).powi(2) / (va * va / (na - 1.0) + vb * vb / (nb - 1.0));
-    let reach = error * quantile(freedom, 1.0 - CONFIDENCE);
-    let p = two_tails((difference / error).abs(), freedom);
+    let reach = error * quantile(freedom, 1.0 - CONFIDENCE)?;
+    let p = two_tails(difference / error, freedom)?;
     Some(Welch { difference, low: difference - reach, high: difference + reach, freedom, p })
 }
 
+/// Student's t with so many degrees of freedom; those of two samples that differ are above 0.
+fn student(freedom: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, freedom).ok()
+}
+
 /// The probability that Student's t is further from 0 than `t`.
-fn two_tails(t: f64, freedom: f64) -> f64 {
-    incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
+fn two_tails(t: f64, freedom: f64) -> Option<f64> {
+    Some(2.0 * student(freedom)?.cdf(-t.abs()))
 }
 
-/// The t whose [`two_tails`] are `p`, by halving: they fall with t.
-fn quantile(freedom: f64, p: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1e4);
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        if two_tails(middle, freedom) > p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
-}
-
-/// The regularised incomplete beta function, by its continued fraction (Abramowitz & Stegun 26.5.8)
-/// with Lentz's method.
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(1.0 - x, b, a);
-    }
-    let front = (a * x.ln() + b * (1.0 - x).ln() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)).exp() / a;
-    // Keeps quotients away from 0.
-    let away = |x: f64| if x.abs() < 1e-300 { 1e-300 } else { x };
-    let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
-    let mut fraction = d;
-    for m in 1..300 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        for step in [even, odd] {
-            d = 1.0 / away(1.0 + step * d);
-            c = away(1.0 + step / c);
-            fraction *= c * d;
-        }
-        if (c * d - 1.0).abs() < 1e-14 {
-            break;
-        }
-    }
-    front * fraction
-}
-
-/// The logarithm of the gamma function for x > 0: Stirling's series, after shifting x above 10.
-fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift -= x.ln();
-        x += 1.0;
-    }
-    let inverse = 1.0 / (x * x);
-    let series = (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
-    shift + (x - 0.5) * x.ln() - x + 0.5 * core::f64::consts::TAU.ln() + series
+/// The t whose [`two_tails`] are `p`.
+fn quantile(freedom: f64, p: f64) -> Option<f64> {
+    Some(student(freedom)?.inverse_cdf(1.0 - p / 2.0))
 }
 
 #[cfg(test)]
