@@ -10,9 +10,6 @@ pub(crate) mod attack;
 pub(crate) mod pattern;
 pub(crate) mod report;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64;
 use serde::Serialize;
 
 use crate::adversary::attack::{Attack, Call, Calls, Part};
@@ -22,10 +19,10 @@ use crate::candidate::Candidate;
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
-use crate::interrupt;
 use crate::output::{SCHEMA, table};
 use crate::progress::Progress;
 use crate::registry::{self, Kind, Structure, Visitor};
+use crate::rounds::Rounds;
 use crate::verify::{Answer, Evidence, Fold, Judge, Log};
 
 /// What to run.
@@ -184,30 +181,22 @@ fn rounds(
 ) -> Result<Option<Vec<Calls>>, LabError> {
     let parts = Part::ALL.map(|part| (part, Judge::default().expect(&attack.script(part), Evidence::Fold)));
     let mut least: Vec<Option<Calls>> = vec![None; able.len()];
-    let mut order: Vec<usize> = (0..able.len()).collect();
-    let mut shuffle = Pcg64::seed_from_u64(options.seed);
-    for _ in 0..options.rounds {
-        order.shuffle(&mut shuffle);
-        for &at in &order {
-            if interrupt::requested() {
-                return Ok(None);
-            }
-            let structure = able[at];
-            let calls =
-                registry::visit(structure, Suffer { attack, parts: &parts, meter }).map_err(|wrong| {
-                    LabError::failed(format!(
-                        "{} answered wrongly under {}: {wrong}",
-                        structure.id, attack.pattern
-                    ))
-                })?;
-            match &mut least[at] {
-                Some(known) => known.keep_least(&calls),
-                none => *none = Some(calls),
-            }
+    let mut rounds = Rounds::new(options.rounds as usize, options.seed).without_warm_up();
+    let taken = rounds.run(able.len(), |turn| {
+        let structure = able[turn.lane];
+        let calls = registry::visit(structure, Suffer { attack, parts: &parts, meter }).map_err(|wrong| {
+            LabError::failed(format!("{} answered wrongly under {}: {wrong}", structure.id, attack.pattern))
+        })?;
+        match &mut least[turn.lane] {
+            Some(known) => known.keep_least(&calls),
+            none => *none = Some(calls),
         }
-        progress.step();
-    }
-    Ok(Some(least.into_iter().map(Option::unwrap_or_default).collect()))
+        if turn.is_last_of(able.len()) {
+            progress.step();
+        }
+        Ok(())
+    })?;
+    Ok((!taken.interrupted).then(|| least.into_iter().map(Option::unwrap_or_default).collect()))
 }
 
 /// One round of one structure: every part of the attack, each on a fresh queue.

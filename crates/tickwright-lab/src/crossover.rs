@@ -1,14 +1,11 @@
 //! Up to how many timers is the list as good as another structure? Samples of both in turns, and
 //! what they say.
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::interrupt;
 use crate::progress::Progress;
+use crate::rounds::Rounds;
 use crate::stats::{self, CONFIDENCE, Summary, Verdict};
 
 /// The list beside a rival at one N; `S` names structures.
@@ -52,25 +49,15 @@ pub(crate) fn in_turns<S: Copy, T>(
     what: String,
     mut sample: impl FnMut(S, usize, usize) -> Result<T, LabError>,
 ) -> Result<Vec<Sampled<T>>, LabError> {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut turns = Rounds::new(rounds, seed);
     let progress = Progress::steps(sizes.len() as u64, what);
     let mut done = Vec::new();
     for &n in sizes {
-        let mut samples: Vec<Vec<T>> = structures.iter().map(|_| Vec::new()).collect();
-        let mut order: Vec<usize> = (0..structures.len()).collect();
-        for round in 0..=rounds {
-            order.shuffle(&mut random);
-            for &at in &order {
-                if interrupt::requested() {
-                    return Ok(done);
-                }
-                let taken = sample(structures[at], n, round)?;
-                if round > 0 {
-                    samples[at].push(taken);
-                }
-            }
+        let taken = turns.run(structures.len(), |turn| sample(structures[turn.lane], n, turn.round))?;
+        if taken.interrupted {
+            break;
         }
-        done.push(Sampled { n, samples });
+        done.push(Sampled { n, samples: taken.lanes });
         progress.step();
     }
     Ok(done)

@@ -35,7 +35,9 @@ use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 use tickwright_measure::counter;
-use tickwright_measure::{clock, duration, error, host, interrupt, output, progress, stats, virtualisation};
+use tickwright_measure::{
+    clock, duration, error, host, interrupt, output, progress, rounds, stats, virtualisation,
+};
 
 use crate::allocator::Counting;
 use crate::error::LabError;

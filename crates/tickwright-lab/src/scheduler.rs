@@ -12,7 +12,6 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -25,9 +24,9 @@ use crate::candidate::{BenchQueue, Candidate};
 use crate::clock::{Calibration, Meter, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::registry::{self, Visitor};
+use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
 /// What to run.
@@ -139,32 +138,26 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
         rows: Vec::new(),
     };
     let mut random = Pcg64Mcg::seed_from_u64(options.seed);
-    let progress = Progress::steps(options.sizes.len() as u64 * (options.rounds + 1), "scheduler");
+    let mut turns = Rounds::new(options.rounds as usize, !options.seed);
+    let progress =
+        Progress::steps((options.sizes.len() * options.structures.len() * turns.len()) as u64, "scheduler");
     for &n in &options.sizes {
         // A sample has one structure at a time, with a delay, an id and an entry for each timer.
         allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
         let mut lanes = lanes(options, n, &mut report)?;
         let work =
             Work { n, passes: options.operations.div_ceil(n).max(1), delays: delays(n, &mut random), meter };
-        // The first round warms up.
-        for round in 0..=options.rounds {
-            lanes.shuffle(&mut random);
-            progress.doing(format!("N = {n}"));
-            for lane in &mut lanes {
-                if interrupt::requested() {
-                    report.interrupted = true;
-                    break;
-                }
-                let sample = work.sample(lane)?;
-                if round > 0 {
-                    lane.keep(&sample);
-                }
-            }
+        progress.doing(format!("N = {n}"));
+        let taken = turns.run(lanes.len(), |turn| {
             progress.step();
+            work.sample(&lanes[turn.lane])
+        })?;
+        for (lane, samples) in lanes.iter_mut().zip(&taken.lanes) {
+            samples.iter().for_each(|sample| lane.keep(sample));
         }
-        lanes.sort_by_key(|lane| lane.order);
         report.rows.extend(lanes.into_iter().map(|lane| lane.row));
-        if report.interrupted {
+        if taken.interrupted {
+            report.interrupted = true;
             break;
         }
     }
@@ -173,7 +166,6 @@ pub(crate) fn run(options: &Options, meter: &dyn Meter) -> Result<Report, LabErr
 
 /// A structure under way.
 struct Lane {
-    order: usize,
     structure: Structure,
     bare: &'static registry::Structure,
     row: Row,
@@ -181,7 +173,7 @@ struct Lane {
 
 fn lanes(options: &Options, n: usize, report: &mut Report) -> Result<Vec<Lane>, LabError> {
     let mut lanes = Vec::new();
-    for (order, &structure) in options.structures.iter().enumerate() {
+    for &structure in &options.structures {
         let bare = registry::find(&format!("{}/slab", structure.id()))?;
         if let Some(why) = registry::why_not(bare, n)? {
             report.notes.push(format!("{} is left out at N = {n}: {why}", structure.id()));
@@ -196,7 +188,7 @@ fn lanes(options: &Options, n: usize, report: &mut Report) -> Result<Vec<Lane>, 
             add: Operation::default(),
             del: Operation::default(),
         };
-        lanes.push(Lane { order, structure, bare, row });
+        lanes.push(Lane { structure, bare, row });
     }
     Ok(lanes)
 }

@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`clock`], [`counter`] | where times come from: the system's clock, the processor's counter, a clock for tests |
+//! | [`rounds`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |
 //! | [`output`] | files that are whole or not there, and tables |
@@ -21,5 +22,6 @@ pub mod host;
 pub mod interrupt;
 pub mod output;
 pub mod progress;
+pub mod rounds;
 pub mod stats;
 pub mod virtualisation;

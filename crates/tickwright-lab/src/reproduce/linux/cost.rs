@@ -2,9 +2,6 @@
 
 use std::sync::Barrier;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::counts::Counts;
@@ -13,8 +10,8 @@ use super::outcome::{Column, WithSubject};
 use super::subject::{Rearmed, Subject};
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::interrupt;
 use crate::progress::Progress;
+use crate::rounds::Rounds;
 use crate::stats::{self, Summary, Verdict};
 
 /// Timers of each thread: a server's hot connections, in the cache.
@@ -62,26 +59,15 @@ pub(crate) fn run(
         .into_iter()
         .flat_map(|threads| Column::ALL.map(|column| Cost { column, threads, samples: Vec::new() }))
         .collect();
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut order: Vec<usize> = (0..costs.len()).collect();
-    let progress = Progress::steps(rounds + 1, "cost");
-    // The first round warms up.
-    for round in 0..=rounds {
+    let mut turns = Rounds::new(rounds as usize, seed);
+    let progress = Progress::steps((turns.len() * costs.len()) as u64, "cost");
+    let taken = turns.run(costs.len(), |turn| {
+        let Cost { column, threads, .. } = costs[turn.lane];
         progress.step();
-        order.shuffle(&mut random);
-        for &at in &order {
-            if interrupt::requested() {
-                // Rounds must be whole: ratios pair them.
-                let whole = costs.iter().map(|cost| cost.samples.len()).min().unwrap_or(0);
-                costs.iter_mut().for_each(|cost| cost.samples.truncate(whole));
-                return Ok(costs);
-            }
-            let Cost { column, threads, .. } = costs[at];
-            let ns = column.run(Sample { meter, column, threads, passes })?;
-            if round > 0 {
-                costs[at].samples.push(ns);
-            }
-        }
+        column.run(Sample { meter, column, threads, passes })
+    })?;
+    for (cost, samples) in costs.iter_mut().zip(taken.lanes) {
+        cost.samples = samples;
     }
     Ok(costs)
 }

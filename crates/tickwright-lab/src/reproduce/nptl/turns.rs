@@ -1,12 +1,8 @@
 //! Samples by turns: each lane once a round, in random order.
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
-
 use crate::error::LabError;
-use crate::interrupt;
 use crate::progress::Progress;
+use crate::rounds::Rounds;
 
 /// What goes round.
 #[derive(Debug, Clone)]
@@ -27,27 +23,17 @@ impl Turns {
         lanes: &[String],
         mut sample: impl FnMut(usize) -> Result<S, LabError>,
     ) -> Result<Vec<Vec<S>>, LabError> {
-        let mut random = Pcg64Mcg::seed_from_u64(self.seed);
-        let mut order: Vec<usize> = (0..lanes.len()).collect();
-        let warm = usize::from(self.rounds > 1);
-        let progress = Progress::steps(((self.rounds + warm) * lanes.len()) as u64, self.what);
-        let mut samples: Vec<Vec<S>> = lanes.iter().map(|_| Vec::new()).collect();
-        'all: for round in 0..self.rounds + warm {
-            order.shuffle(&mut random);
-            for &lane in &order {
-                if interrupt::requested() {
-                    break 'all;
-                }
-                progress.doing(lanes[lane].clone());
-                let taken = sample(lane)?;
-                if round >= warm {
-                    samples[lane].push(taken);
-                }
-                progress.step();
-            }
+        let mut rounds = Rounds::new(self.rounds, self.seed);
+        if self.rounds <= 1 {
+            rounds = rounds.without_warm_up();
         }
-        let complete = samples.iter().map(Vec::len).min().unwrap_or(0);
-        samples.iter_mut().for_each(|lane| lane.truncate(complete));
-        Ok(samples)
+        let progress = Progress::steps((rounds.len() * lanes.len()) as u64, self.what);
+        let taken = rounds.run(lanes.len(), |turn| {
+            progress.doing(lanes[turn.lane].clone());
+            let taken = sample(turn.lane)?;
+            progress.step();
+            Ok(taken)
+        })?;
+        Ok(taken.lanes)
     }
 }
