@@ -1,10 +1,11 @@
 //! Behaviour through both shells, against a sorted vector; `check` after every operation.
 
+use core::ops::Range;
 use std::vec::Vec;
 
 use super::{BoundedHeap, Buffer, DaryHeap, Degree, Group, Growing, LentHeap, groups_for};
-use crate::contract::{Inserted, Reject, Removed, Tick, TimerQueue};
-use crate::family::testing::{Random, STEPS};
+use crate::contract::{Reject, Tick};
+use crate::family::testing::{Exact, HookTwin, Model, Random, Twin, prepared_twins};
 use crate::storage::hook::{HookQueue, Timer};
 use crate::storage::slab::{Idx, SlabQueue};
 use crate::storage::{Family, Handle};
@@ -12,137 +13,11 @@ use crate::storage::{Family, Handle};
 /// How many timers a script has: ids `0..IDS`.
 const IDS: u32 = 48;
 
-/// Few distinct near deadlines, so that there are equals, and the ends of the range.
-fn deadline(random: &mut Random, now: Tick) -> Tick {
-    match random.below(16) {
-        0 => 0,
-        1 => Tick::MAX,
-        2 => Tick::MAX - Tick::from(random.below(2)),
-        _ => now.saturating_add(random.below(24).into()),
-    }
-}
+const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
 
-/// What the queue must hold: (expiry, arrival, id), sorted.
-#[derive(Default)]
-struct Model {
-    pending: Vec<(Tick, u64, u32)>,
-    arrivals: u64,
-}
-
-impl Model {
-    fn insert(&mut self, expiry: Tick, id: u32) {
-        self.arrivals += 1;
-        let entry = (expiry, self.arrivals, id);
-        let at = self.pending.partition_point(|other| *other < entry);
-        self.pending.insert(at, entry);
-    }
-
-    fn remove(&mut self, id: u32) {
-        self.pending.retain(|entry| entry.2 != id);
-    }
-
-    fn head(&self) -> Option<(Tick, u32)> {
-        self.pending.first().map(|entry| (entry.0, entry.2))
-    }
-}
-
-/// Runs a random script on a queue that holds at most `limit` timers.
-fn random<Q: TimerQueue>(
-    queue: &mut Q,
-    limit: usize,
-    seed: u64,
-    value: impl Fn(u32) -> Q::Value,
-    id_of: impl Fn(&Q::Value) -> u32,
-) {
-    let mut random = Random::new(seed);
-    let mut model = Model::default();
-    let mut keys: Vec<Option<Q::Key>> = std::vec![None; IDS as usize];
-    for _ in 0..STEPS {
-        let id = random.below(IDS) as usize;
-        let deadline = deadline(&mut random, queue.now());
-        let wake = queue.next_wake();
-        let mut change = None;
-        match (random.below(8), keys[id]) {
-            (0..=2, None) => match queue.insert(deadline, value(id as u32)) {
-                Ok(Inserted { key, head }) => {
-                    keys[id] = Some(key);
-                    model.insert(deadline.max(queue.now()), id as u32);
-                    change = Some(head);
-                }
-                Err(refused) => {
-                    assert_eq!(refused.reason, Reject::Full);
-                    assert_eq!(id_of(&refused.value), id as u32);
-                    assert_eq!(model.pending.len(), limit);
-                }
-            },
-            (0, Some(key)) => {
-                let Removed { value, head } = queue.remove(key).unwrap();
-                assert_eq!(id_of(&value), id as u32);
-                assert!(queue.remove(key).is_err());
-                keys[id] = None;
-                model.remove(id as u32);
-                change = Some(head);
-            }
-            (1..=3, Some(key)) => {
-                change = Some(queue.reschedule(key, deadline).unwrap());
-                model.remove(id as u32);
-                model.insert(deadline.max(queue.now()), id as u32);
-            }
-            (4, _) => {
-                let now = queue.now() + Tick::from(random.below(8));
-                let due = model.head().filter(|head| head.0 <= now);
-                let fired = queue.pop_and_reinsert(now, |expiry, _| expiry + 5);
-                assert_eq!(fired.map(|fired| fired.expiry), due.map(|due| due.0));
-                if let Some((expiry, id)) = due {
-                    model.remove(id);
-                    model.insert((expiry + 5).max(now), id);
-                }
-            }
-            (5, _) => {
-                let now = queue.now() + Tick::from(random.below(3));
-                let fired = queue.pop_expired(now).map(|fired| (fired.expiry, id_of(&fired.value)));
-                assert_eq!(fired, model.head().filter(|head| head.0 <= now));
-                if let Some((_, id)) = fired {
-                    model.remove(id);
-                    keys[id as usize] = None;
-                }
-            }
-            (6, _) if random.below(50) == 0 => {
-                queue.clear();
-                model.pending.clear();
-                keys.fill(None);
-            }
-            _ => {}
-        }
-        assert_eq!(queue.check(), Ok(()));
-        assert_eq!(queue.len(), model.pending.len());
-        let key = |at: usize| model.pending.get(at).map(|entry| (entry.0, keys[entry.2 as usize].unwrap()));
-        assert_eq!(queue.peek().map(|head| (head.expiry, head.key)), key(0));
-        assert_eq!(queue.second().map(|second| (second.expiry, second.key)), key(1));
-        assert_eq!(queue.next_expiry(), key(0).map(|head| head.0));
-        assert!(change.is_none_or(|head| head.is_changed() || queue.next_wake() == wake));
-    }
-}
-
-/// A random script against a sorted vector in both shells, which `slab` and `hook` set up.
-fn prepared_shells<F: Family>(
-    limit: usize,
-    slab: impl Fn(&mut SlabQueue<F, u32>),
-    hook: impl Fn(&mut HookQueue<'_, F, u32>),
-) {
-    for seed in 1..=8 {
-        let mut queue: SlabQueue<F, u32> = SlabQueue::new();
-        slab(&mut queue);
-        random(&mut queue, limit, seed, |id| id, |id| *id);
-        let timers: Vec<Timer<F, u32>> = (0..IDS).map(Timer::new).collect();
-        let mut queue: HookQueue<'_, F, u32> = HookQueue::new();
-        hook(&mut queue);
-        random(&mut queue, limit, seed, |id| &timers[id as usize], |timer| timer.payload);
-    }
-}
-
+/// Queues that hold at most `limit` timers.
 fn both_shells<F: Family>(limit: usize) {
-    prepared_shells::<F>(limit, |_| {}, |_| {});
+    prepared_twins::<F, Exact>(IDS, SEEDS, |slab| slab.limit = limit, |hook| hook.limit = limit);
 }
 
 /// Shells whose sequence numbers begin at `first`.
@@ -150,13 +25,16 @@ fn worn_shells<const D: usize>(first: u32)
 where
     Degree<D>: super::Arity,
 {
-    let slab = |queue: &mut SlabQueue<DaryHeap<D>, u32>| queue.start_sequence_at(first);
-    let hook = |queue: &mut HookQueue<'_, DaryHeap<D>, u32>| queue.start_sequence_at(first);
-    prepared_shells(usize::MAX, slab, hook);
+    prepared_twins::<DaryHeap<D>, Exact>(
+        IDS,
+        SEEDS,
+        |slab| slab.queue.start_sequence_at(first),
+        |hook| hook.queue.start_sequence_at(first),
+    );
 }
 
 #[test]
-fn random_scripts_follow_a_sorted_vector() {
+fn agrees_with_a_sorted_vec() {
     both_shells::<DaryHeap<2>>(usize::MAX);
     both_shells::<DaryHeap<4>>(usize::MAX);
 }
@@ -177,11 +55,12 @@ fn lent<const D: usize>(capacity: usize)
 where
     Degree<D>: super::Arity,
 {
-    for seed in 1..=8 {
+    for seed in SEEDS {
         let timers: Vec<Timer<LentHeap<D>, u32>> = (0..IDS).map(Timer::new).collect();
         let groups = std::vec![Group::EMPTY; groups_for::<D>(capacity)].leak();
-        let mut queue = HookQueue::lent(capacity, groups).unwrap();
-        random(&mut queue, capacity, seed, |id| &timers[id as usize], |timer| timer.payload);
+        let mut twin: HookTwin<'_, _> = Twin::over_hooks(&timers);
+        (twin.queue, twin.limit) = (HookQueue::lent(capacity, groups).unwrap(), capacity);
+        twin.run(seed);
     }
 }
 
@@ -281,18 +160,18 @@ fn remove_everywhere<F: Family>() {
             for seed in 1..=3 {
                 let mut random = Random::new(seed);
                 let mut queue: SlabQueue<F, u32> = SlabQueue::new();
-                let mut model = Model::default();
+                let mut model = Exact::default();
                 let mut keys = Vec::new();
                 for id in 0..size {
                     let deadline = Tick::from(random.below(30));
-                    model.insert(deadline, id);
+                    model.insert(id, deadline, 0);
                     keys.push(queue.insert(deadline, id).unwrap().key);
                 }
                 assert_eq!(queue.remove(keys[victim as usize]).unwrap().value, victim);
                 assert_eq!(queue.check(), Ok(()));
                 model.remove(victim);
                 let left = core::iter::from_fn(|| queue.pop_expired(99)).map(|fired| fired.value);
-                assert!(left.eq(model.pending.iter().map(|entry| entry.2)));
+                assert!(left.eq((0..).map_while(|at| model.get(at)).map(|entry| entry.id)));
             }
         }
     }
