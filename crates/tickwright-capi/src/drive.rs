@@ -3,8 +3,10 @@
 
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use std::sync::Arc;
 
+use tickwright::clock::Instant;
 use tickwright::driver::{Alarm, DriverThread, Parker, timeout_ms};
 #[cfg(target_os = "linux")]
 use tickwright::driver::{Rung, TimerFd};
@@ -25,7 +27,7 @@ use crate::scheduler::system_clock;
 pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
     code::answer(|| {
         let wait = checked(sched)?.scheduler.timeout();
-        Ok(timeout_ms(0, wait.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX))))
+        Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
     })
 }
 
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c
 pub unsafe extern "C" fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_int {
     code::answer(|| {
         let sched = checked(sched)?;
-        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.advance(ns);
+        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.advance(Duration::from_nanos(ns));
         settle(sched);
         Ok(0)
     })

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 
+use tickwright::clock::Instant;
 use tickwright_threads::{
     Attributes, CreateError, Handle, JoinError, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError,
     ThreadId, this_thread,
@@ -274,7 +275,7 @@ pub unsafe extern "C" fn tw_threads_now(threads: *const tw_threads, ns: *mut u64
     code::answer(|| {
         let now = checked(threads)?.handle.now();
         // SAFETY: the header's contract.
-        unsafe { put(ns, now) };
+        unsafe { put(ns, now.as_nanos()) };
         Ok(0)
     })
 }
@@ -425,7 +426,11 @@ pub unsafe extern "C" fn tw_thread_timedjoin(
     until_ns: u64,
 ) -> c_int {
     // SAFETY: the header's contract.
-    unsafe { joined(threads, thread, value, |runtime, thread| runtime.join_until(thread, until_ns)) }
+    unsafe {
+        joined(threads, thread, value, |runtime, thread| {
+            runtime.join_until(thread, Instant::from_nanos(until_ns))
+        })
+    }
 }
 
 /// Nobody will join the thread.

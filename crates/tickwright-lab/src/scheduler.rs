@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
-use tickwright::clock::{Clock, SystemClock, Ticks};
+use tickwright::clock::{Clock, Instant, SystemClock, Ticks};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
 
@@ -317,7 +317,7 @@ impl Visitor for Bare<'_> {
 
     fn visit<C: Candidate>(self, _: &'static registry::Structure) -> Option<Times> {
         let Self { work, ticks } = self;
-        let deadline = |delay: &Duration| ticks.deadline(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
+        let deadline = |delay: &Duration| ticks.deadline(Instant::ZERO + *delay);
         let deadlines: Vec<u64> = work.delays.iter().map(deadline).collect();
         let arena = C::arena(work.n);
         let mut queue = C::queue(&arena, work.n);

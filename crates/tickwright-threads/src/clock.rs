@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
 
-use tickwright::clock::{Clock, Watcher};
+use tickwright::clock::{Clock, Instant, Watcher};
 
 use crate::here;
 use crate::kernel_thread::KernelThread;
@@ -61,7 +61,7 @@ impl Timed {
 }
 
 impl Timekeeper {
-    pub(crate) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> Instant {
         self.clock.now()
     }
 
@@ -72,7 +72,7 @@ impl Timekeeper {
     /// Who sleeps otherwise than by [`park_until`](Self::park_until) looks again after so long: a
     /// clock that was set tells nobody.
     pub(crate) fn longest_sleep(&self) -> Duration {
-        self.clock.longest_sleep().map_or(Duration::MAX, Duration::from_nanos)
+        self.clock.longest_sleep().unwrap_or(Duration::MAX)
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -81,7 +81,7 @@ impl Timekeeper {
 
     /// Waits until woken, without cause, or until this clock shows `at`, which need not be the
     /// caller's clock. False: it does.
-    pub(crate) fn wait_until(&self, at: u64) -> bool {
+    pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
         let by_own = here::with(|host| is_own(host.clock()).then(|| host.wait_until(at)));
@@ -102,7 +102,7 @@ impl Timekeeper {
 
     /// Parks the calling kernel thread until it is unparked or the time has come; it may return
     /// sooner. False: the time has come.
-    pub(crate) fn park_until(&self, at: u64) -> bool {
+    pub(crate) fn park_until(&self, at: Instant) -> bool {
         let now = self.now();
         if now >= at {
             return false;
@@ -113,7 +113,7 @@ impl Timekeeper {
 
     /// Parks the calling kernel thread until it is unparked, a clock that moves by command shows
     /// `at`, or `most` is over; it may return sooner.
-    pub(crate) fn park(&self, at: Option<u64>, most: Option<Duration>) {
+    pub(crate) fn park(&self, at: Option<Instant>, most: Option<Duration>) {
         let park = || match most {
             Some(most) => KernelThread::park_timeout(most),
             None => KernelThread::park(),
@@ -126,7 +126,7 @@ impl Timekeeper {
 
     /// Calls `wait` unless this clock, which moves by command, shows `at`. A move of the clock ends
     /// the wait.
-    pub(crate) fn wait_for_move(&self, at: u64, wait: impl FnOnce()) {
+    pub(crate) fn wait_for_move(&self, at: Instant, wait: impl FnOnce()) {
         let ticket = self.asleep.enter();
         // A move before this look is seen by it; one after it finds us in the list.
         if self.now() < at {
@@ -137,7 +137,7 @@ impl Timekeeper {
 
     /// How long to wait by the machine's clock before this clock, which goes on by itself, is
     /// looked at again.
-    pub(crate) fn longest_wait(&self, now: u64, at: u64) -> Duration {
-        Duration::from_nanos(at.saturating_sub(now)).min(self.longest_sleep())
+    pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
+        at.duration_since(now).min(self.longest_sleep())
     }
 }

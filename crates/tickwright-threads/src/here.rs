@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, SystemClock};
+use tickwright::clock::{Clock, Instant, SystemClock};
 
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
@@ -52,11 +52,11 @@ pub(crate) trait Host {
     /// The same for so long at most, by the machine's clock.
     fn wait_for(&self, most: Duration);
 
-    /// The same until the thread's clock shows `at` nanoseconds. False: it does.
-    fn wait_until(&self, at: u64) -> bool;
+    /// The same until the thread's clock shows `at`. False: it does.
+    fn wait_until(&self, at: Instant) -> bool;
 
     /// Waits until unparked, or until the thread's clock shows that.
-    fn park(&self, until: Option<u64>);
+    fn park(&self, until: Option<Instant>);
 
     /// The addresses of the thread's stack.
     fn stack(&self) -> Option<Range<usize>>;
@@ -152,31 +152,31 @@ pub(crate) fn wait_for(most: Duration) {
     }
 }
 
-/// Waits until woken, without cause, or until the caller's clock shows `at` nanoseconds. False: it
+/// Waits until woken, without cause, or until the caller's clock shows `at`. False: it
 /// does.
-pub(crate) fn wait_until(at: u64) -> bool {
+pub(crate) fn wait_until(at: Instant) -> bool {
     with(|host| host.wait_until(at)).unwrap_or_else(|| {
         let now = machine_now();
         if now < at {
-            KernelThread::park_timeout(Duration::from_nanos(at - now));
+            KernelThread::park_timeout(at.duration_since(now));
         }
         now < at
     })
 }
 
-/// Nanoseconds on the caller's clock.
-pub(crate) fn now() -> u64 {
+/// The time on the caller's clock.
+pub(crate) fn now() -> Instant {
     with(|host| host.clock().now()).unwrap_or_else(machine_now)
 }
 
-/// Nanoseconds on the machine's clock.
-pub(crate) fn machine_now() -> u64 {
+/// The time on the machine's clock.
+pub(crate) fn machine_now() -> Instant {
     SystemClock::Monotonic.now()
 }
 
 /// The time on the caller's clock that is so long from now. Saturates after 584 years.
-pub(crate) fn after(duration: Duration) -> u64 {
-    now().saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+pub(crate) fn after(duration: Duration) -> Instant {
+    now() + duration
 }
 
 /// Waits until `is_so` for something that wakes nobody: looks ever more seldom, up to once a

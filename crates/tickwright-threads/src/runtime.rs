@@ -6,6 +6,8 @@ use core::time::Duration;
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use tickwright::clock::Instant;
+
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
@@ -97,11 +99,11 @@ impl Handle {
         self.threads.join(id, Wait::No)
     }
 
-    /// The same until the runtime's clock shows `at` nanoseconds.
+    /// The same until the runtime's clock shows `at`.
     ///
     /// # Errors
     /// [`JoinError::TimedOut`] if it runs still then.
-    pub fn join_until(&self, id: ThreadId, at: u64) -> Result<usize, JoinError> {
+    pub fn join_until(&self, id: ThreadId, at: Instant) -> Result<usize, JoinError> {
         self.threads.join(id, Wait::Until(at))
     }
 
@@ -110,8 +112,7 @@ impl Handle {
     /// # Errors
     /// [`JoinError::TimedOut`] if it runs still then.
     pub fn join_timeout(&self, id: ThreadId, timeout: Duration) -> Result<usize, JoinError> {
-        let most = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        self.join_until(id, self.now().saturating_add(most))
+        self.join_until(id, self.now() + timeout)
     }
 
     /// Nobody will join this thread: what it leaves is dropped when it ends.
@@ -158,9 +159,9 @@ impl Handle {
         self.threads.live()
     }
 
-    /// Nanoseconds on the runtime's clock.
+    /// The time on the runtime's clock.
     #[must_use]
-    pub fn now(&self) -> u64 {
+    pub fn now(&self) -> Instant {
         self.threads.now()
     }
 

@@ -10,6 +10,8 @@ use core::ops::Range;
 use core::time::Duration;
 use std::panic::catch_unwind;
 
+use tickwright::clock::Instant;
+
 use crate::here;
 use crate::id::ThreadId;
 use crate::kernel_thread::{self, KernelThread};
@@ -53,8 +55,8 @@ pub fn park() {
     }
 }
 
-/// The same until the runtime's clock shows `at` nanoseconds at the latest.
-pub fn park_until(at: u64) {
+/// The same until the runtime's clock shows `at` at the latest.
+pub fn park_until(at: Instant) {
     park_by_host(Some(at));
 }
 
@@ -63,8 +65,8 @@ pub fn park_timeout(timeout: Duration) {
     park_until(here::after(timeout));
 }
 
-/// Waits until the runtime's clock shows `at` nanoseconds. Never returns sooner.
-pub fn sleep_until(at: u64) {
+/// Waits until the runtime's clock shows `at`. Never returns sooner.
+pub fn sleep_until(at: Instant) {
     while here::wait_until(at) {}
 }
 
@@ -73,22 +75,22 @@ pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
 }
 
-/// Nanoseconds on the clock of the caller's runtime; the machine's monotonic clock where there is
+/// The time on the clock of the caller's runtime; on the machine's monotonic clock where there is
 /// none.
 #[must_use]
-pub fn now() -> u64 {
+pub fn now() -> Instant {
     here::now()
 }
 
-fn park_by_host(until: Option<u64>) {
+fn park_by_host(until: Option<Instant>) {
     if here::with(|host| host.park(until)).is_none() {
         park_unknown(until);
     }
 }
 
 /// Parks a thread that no runtime knows: only the standard library's `unpark` can wake it.
-fn park_unknown(until: Option<u64>) {
-    let most = until.map(|at| Duration::from_nanos(at.saturating_sub(here::machine_now())));
+fn park_unknown(until: Option<Instant>) {
+    let most = until.map(|at| at.duration_since(here::machine_now()));
     match most {
         Some(Duration::ZERO) => {}
         _ if !can_park() => KernelThread::park_timeout(most.unwrap_or(BLIND).min(BLIND)),

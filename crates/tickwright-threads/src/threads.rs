@@ -1,5 +1,7 @@
 //! The interface of all models. It knows none of them.
 
+use tickwright::clock::Instant;
+
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
@@ -12,8 +14,8 @@ pub type Body = Box<dyn FnOnce() -> usize + Send>;
 pub enum Wait {
     /// Not at all.
     No,
-    /// Until the runtime's clock shows so many nanoseconds.
-    Until(u64),
+    /// Until the runtime's clock shows that.
+    Until(Instant),
     /// As long as it takes.
     Forever,
 }
@@ -61,8 +63,8 @@ pub trait Threads: Send + Sync {
     /// How many threads there are whose body has not ended.
     fn live(&self) -> usize;
 
-    /// Nanoseconds on the runtime's clock.
-    fn now(&self) -> u64;
+    /// The time on the runtime's clock.
+    fn now(&self) -> Instant;
 
     /// Lets no more threads be created from outside, and waits until none is left. From one of its
     /// own threads: does not wait, the last one to end cleans up.

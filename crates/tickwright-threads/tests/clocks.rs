@@ -8,13 +8,13 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
 use common::Gate;
-use tickwright::clock::{Clock, VirtualHost};
+use tickwright::clock::{Clock, Instant, VirtualHost};
 use tickwright_threads::{
     Attributes, JoinError, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, this_thread,
 };
 
 const PLAIN: Attributes = Attributes::new();
-const HOUR: u64 = 3_600_000_000_000;
+const HOUR: Duration = Duration::from_secs(3600);
 /// Longer than any machine needs: after it, a wait is taken for one without end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -23,18 +23,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Jumping(Arc<AtomicU64>);
 
 impl Jumping {
-    fn leap(&self, by: u64) {
-        self.0.fetch_add(by, Ordering::SeqCst);
+    fn leap(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
     }
 }
 
 impl Clock for Jumping {
-    fn now(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::SeqCst))
     }
 
-    fn longest_sleep(&self) -> Option<u64> {
-        Some(1_000_000)
+    fn longest_sleep(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
     }
 }
 
@@ -58,7 +58,7 @@ fn callers() -> Vec<(&'static str, Model)> {
 
 /// A thread of a runtime by each clock joins one of `there` until `there` shows that; `then` moves
 /// the other clock when the joiner waits, or is about to.
-fn all_time_out(there: &Model, until: impl Fn(u64) -> u64, then: impl Fn()) {
+fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn()) {
     for (name, model) in callers() {
         // Not dropped where the test fails: their threads would not end.
         let here = ManuallyDrop::new(common::start(model));
@@ -113,7 +113,7 @@ fn a_join_by_a_clock_that_is_moved() {
 #[test]
 fn a_join_by_a_clock_that_goes_on() {
     let there = Model::ManyToMany(ManyToMany::new().workers(1));
-    all_time_out(&there, |now| now + 2_000_000, || ());
+    all_time_out(&there, |now| now + Duration::from_nanos(2_000_000), || ());
 }
 
 #[test]

@@ -4,9 +4,11 @@
 mod common;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
 use common::Gate;
+use tickwright::clock::Instant;
 use tickwright_threads::{Attributes, Handle, JoinError, LEAST_STACK, Runtime, ThreadId, this_thread};
 
 for_each_model!(
@@ -267,11 +269,11 @@ fn a_timed_join(runtime: &Runtime) {
             42
         })
         .unwrap();
-    assert_eq!(errno(runtime.join_until(id, 0)), libc::ETIMEDOUT);
-    let soon = core::time::Duration::from_micros(50);
+    assert_eq!(errno(runtime.join_until(id, Instant::ZERO)), libc::ETIMEDOUT);
+    let soon = Duration::from_micros(50);
     assert_eq!(errno(runtime.join_timeout(id, soon)), libc::ETIMEDOUT);
     gate.open();
-    assert_eq!(runtime.join_until(id, u64::MAX).unwrap(), 42);
+    assert_eq!(runtime.join_until(id, Instant::MAX).unwrap(), 42);
 }
 
 fn factorial(handle: &Handle, n: usize) -> usize {
@@ -420,11 +422,11 @@ fn told_before_it_parks(runtime: &Runtime) {
 fn a_park_that_ends_by_itself(runtime: &Runtime) {
     let id = runtime
         .create(&PLAIN, || {
-            let until = this_thread::now() + 50_000;
+            let until = this_thread::now() + Duration::from_micros(50);
             while this_thread::now() < until {
                 this_thread::park_until(until);
             }
-            this_thread::park_until(0);
+            this_thread::park_until(Instant::ZERO);
             3
         })
         .unwrap();
@@ -434,7 +436,7 @@ fn a_park_that_ends_by_itself(runtime: &Runtime) {
 fn sleeping_is_never_short(runtime: &Runtime) {
     let id = runtime
         .create(&PLAIN, || {
-            let until = this_thread::now() + 50_000;
+            let until = this_thread::now() + Duration::from_micros(50);
             this_thread::sleep_until(until);
             usize::from(this_thread::now() >= until)
         })

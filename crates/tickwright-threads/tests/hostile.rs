@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, mpsc};
 
 use common::Gate;
-use tickwright::clock::Clock;
+use tickwright::clock::{Clock, Instant};
 use tickwright_threads::{
     Attributes, Handle, JoinError, Knobs, Local, ManyToMany, Model, Runtime, ThreadId, io, this_thread,
 };
@@ -307,12 +307,12 @@ fn a_join_across_models_blocks_no_worker() {
 struct Set(Arc<AtomicU64>);
 
 impl Clock for Set {
-    fn now(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::SeqCst))
     }
 
-    fn longest_sleep(&self) -> Option<u64> {
-        Some(1_000_000)
+    fn longest_sleep(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
     }
 }
 
@@ -332,7 +332,7 @@ fn a_clock_that_is_set_ends_sleeps() {
                 1
             });
             let sleeper = runtime.create(&PLAIN, || {
-                this_thread::sleep_until(3_600_000_000_000);
+                this_thread::sleep_until(Instant::ZERO + Duration::from_secs(3600));
                 2
             });
             let started = std::time::Instant::now();

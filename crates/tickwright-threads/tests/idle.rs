@@ -85,10 +85,10 @@ fn an_old_time_out_ends_no_later_wait() {
         after_it();
     }
     let sleeps = runtime.create(&PLAIN, || {
-        this_thread::sleep_until(2_000_000_000);
+        this_thread::sleep_until(tickwright::clock::Instant::ZERO + Duration::from_secs(2));
         0
     });
-    host.advance(3_000_000_000);
+    host.advance(Duration::from_secs(3));
     // The worker looks at all times at once: this one is later.
     runtime.join(sleeps.unwrap()).unwrap();
     assert_eq!(step.load(Ordering::SeqCst), 2, "ended by an old time-out");

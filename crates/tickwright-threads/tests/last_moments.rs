@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::Mutex as StdMutex;
 
 use common::start;
+use tickwright::clock::Instant;
 use tickwright_threads::{Attributes, Handle, JoinError, Local, Model, Runtime, io, sync, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
@@ -33,7 +34,7 @@ const MODELS: [(&str, Made); 7] = [
 type Deed = fn(&Handle);
 
 const DEEDS: [(&str, Deed); 13] = [
-    ("now", |_| assert!(this_thread::now() > 0)),
+    ("now", |_| assert!(this_thread::now() > Instant::ZERO)),
     ("current", |_| assert!(this_thread::current().is_some() || this_thread::stack().is_none())),
     ("handle", |_| assert_eq!(this_thread::handle().is_some(), this_thread::current().is_some())),
     ("yield", |_| this_thread::yield_now()),
@@ -56,7 +57,7 @@ const DEEDS: [(&str, Deed); 13] = [
     }),
     ("receive", |handle| {
         let (sender, receiver) = sync::bounded::<u8>(1);
-        assert!(receiver.recv_until(this_thread::now() + 1000).is_err());
+        assert!(receiver.recv_until(this_thread::now() + Duration::from_micros(1)).is_err());
         let id = handle.create(&PLAIN, move || {
             this_thread::sleep(MS);
             usize::from(sender.send(5).is_ok())

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::{Doorkeeper, start};
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright_threads::sync::unbounded;
 use tickwright_threads::{
     Attributes, CreateError, Dictionary, JoinError, Knobs, LEAST_STACK, ManyToMany, Model, OneToOne, Place,
@@ -54,7 +54,7 @@ fn every_structure_serves_sleepers() {
             .map(|i| {
                 runtime
                     .create(&PLAIN, move || {
-                        let at = this_thread::now() + 10_000 * (20 - i);
+                        let at = this_thread::now() + Duration::from_nanos(10_000 * (20 - i));
                         this_thread::sleep_until(at);
                         usize::from(this_thread::now() >= at)
                     })
@@ -470,27 +470,30 @@ fn time_by_command() {
         let sleeper = runtime
             .create(&PLAIN, move || {
                 for at in [1_000_000, 5_000_000, 3_600_000_000_000] {
-                    this_thread::sleep_until(at);
+                    this_thread::sleep_until(Instant::from_nanos(at));
                     tell.send(this_thread::now()).unwrap();
                 }
                 3
             })
             .unwrap();
-        assert!(matches!(runtime.join_until(sleeper, 0), Err(JoinError::TimedOut)));
-        host.advance(999_999);
+        assert!(matches!(runtime.join_until(sleeper, Instant::ZERO), Err(JoinError::TimedOut)));
+        host.advance(Duration::from_nanos(999_999));
         assert!(told.try_recv().is_err());
-        host.advance(1_025);
-        assert_eq!(told.recv(), Ok(1_001_024));
-        host.advance(4_000_000);
-        assert_eq!(told.recv(), Ok(5_001_024));
+        host.advance(Duration::from_nanos(1_025));
+        assert_eq!(told.recv(), Ok(Instant::from_nanos(1_001_024)));
+        host.advance(Duration::from_millis(4));
+        assert_eq!(told.recv(), Ok(Instant::from_nanos(5_001_024)));
         // A timed join on another thread of the runtime, ended by the clock.
         let handle = runtime.handle();
         let joiner = runtime.create(&PLAIN, move || {
-            usize::from(matches!(handle.join_until(sleeper, 6_000_000), Err(JoinError::TimedOut)))
+            usize::from(matches!(
+                handle.join_until(sleeper, Instant::from_nanos(6_000_000)),
+                Err(JoinError::TimedOut)
+            ))
         });
-        host.advance(1_000_000);
+        host.advance(Duration::from_millis(1));
         assert_eq!(runtime.join(joiner.unwrap()).unwrap(), 1);
-        host.advance(3_600_000_000_000);
+        host.advance(Duration::from_secs(3600));
         assert_eq!(runtime.join_timeout(sleeper, Duration::from_secs(1)).unwrap(), 3);
     }
 }

@@ -4,6 +4,7 @@ mod common;
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -143,7 +144,7 @@ fn an_event_that_does_not_come(runtime: &Runtime) {
     let id = runtime
         .create(&PLAIN, || {
             let (lock, event) = (Mutex::new(()), Condvar::new());
-            let (guard, told) = event.wait_until(lock.lock(), this_thread::now() + 30_000);
+            let (guard, told) = event.wait_until(lock.lock(), this_thread::now() + Duration::from_micros(30));
             drop(guard);
             usize::from(told)
         })
@@ -197,7 +198,9 @@ fn a_letter_that_does_not_come(runtime: &Runtime) {
     let (to, from) = unbounded::<()>();
     let id = runtime
         .create(&PLAIN, move || {
-            usize::from(from.recv_until(this_thread::now() + 30_000) == Err(TryRecvError::Empty))
+            usize::from(
+                from.recv_until(this_thread::now() + Duration::from_micros(30)) == Err(TryRecvError::Empty),
+            )
         })
         .unwrap();
     assert_eq!(runtime.join(id).unwrap(), 1);

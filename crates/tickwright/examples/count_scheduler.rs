@@ -66,7 +66,7 @@ fn run(structure: Structure, operation: &str) {
         }),
         "run" => {
             // Half of the delays are shorter.
-            host.advance(LONGEST_MS / 2 * 1_000_000);
+            host.advance(Duration::from_nanos(LONGEST_MS / 2 * 1_000_000));
             measured(|| {
                 black_box(scheduler.run_queue_within(MANY)).ok();
             });

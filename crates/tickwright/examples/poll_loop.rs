@@ -1,7 +1,7 @@
 //! An event loop around `poll`: messages come by a socket, and a silent connection is closed.
 //!
-//! The queue's ticks are milliseconds. The clock and [`timeout`] count nanoseconds, so the loop
-//! converts: `now` down to a whole tick, so that nothing leaves early, and the wake-up exactly.
+//! The queue's ticks are milliseconds, so [`Ticks`] converts: the clock down to a whole tick, so
+//! that nothing leaves early, deadlines up, and the wake-up exactly.
 //!
 //! Run it with `cargo run -p tickwright --example poll_loop`. It takes about 30 ms.
 
@@ -22,11 +22,11 @@ mod on_linux {
     use std::os::unix::net::UnixStream;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use tickwright::clock::{Clock, SystemClock};
+    use tickwright::clock::{Clock, SystemClock, Ticks};
     use tickwright::driver::timeout;
     use tickwright::{DaryHeap, Inserted, SlabQueue};
 
-    const NS_PER_TICK: u64 = 1_000_000;
+    const TICKS: Ticks = Ticks::MILLISECOND;
     /// A connection that is silent for this long is closed.
     const IDLE_TICKS: u64 = 20;
 
@@ -42,7 +42,7 @@ mod on_linux {
         let (mut near, mut far) = UnixStream::pair()?;
         let mut queue: SlabQueue<DaryHeap<4>, Purpose> = SlabQueue::with_capacity(4)?;
         // Deadlines round up: a timer of 20 ticks waits 20 ms at least.
-        let tick_after = |ticks: u64| clock.now().div_ceil(NS_PER_TICK) + ticks;
+        let tick_after = |ticks: u64| TICKS.deadline(clock.now()) + ticks;
         for ticks in [2, 5, 9] {
             let _ = queue.insert(tick_after(ticks), Purpose::Send)?;
         }
@@ -50,7 +50,7 @@ mod on_linux {
 
         loop {
             // 1. Run what is due.
-            let now_tick = clock.now() / NS_PER_TICK;
+            let now_tick = TICKS.now(clock.now());
             while let Some(fired) = queue.pop_expired(now_tick) {
                 match fired.value {
                     Purpose::Send => far.write_all(b"hello")?,
@@ -60,9 +60,9 @@ mod on_linux {
                     }
                 }
             }
-            // 2. Sleep until a message comes or the next timer is due. Both arguments are in ns.
-            let wake_ns = queue.next_wake().map(|tick| tick.saturating_mul(NS_PER_TICK));
-            let limit = timeout(clock.now(), wake_ns).map(Timespec::try_from).transpose()?;
+            // 2. Sleep until a message comes or the next timer is due.
+            let wake = queue.next_wake().map(|tick| TICKS.start(tick));
+            let limit = timeout(clock.now(), wake).map(Timespec::try_from).transpose()?;
             let mut sources = [PollFd::new(&near, PollFlags::IN)];
             poll(&mut sources, limit.as_ref())?;
             // 3. Handle what came. A message gives the connection another 20 ms.

@@ -1,12 +1,8 @@
 //! Alarms: what a service or a shard sets to the time at which it is to be run next.
 //!
-//! [`driver`](crate::driver) has the alarms at which a thread or an event loop waits. [`InTicks`]
-//! converts between nanoseconds and ticks.
+//! [`driver`](crate::driver) has the alarms at which a thread or an event loop waits.
 
-mod in_ticks;
-
-pub use in_ticks::InTicks;
-
+use crate::clock::Instant;
 use crate::sync::Arc;
 
 /// An alarm that goes off once, at the time it was last set to.
@@ -15,10 +11,10 @@ use crate::sync::Arc;
 /// run. So the alarm is never later than the service's next timer, and no thread has to look in
 /// between (no lost wake-up). It may be too early: then the run finds nothing due.
 pub trait Alarm: Send + Sync {
-    /// Sets it to go off when the service's clock shows `at` nanoseconds, at once if that is past;
-    /// `None` stops the alarm. Each call replaces the one before. An implementation must not wait,
+    /// Sets it to go off when the service's clock shows `at`, at once if that is past; `None` stops
+    /// the alarm. Each call replaces the one before. An implementation must not wait,
     /// panic or call the service.
-    fn set(&self, at: Option<u64>);
+    fn set(&self, at: Option<Instant>);
 
     /// Whether its thread is the parent's and this is a forked child, so that another alarm may
     /// take its place. An alarm without a thread returns `false`.
@@ -28,7 +24,7 @@ pub trait Alarm: Send + Sync {
 }
 
 impl<A: Alarm + ?Sized> Alarm for Arc<A> {
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         (**self).set(at);
     }
 

@@ -26,13 +26,17 @@
 //! kernel. Time that is slewed (NTP) moves the steady timeline and the wall alike, and is none of
 //! these.
 
+mod instant;
 mod source;
 mod system;
 mod ticks;
 mod virtual_host;
 
+use core::time::Duration;
 use std::sync::Weak;
 
+pub use instant::Instant;
+pub(crate) use instant::nanos;
 pub(crate) use source::Source;
 pub use system::SystemClock;
 pub use ticks::Ticks;
@@ -40,18 +44,18 @@ pub use virtual_host::{VirtualClock, VirtualHost};
 
 use crate::sync::Arc;
 
-/// A source of time, in nanoseconds.
+/// A source of time.
 ///
 /// A service asks it under its lock: it must not call the service back, and is not to panic.
 ///
 /// Costs: `now` is on the path of every operation with a relative time, and is meant to take tens
 /// of nanoseconds.
 pub trait Clock: Send + Sync {
-    /// Nanoseconds since an origin of its own. Never less than before, on whatever thread.
-    fn now(&self) -> u64;
+    /// The time. Never earlier than before, on whatever thread.
+    fn now(&self) -> Instant;
 
-    /// What to add to [`now`](Self::now) for the time since 1970-01-01 UTC, at this moment; `None`
-    /// for a clock that has no such meaning.
+    /// What to add to [`now`](Self::now) for the time since 1970-01-01 UTC, at this moment, in
+    /// nanoseconds; `None` for a clock that has no such meaning.
     fn wall_offset(&self) -> Option<i64> {
         None
     }
@@ -59,7 +63,7 @@ pub trait Clock: Send + Sync {
     /// How long a thread that waits for this clock may sleep at most before it looks again, since
     /// what it sleeps by may stand still or not hear of a step while this clock goes on. `None`: as
     /// long as it likes.
-    fn longest_sleep(&self) -> Option<u64> {
+    fn longest_sleep(&self) -> Option<Duration> {
         None
     }
 
@@ -79,7 +83,7 @@ pub trait Watcher: Send + Sync {
 }
 
 impl<K: Clock + ?Sized> Clock for &K {
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         (**self).now()
     }
 
@@ -87,7 +91,7 @@ impl<K: Clock + ?Sized> Clock for &K {
         (**self).wall_offset()
     }
 
-    fn longest_sleep(&self) -> Option<u64> {
+    fn longest_sleep(&self) -> Option<Duration> {
         (**self).longest_sleep()
     }
 
@@ -97,7 +101,7 @@ impl<K: Clock + ?Sized> Clock for &K {
 }
 
 impl<K: Clock + ?Sized> Clock for Arc<K> {
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         (**self).now()
     }
 
@@ -105,7 +109,7 @@ impl<K: Clock + ?Sized> Clock for Arc<K> {
         (**self).wall_offset()
     }
 
-    fn longest_sleep(&self) -> Option<u64> {
+    fn longest_sleep(&self) -> Option<Duration> {
         (**self).longest_sleep()
     }
 

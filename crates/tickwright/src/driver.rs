@@ -33,7 +33,7 @@ mod timeout;
 #[cfg(target_os = "linux")]
 mod timer_fd;
 
-pub use crate::alarm::{Alarm, InTicks};
+pub use crate::alarm::Alarm;
 pub use parker::{Parker, Woken};
 pub use shard::ShardDriver;
 pub use thread::{DriverPanicked, DriverThread};

@@ -14,7 +14,7 @@
 //!     if left > 0 { Next::Again } else { Next::Done }
 //! }))?;
 //! assert_eq!(scheduler.timeout(), Some(Duration::from_secs(2)));
-//! host.advance(2_000_000_000);
+//! host.advance(Duration::from_secs(2));
 //! assert_eq!(scheduler.run_queue(), Ok(1));
 //! assert_eq!(scheduler.remaining(id), Some(Duration::from_secs(2)), "again");
 //! # Ok::<(), tickwright::service::Refused<Boxed>>(())

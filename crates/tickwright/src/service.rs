@@ -16,7 +16,7 @@
 //! service.add(beat, &Site::here("beat"), "payload")?;
 //! assert_eq!(service.timeout(), Some(Duration::from_millis(10)));
 //!
-//! host.advance(47_000_000);
+//! host.advance(Duration::from_millis(47));
 //! service.begin_pass();
 //! let due = service.take().expect("it is late");
 //! assert_eq!((due.payload, due.due, due.overruns), ("payload", 40_000_000, 3));
@@ -74,7 +74,6 @@ pub use settings::Settings;
 pub use site::{Origin, Site, SiteCounts};
 pub use structure::{Structure, UnknownStructure};
 pub use table::TimerId;
-pub(crate) use timing::nanos;
 pub use timing::{Missed, Timing, When};
 pub use words::{Due, Finished, Info, Next, Refusal, Refused, Removal, Statistics};
 

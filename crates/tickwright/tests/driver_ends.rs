@@ -2,9 +2,10 @@
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, Mutex, Weak};
 
-use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost, Watcher};
+use tickwright::clock::{Clock, Instant, Ticks, VirtualClock, VirtualHost, Watcher};
 use tickwright::driver::{Alarm, Parker, ShardDriver};
 use tickwright::shard::Shards;
 
@@ -20,8 +21,12 @@ fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     drop(first);
     let timer = shards.shard(0).unwrap().timer(|_| {});
     timer.add(10).unwrap();
-    assert_eq!(second.thread().parker().alarm(), Some(11), "the second driver is told of nothing any more");
-    host.advance(100);
+    assert_eq!(
+        second.thread().parker().alarm(),
+        Some(Instant::from_nanos(11)),
+        "the second driver is told of nothing any more"
+    );
+    host.advance(Duration::from_nanos(100));
     assert!(second.settle());
     assert!(!timer.is_pending(), "slept through");
 }
@@ -35,7 +40,7 @@ struct InBetween {
 }
 
 impl Clock for InBetween {
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         self.looks.fetch_add(1, Ordering::Relaxed);
         self.clock.now()
     }
@@ -54,9 +59,9 @@ fn a_parker_that_is_being_made_is_not_forgotten_by_its_clock() {
     let host = VirtualHost::new();
     let clock = InBetween { clock: host.monotonic(), other: Mutex::default(), looks: AtomicU32::new(0) };
     let parker = Parker::new(clock);
-    parker.set(Some(10));
+    parker.set(Some(Instant::from_nanos(10)));
     let before = parker.clock().looks.load(Ordering::Relaxed);
-    host.advance(10);
+    host.advance(Duration::from_nanos(10));
     let after = parker.clock().looks.load(Ordering::Relaxed);
     assert!(after > before, "the clock has moved, and did not tell: who sleeps there sleeps for ever");
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::clock::{Ticks, VirtualHost};
+use tickwright::clock::{Instant, Ticks, VirtualHost};
 use tickwright::driver::{Alarm, DriverThread, Parker, ShardDriver};
 use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Settings, Site, Timing};
@@ -62,7 +62,7 @@ fn the_thread_of_a_scheduler_is_the_parents() {
     driver.settle();
     let mut driver = Some(driver);
     let mut child = || {
-        host.advance(1_000_000);
+        host.advance(Duration::from_millis(1));
         let alone = count.load(Ordering::Relaxed) == 0 && driver.as_ref().is_some_and(|it| !it.settle());
         let own = SchedulerThread::start("child", &scheduler).unwrap();
         let ran = own.settle() && count.load(Ordering::Relaxed) == 1;
@@ -70,7 +70,7 @@ fn the_thread_of_a_scheduler_is_the_parents() {
         alone && ran && joined && scheduler.check().is_ok()
     };
     in_a_child(&mut child);
-    host.advance(1_000_000);
+    host.advance(Duration::from_millis(1));
     assert!(driver.as_ref().is_some_and(SchedulerThread::settle));
     assert_eq!(count.load(Ordering::Relaxed), 1, "the parent's goes on");
 }
@@ -135,14 +135,14 @@ fn the_driver_of_a_shard_is_the_parents() {
     driver.settle();
     let mut driver = Some(driver);
     let mut child = || {
-        host.advance(10_000_000);
+        host.advance(Duration::from_millis(10));
         let parents = driver.take().unwrap();
         let alone = !parents.settle() && count.load(Ordering::Relaxed) == 0 && parents.join().is_ok();
         let own = ShardDriver::spawn(&shards, 1, host.monotonic(), Ticks::MILLISECOND).unwrap();
         alone && own.settle() && count.load(Ordering::Relaxed) == 1 && own.join().is_ok()
     };
     in_a_child(&mut child);
-    host.advance(10_000_000);
+    host.advance(Duration::from_millis(10));
     assert!(driver.as_ref().unwrap().settle());
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
@@ -193,8 +193,8 @@ fn locks_that_others_hold_are_free_in_the_child() {
             let id = scheduler.add(MS, Boxed::new(|_| Next::Done)).unwrap();
             scheduler.cancel(id);
             timer.modify_on(round % 2, 1000).unwrap();
-            parker.set(Some(round as u64));
-            host.advance(1);
+            parker.set(Some(Instant::from_nanos(round as u64)));
+            host.advance(Duration::from_nanos(1));
             let _ = driver.panics();
         }
     };
@@ -214,7 +214,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
                 scheduler.check().unwrap();
                 shards.check().unwrap();
                 scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done)).unwrap();
-                host.advance(1_000_000);
+                host.advance(Duration::from_millis(1));
                 let _ = (parker.alarm(), driver.panics(), driver.settle());
                 scheduler.run_queue().is_ok_and(|ran| ran > 0)
             });
@@ -248,7 +248,6 @@ fn schedulers_are_made_and_dropped_beside_forks() {
 #[cfg(target_os = "linux")]
 mod descriptors {
     use std::os::fd::AsRawFd;
-    use std::time::Instant;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use tickwright::clock::{Clock, SystemClock};
@@ -259,7 +258,7 @@ mod descriptors {
     fn is_readable(fd: &TimerFd, most: Duration) -> bool {
         let most = Timespec { tv_sec: most.as_secs().cast_signed(), tv_nsec: most.subsec_nanos().into() };
         let mut asked = [PollFd::new(fd, PollFlags::IN)];
-        let begun = Instant::now();
+        let begun = std::time::Instant::now();
         loop {
             match poll(&mut asked, Some(&most)) {
                 Ok(found) => return found > 0,
@@ -286,12 +285,12 @@ mod descriptors {
             // The child's alarm is not the parent's.
             fd.set(None);
             in_a_child(|| {
-                fd.set(Some(0));
+                fd.set(Some(Instant::ZERO));
                 is_readable(&fd, Duration::from_secs(60))
             });
             assert!(!is_readable(&fd, Duration::ZERO), "{clock:?}");
             // Nor does its end close it.
-            fd.set(Some(0));
+            fd.set(Some(Instant::ZERO));
             assert!(is_readable(&fd, Duration::from_secs(60)), "{clock:?}");
         }
     }

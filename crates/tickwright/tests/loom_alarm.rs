@@ -8,10 +8,11 @@
 
 mod loom_common;
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use loom_common::{Logged, Ours, advance, explore, settle, together};
-use tickwright::clock::{Clock, VirtualClock, VirtualHost};
+use tickwright::clock::{Clock, Ticks, VirtualClock, VirtualHost};
 use tickwright::driver::{Parker, Woken};
 use tickwright::shard::Shards;
 
@@ -51,7 +52,7 @@ impl Scene {
     /// The driver of the first shard: waits and advances.
     fn drive(&self) {
         while self.parker.wait() != Woken::Stopped {
-            let now = self.parker.clock().now();
+            let now = self.parker.clock().now().as_nanos();
             advance(&self.shards, 0, now);
         }
     }
@@ -62,7 +63,7 @@ impl Scene {
 fn arm_against_the_driver() {
     explore(None, || {
         let scene = Scene::new();
-        scene.host.advance(100);
+        scene.host.advance(Duration::from_nanos(100));
         let timer = scene.timer(0, 1);
         let (armed, driver) = (timer.clone(), scene.clone());
         together!(move || armed.timer.add(70).unwrap(), move || driver.drive());
@@ -76,7 +77,7 @@ fn arm_against_the_driver() {
 fn two_arms_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.host.advance(20);
+        scene.host.advance(Duration::from_nanos(20));
         let (near, far) = (scene.timer(0, 1), Logged::new(&scene.shards, 0));
         let (one, two, driver) = (near.clone(), far.clone(), scene.clone());
         together!(move || one.timer.add(10).unwrap(), move || two.timer.add(300).unwrap(), move || driver
@@ -91,7 +92,7 @@ fn two_arms_against_the_driver() {
 fn reduce_against_the_driver_and_its_pass() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.host.advance(20);
+        scene.host.advance(Duration::from_nanos(20));
         let first = Logged::armed(&scene.shards, 0, 5);
         let timer = scene.armed(0, 300);
         let (reduced, host) = (timer.clone(), scene.host.clone());
@@ -100,7 +101,7 @@ fn reduce_against_the_driver_and_its_pass() {
             move || {
                 reduced.timer.reduce(10).unwrap();
                 // What is armed for the past during a pass is due at the next tick.
-                host.advance(1);
+                host.advance(Duration::from_nanos(1));
             },
             move || advance(&other.shards, 0, 6),
             move || driver.drive()
@@ -119,7 +120,7 @@ fn a_pass_of_another_thread_against_the_driver() {
         first.add(5).unwrap();
         let timer = scene.armed(0, 10);
         let (driver, other) = (scene.clone(), scene.clone());
-        scene.host.advance(20);
+        scene.host.advance(Duration::from_nanos(20));
         together!(move || advance(&other.shards, 0, 6), move || driver.drive());
         settle(&scene.shards, &[&timer]);
     });
@@ -131,12 +132,12 @@ fn a_pass_of_another_thread_against_the_driver() {
 fn a_self_arming_timer_and_an_arm_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.host.advance(300);
+        scene.host.advance(Duration::from_nanos(300));
         let (host, parker) = (scene.host.clone(), scene.parker.clone());
         let again = Logged::doing(&scene.shards, 0, move |firing, before| {
             if before == 0 {
                 firing.timer().modify(firing.now() + 1).unwrap();
-                host.advance(10);
+                host.advance(Duration::from_nanos(10));
             } else {
                 parker.stop();
             }
@@ -159,7 +160,7 @@ fn a_re_arm_in_place_against_the_driver() {
     explore(None, || {
         let scene = Scene::new();
         let timer = scene.armed(0, 70);
-        scene.host.advance(72);
+        scene.host.advance(Duration::from_nanos(72));
         let (re_armed, driver) = (timer.clone(), scene.clone());
         together!(
             move || {
@@ -177,7 +178,7 @@ fn a_re_arm_in_place_against_the_driver() {
 fn migrate_against_the_driver() {
     explore(None, || {
         let scene = Scene::new();
-        scene.host.advance(100);
+        scene.host.advance(Duration::from_nanos(100));
         let timer = scene.armed(1, 70);
         let (moved, driver) = (timer.clone(), scene.clone());
         together!(
@@ -195,7 +196,7 @@ fn migrate_against_the_driver() {
 fn drain_against_the_driver() {
     explore(None, || {
         let scene = Scene::new();
-        scene.host.advance(100);
+        scene.host.advance(Duration::from_nanos(100));
         let timer = scene.armed(1, 70);
         let (other, driver) = (scene.clone(), scene.clone());
         together!(move || assert_eq!(other.shards.shard(1).unwrap().drain_to(0), Ok(1)), move || driver
@@ -210,12 +211,12 @@ fn drain_against_the_driver() {
 fn the_clock_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.shards.shard(0).unwrap().set_clock(Some(Arc::new(scene.host.monotonic())));
+        scene.shards.shard(0).unwrap().set_clock(Some(Arc::new(scene.host.monotonic())), Ticks::NANOSECOND);
         let (seen, parker) = (Arc::downgrade(&scene.shards), scene.parker.clone());
         let host = scene.host.clone();
         let timer = Logged::doing(&scene.shards, 0, move |firing, before| {
             if before == 0 {
-                host.advance(10);
+                host.advance(Duration::from_nanos(10));
                 firing.timer().modify(firing.now() + 1).unwrap();
             } else {
                 parker.stop();
@@ -225,7 +226,7 @@ fn the_clock_against_the_driver() {
         });
         timer.timer.add(5).unwrap();
         let (driver, host) = (scene.clone(), scene.host.clone());
-        together!(move || host.advance(6), move || driver.drive());
+        together!(move || host.advance(Duration::from_nanos(6)), move || driver.drive());
         settle(&scene.shards, &[&timer]);
     });
 }

@@ -7,12 +7,13 @@
 
 mod loom_common;
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread::{JoinHandle, spawn};
 use loom_common::{explore, together};
-use tickwright::clock::{Clock, VirtualClock, VirtualHost};
+use tickwright::clock::{Clock, Instant, VirtualClock, VirtualHost};
 use tickwright::driver::{Alarm, Parker, Woken};
 
 fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
@@ -28,7 +29,7 @@ fn set_against_wait() {
     explore(None, || {
         let (_host, parker) = scene();
         let sleeper = parker.clone();
-        together!(move || assert_eq!(sleeper.wait(), Woken::Due), move || parker.set(Some(0)));
+        together!(move || assert_eq!(sleeper.wait(), Woken::Due), move || parker.set(Some(Instant::ZERO)));
     });
 }
 
@@ -38,12 +39,12 @@ fn set_against_wait() {
 fn earlier_against_wait() {
     explore(None, || {
         let (host, parker) = scene();
-        host.advance(5);
+        host.advance(Duration::from_nanos(5));
         let sleeper = parker.clone();
         together!(move || assert_eq!(sleeper.wait(), Woken::Due), move || {
-            parker.set(Some(1000));
-            parker.set(Some(2000));
-            parker.set(Some(3));
+            parker.set(Some(Instant::from_nanos(1000)));
+            parker.set(Some(Instant::from_nanos(2000)));
+            parker.set(Some(Instant::from_nanos(3)));
         });
     });
 }
@@ -54,16 +55,16 @@ fn earlier_against_wait() {
 fn advance_against_wait() {
     explore(None, || {
         let (host, parker) = scene();
-        parker.set(Some(10));
+        parker.set(Some(Instant::from_nanos(10)));
         let sleeper = parker.clone();
         together!(
             move || {
                 assert_eq!(sleeper.wait(), Woken::Due);
-                assert!(sleeper.clock().now() >= 10, "early");
+                assert!(sleeper.clock().now() >= Instant::from_nanos(10), "early");
             },
             move || {
-                host.advance(9);
-                host.advance(1);
+                host.advance(Duration::from_nanos(9));
+                host.advance(Duration::from_nanos(1));
             }
         );
     });
@@ -79,10 +80,10 @@ fn set_against_advance_and_wait() {
         together!(
             move || {
                 assert_eq!(sleeper.wait(), Woken::Due);
-                assert!(sleeper.clock().now() >= 10, "early");
+                assert!(sleeper.clock().now() >= Instant::from_nanos(10), "early");
             },
-            move || armer.set(Some(10)),
-            move || host.advance(10)
+            move || armer.set(Some(Instant::from_nanos(10))),
+            move || host.advance(Duration::from_nanos(10))
         );
     });
 }
@@ -116,9 +117,11 @@ fn stop_against_set_and_wait() {
     explore(Some(3), || {
         let (_host, parker) = scene();
         let (sleeper, armer) = (parker.clone(), parker.clone());
-        together!(move || while sleeper.wait() != Woken::Stopped {}, move || armer.set(Some(0)), move || {
-            parker.stop()
-        });
+        together!(
+            move || while sleeper.wait() != Woken::Stopped {},
+            move || armer.set(Some(Instant::ZERO)),
+            move || { parker.stop() }
+        );
     });
 }
 
@@ -141,10 +144,10 @@ fn settled_means_run() {
     explore(Some(3), || {
         let (host, parker) = scene();
         let (runs, thread) = sleeper(&parker);
-        parker.set(Some(10));
+        parker.set(Some(Instant::from_nanos(10)));
         assert!(parker.settle());
         let before = parker.wakeups();
-        host.advance(10);
+        host.advance(Duration::from_nanos(10));
         assert!(parker.settle());
         assert_eq!((runs.load(Ordering::Relaxed), parker.wakeups()), (1, before + 1));
         parker.stop();
@@ -158,10 +161,10 @@ fn settled_means_run() {
 fn settled_means_run_also_for_who_only_sees_the_clock() {
     explore(Some(3), || {
         let (host, parker) = scene();
-        parker.set(Some(10));
+        parker.set(Some(Instant::from_nanos(10)));
         let (runs, thread) = sleeper(&parker);
-        let other = spawn(move || host.advance(10));
-        let came = parker.clock().now() >= 10;
+        let other = spawn(move || host.advance(Duration::from_nanos(10)));
+        let came = parker.clock().now() >= Instant::from_nanos(10);
         assert!(parker.settle());
         if came {
             assert_eq!(runs.load(Ordering::Relaxed), 1);

@@ -34,10 +34,6 @@ use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Callback, Cancelled, Firing, Next, Scheduler, TimerId};
 use tickwright::service::{Settings, Site, State, Timing};
 
-fn ns(span: Duration) -> u64 {
-    span.as_nanos().try_into().unwrap_or(u64::MAX)
-}
-
 /// What callback, drop and test touch: only one at a time may.
 struct Place(UnsafeCell<u32>);
 
@@ -130,7 +126,7 @@ fn scene_doing(answers: &[Next], act: fn(&Firing<'_, Probe>)) -> Scene {
     let (probe, place, counts) = probe(answers, act);
     let id = scheduler.keep(&Site::here("probe"), probe).unwrap();
     scheduler.start(id, Timing::after(SECOND)).unwrap();
-    host.advance(ns(SECOND));
+    host.advance(SECOND);
     Scene { host, scheduler, place, counts, id }
 }
 
@@ -139,7 +135,7 @@ fn scene(answers: &[Next]) -> Scene {
     let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.monotonic())));
     let (probe, place, counts) = probe(answers, |_| {});
     let id = scheduler.add(SECOND, probe).unwrap();
-    host.advance(ns(SECOND));
+    host.advance(SECOND);
     Scene { host, scheduler, place, counts, id }
 }
 
@@ -158,7 +154,7 @@ impl Scene {
         assert!(info.is_none_or(|info| info.state != State::Running), "it runs for ever");
         let pending = info.is_some_and(|info| info.state == State::Pending);
         let before = counts.runs();
-        host.advance(ns(SECOND * 10));
+        host.advance(SECOND * 10);
         let _ = scheduler.run_queue().unwrap();
         assert_eq!(counts.runs() > before, pending, "runs if and only if it is pending");
         assert_eq!(scheduler.check(), Ok(()));

@@ -147,7 +147,7 @@ fn hour(structure: Structure, tick: Duration) -> Vec<Event> {
             }
             _ => {
                 // Two steps in ten let time pass: by this much on average, that makes an hour.
-                host.advance(random.below(11 * HOUR / STEPS));
+                host.advance(Duration::from_nanos(random.below(11 * HOUR / STEPS)));
                 let _ = scheduler.run_queue_within(1 + random.below(50) as usize).unwrap();
             }
         }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Boxed, Cancelled, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Settings, Structure, Timing, When};
@@ -63,11 +63,11 @@ fn idle_is_asleep() {
             scheduler.add(secs(1_000_000 + step), Boxed::once(|_| {})).unwrap();
         }
         for _ in 0..99 {
-            host.advance(SECOND);
+            host.advance(secs(1));
         }
         thread.settle();
         assert_eq!(thread.wakeups(), armed, "{structure}: it was idle");
-        host.advance(SECOND);
+        host.advance(secs(1));
         thread.settle();
         assert_eq!((runs.load(Ordering::Relaxed), thread.wakeups()), (1, armed + 1), "{structure}");
         thread.join().unwrap();
@@ -90,7 +90,7 @@ fn a_thread_that_sleeps_lets_the_host_tick_wait_and_hears_when_it_may_run() {
         let urgent = scheduler.urgent();
         thread.settle();
         let asleep = thread.wakeups();
-        host.advance(2 * SECOND);
+        host.advance(secs(2));
         thread.settle();
         assert_eq!((runs.load(Ordering::Relaxed), thread.wakeups()), (0, asleep), "{structure}");
         drop(urgent);
@@ -107,7 +107,7 @@ fn an_earlier_timer_wakes_the_thread() {
     scheduler.add(secs(100), Boxed::once(|_| {})).unwrap();
     thread.settle();
     scheduler.add(secs(5), Boxed::once(move |firing| done.send(firing.now()).unwrap())).unwrap();
-    host.advance(5 * SECOND);
+    host.advance(secs(5));
     assert_eq!(is_done.recv(), Ok(5 * SECOND));
 }
 
@@ -142,7 +142,7 @@ fn the_thread_ends_with_its_scheduler_and_from_its_own_callback() {
         done.send(()).unwrap();
     });
     scheduler.add(secs(1), stop).unwrap();
-    host.advance(SECOND);
+    host.advance(secs(1));
     is_done.recv().unwrap();
     assert!(thread.lock().unwrap().is_none());
     drop(scheduler);
@@ -165,7 +165,7 @@ fn cancel_sync_waits_for_a_callback_on_another_thread() {
         let (host, scheduler, thread) = scene(Structure::default());
         let (callback, has_begun, go) = held(again);
         let id = scheduler.add(secs(1), callback).unwrap();
-        host.advance(SECOND);
+        host.advance(secs(1));
         has_begun.recv().unwrap();
         assert!(matches!(scheduler.try_cancel(id), Cancelled::Running { here: false }));
         assert_eq!(scheduler.run_queue(), Err(RunError::Busy));
@@ -189,7 +189,7 @@ fn cancel_sync_waits_for_a_callback_on_another_thread() {
         assert!(told <= usize::from(again), "one is told, if it was to run again");
         thread.settle();
         if again {
-            host.advance(10 * SECOND);
+            host.advance(secs(10));
             thread.settle();
         }
         assert!(has_begun.try_recv().is_err() || told == 0, "cancelled, and ran again");
@@ -203,13 +203,13 @@ fn async_cancel_returns_while_the_callback_runs() {
     let (host, scheduler, thread) = scene(Structure::default());
     let (callback, has_begun, go) = held(true);
     let id = scheduler.add(secs(1), callback).unwrap();
-    host.advance(SECOND);
+    host.advance(secs(1));
     has_begun.recv().unwrap();
     assert!(matches!(scheduler.cancel(id), Cancelled::Running { here: false }));
     go.send(()).unwrap();
     thread.settle();
     assert!(scheduler.find(id).is_none());
-    host.advance(10 * SECOND);
+    host.advance(secs(10));
     thread.settle();
     assert!(has_begun.try_recv().is_err(), "it ran again");
 }
@@ -219,7 +219,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
     let (host, scheduler, _thread) = scene(Structure::default());
     let (callback, has_begun, go) = held(true);
     scheduler.add(secs(1), callback).unwrap();
-    host.advance(SECOND);
+    host.advance(secs(1));
     has_begun.recv().unwrap();
     let ended = Arc::new(AtomicBool::new(false));
     let (other, told) = (Arc::clone(&scheduler), Arc::clone(&ended));
@@ -243,7 +243,7 @@ fn a_panic_does_not_stop_the_thread() {
     let (done, is_done) = mpsc::channel();
     scheduler.add(secs(1), Boxed::new(|_| panic!("on purpose"))).unwrap();
     scheduler.add(secs(1), Boxed::once(move |_| done.send(()).unwrap())).unwrap();
-    host.advance(SECOND);
+    host.advance(secs(1));
     is_done.recv().unwrap();
     assert_eq!(thread.panics().map(|panics| panics.count), Some(1));
     assert!(thread.join().is_err());
@@ -254,9 +254,9 @@ fn a_panic_does_not_stop_the_thread() {
 #[test]
 fn an_alarm_hears_of_every_earlier_timer() {
     #[derive(Default)]
-    struct Noted(Mutex<Vec<Option<u64>>>);
+    struct Noted(Mutex<Vec<Option<Instant>>>);
     impl Alarm for Noted {
-        fn set(&self, at: Option<u64>) {
+        fn set(&self, at: Option<Instant>) {
             self.0.lock().unwrap().push(at);
         }
     }
@@ -270,13 +270,17 @@ fn an_alarm_hears_of_every_earlier_timer() {
     let first = scheduler.add(secs(10), nothing()).unwrap();
     scheduler.add(secs(20), nothing()).unwrap();
     scheduler.add(secs(5), nothing()).unwrap();
-    assert_eq!(take(), [Some(10 * SECOND), Some(5 * SECOND)]);
+    assert_eq!(take(), [Some(Instant::ZERO + secs(10)), Some(Instant::ZERO + secs(5))]);
     scheduler.start(first, Timing::after(secs(1))).unwrap();
-    assert_eq!(take(), [Some(SECOND)]);
+    assert_eq!(take(), [Some(Instant::ZERO + secs(1))]);
     scheduler.cancel(first);
-    host.advance(SECOND);
+    host.advance(secs(1));
     scheduler.run_queue().unwrap();
-    assert_eq!(take().last(), Some(&Some(5 * SECOND)), "the pass that found nothing sets it anew");
+    assert_eq!(
+        take().last(),
+        Some(&Some(Instant::ZERO + secs(5))),
+        "the pass that found nothing sets it anew"
+    );
     scheduler.set_alarm(None);
     scheduler.add(secs(1), nothing()).unwrap();
     assert_eq!(take(), [], "nobody is told any more");
@@ -336,7 +340,7 @@ fn a_storm() {
                                 let after = Timing::after(Duration::from_millis(1 + below(50)));
                                 let _ = scheduler.start(id, after);
                             }
-                            6 => host.advance(below(5_000_000)),
+                            6 => host.advance(Duration::from_nanos(below(5_000_000))),
                             _ => {
                                 let _ = scheduler.run_queue_within(3);
                             }
@@ -346,7 +350,7 @@ fn a_storm() {
             }
         });
         assert_eq!(scheduler.check(), Ok(()), "{structure}");
-        host.advance(SECOND);
+        host.advance(secs(1));
         thread.settle();
         let left = scheduler.report().statistics.timers;
         assert_eq!(drops.load(Ordering::Relaxed) + left, added.load(Ordering::Relaxed), "{structure}");

@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::{Alarm, DriverThread, Parker};
 use tickwright::scheduler::{Next, Plain, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
@@ -12,10 +12,10 @@ use tickwright::service::{Service, Settings, Site, Structure, Timing};
 const HOUR: u64 = 3_600_000_000_000;
 
 #[derive(Default)]
-struct Bell(Mutex<Option<u64>>);
+struct Bell(Mutex<Option<Instant>>);
 
 impl Alarm for Bell {
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         *self.0.lock().unwrap() = at;
     }
 }
@@ -39,7 +39,7 @@ fn the_alarm_is_never_later_than_the_first_timer() {
         add(&mut service, 6);
         let (set, next) = (bell.0.lock().unwrap().unwrap(), service.next_wake().unwrap());
         if set > next {
-            late.push(format!("{structure}: the alarm is {:?} late", Duration::from_nanos(set - next)));
+            late.push(format!("{structure}: the alarm is {:?} late", set.duration_since(next)));
         }
     }
     assert!(late.is_empty(), "{late:#?}");
@@ -63,10 +63,10 @@ fn a_driver_thread_runs_a_wheel_in_time() {
     scheduler.add(Duration::from_nanos(9 * HOUR), nothing).unwrap();
     scheduler.add(Duration::from_nanos(HOUR), nothing).unwrap();
     let _ = scheduler.cancel(cancelled);
-    host.advance(HOUR);
+    host.advance(Duration::from_nanos(HOUR));
     assert!(driver.settle());
     let soon = scheduler.add(Duration::from_nanos(5 * HOUR), nothing).unwrap();
-    host.advance(7 * HOUR);
+    host.advance(Duration::from_nanos(7 * HOUR));
     assert!(driver.settle());
     assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
 }
@@ -80,7 +80,7 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     use tickwright::scheduler::Boxed;
     use tickwright::service::When;
 
-    let host = VirtualHost::starting_at(0, 0);
+    let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let scheduler = Arc::new(Scheduler::new(Settings::new().clock(host.real_time())));
     let fired = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&fired);
@@ -119,11 +119,11 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
 #[test]
 fn a_step_before_the_alarm_was_given_is_not_lost() {
     use tickwright::service::When;
-    let host = VirtualHost::starting_at(0, 0);
+    let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), ()).unwrap();
     host.step_wall(48 * HOUR as i64);
     let bell = Arc::new(Bell::default());
     service.set_alarm(Some(bell.clone()));
-    assert!(bell.0.lock().unwrap().is_some_and(|at| at == 0), "{:?}", bell.0.lock().unwrap());
+    assert!(bell.0.lock().unwrap().is_some_and(|at| at == Instant::ZERO), "{:?}", bell.0.lock().unwrap());
 }

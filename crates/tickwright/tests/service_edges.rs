@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::mpsc;
 
-use tickwright::clock::{Clock, VirtualHost};
+use tickwright::clock::{Clock, Instant, VirtualHost};
 use tickwright::scheduler::{Boxed, Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Missed, Origin, Service, Settings, Site, Timing, When};
 
@@ -17,10 +17,10 @@ const SECOND: u64 = 1_000_000_000;
 fn a_pass_at_the_end_of_time_ends() {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let host = VirtualHost::starting_at(0, -1);
+        let host = VirtualHost::starting_at(Instant::ZERO, -1);
         let mut service = Service::new(Settings::new().clock(host.real_time()));
         service.add(Timing::at(When::Wall(u64::MAX)), &Site::here("x"), ()).unwrap();
-        host.advance(u64::MAX);
+        host.advance(Duration::from_nanos(u64::MAX));
         service.begin_pass();
         let _ = service.take();
         let _ = sender.send(());
@@ -36,7 +36,7 @@ fn overruns_saturate() {
         let timing = Timing::at(When::At(0)).every(Duration::from_nanos(1)).missed(Missed::Skip);
         service.add(timing, &Site::here("x"), ()).unwrap();
     }
-    host.advance(u64::MAX);
+    host.advance(Duration::from_nanos(u64::MAX));
     service.begin_pass();
     for _ in 0..2 {
         let _ = service.take();
@@ -77,11 +77,11 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
 /// One on a grid that has begun comes within a period, also if it is the one held ahead.
 #[test]
 fn the_one_held_ahead_goes_with_the_wall() {
-    let host = VirtualHost::starting_at(0, 5_000 * SECOND as i64);
+    let host = VirtualHost::starting_at(Instant::ZERO, 5_000 * SECOND as i64);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     let burst = Timing::at(When::Wall(5_010 * SECOND)).every(Duration::from_secs(10)).missed(Missed::Burst);
     service.add(burst, &Site::here("x"), ()).unwrap();
-    host.advance(35 * SECOND);
+    host.advance(Duration::from_secs(35));
     service.begin_pass();
     while let Some(due) = service.take() {
         let _ = service.finish(due.id, (), Next::Again);
@@ -102,14 +102,14 @@ fn the_one_held_ahead_goes_with_the_wall() {
 fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     struct Jumps;
     impl Clock for Jumps {
-        fn now(&self) -> u64 {
-            5
+        fn now(&self) -> Instant {
+            Instant::from_nanos(5)
         }
         fn wall_offset(&self) -> Option<i64> {
             Some(0)
         }
-        fn longest_sleep(&self) -> Option<u64> {
-            Some(SECOND)
+        fn longest_sleep(&self) -> Option<Duration> {
+            Some(Duration::from_secs(1))
         }
     }
     let scheduler = Scheduler::new(Settings::new().clock(Jumps));
@@ -156,8 +156,8 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
     use std::sync::Arc;
     struct Loose(Arc<AtomicU64>);
     impl Clock for Loose {
-        fn now(&self) -> u64 {
-            self.0.load(Ordering::Relaxed)
+        fn now(&self) -> Instant {
+            Instant::from_nanos(self.0.load(Ordering::Relaxed))
         }
     }
     for structure in tickwright::service::Structure::all() {
@@ -181,7 +181,7 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
 /// due.
 #[test]
 fn a_due_time_is_never_after_now() {
-    let host = VirtualHost::starting_at(0, 0);
+    let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     service.add(Timing::at(When::Wall(3600 * SECOND)), &Site::here("other"), ()).unwrap();
     // The wall is slewed, by less than counts as a step, and a grid goes on by it.
@@ -193,7 +193,7 @@ fn a_due_time_is_never_after_now() {
             (),
         )
         .unwrap();
-    host.advance(10 * SECOND);
+    host.advance(Duration::from_secs(10));
     service.begin_pass();
     let due = service.take().unwrap();
     assert!(due.due <= due.now, "due {}, now {}", due.due, due.now);
@@ -206,9 +206,9 @@ fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     use std::sync::Arc;
     struct Bad(Arc<AtomicBool>);
     impl Clock for Bad {
-        fn now(&self) -> u64 {
+        fn now(&self) -> Instant {
             assert!(!self.0.swap(false, Ordering::Relaxed), "on purpose");
-            5
+            Instant::from_nanos(5)
         }
     }
     let bad = Arc::new(AtomicBool::new(false));

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Plain, Scheduler};
 use tickwright::service::{
@@ -12,6 +12,11 @@ use tickwright::service::{
 };
 
 const MS: u64 = 1_000_000;
+
+/// The point that many milliseconds after the clock's origin.
+fn at_ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -40,7 +45,7 @@ impl Machine {
     }
 
     fn advance(&self, ms: u64) {
-        self.host.advance(ms * MS);
+        self.host.advance(Duration::from_millis(ms));
     }
 
     /// One pass: who ran, with the overruns.
@@ -73,7 +78,7 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
         let mut m = machine(structure, Missed::Skip);
         m.add(15, "motor");
         m.service.begin_urgent();
-        assert_eq!(m.service.next_wake(), Some(15 * MS), "{structure}");
+        assert_eq!(m.service.next_wake(), Some(at_ms(15)), "{structure}");
         m.advance(16);
         assert_eq!(m.pass(), [("motor", 0)], "{structure}");
         assert!(m.service.host().unwrap().waits);
@@ -84,7 +89,7 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
         assert_eq!(m.service.timeout(), Some(Duration::ZERO), "at once");
         assert_eq!(m.pass(), [("tick", 0)], "{structure}");
         assert_eq!(m.counts(), (1, 1, 1, 6));
-        assert_eq!(m.service.next_wake(), Some(20 * MS), "on the grid");
+        assert_eq!(m.service.next_wake(), Some(at_ms(20)), "on the grid");
     }
 }
 
@@ -209,7 +214,7 @@ fn given_another_time_while_deferred_it_goes_by_that() {
         m.service.start(tick, Timing::after(ms(20)).every(ms(10))).unwrap();
         assert_eq!(m.service.check(), Ok(()));
         m.service.end_urgent();
-        assert_eq!((m.service.next_wake(), m.pass()), (Some(32 * MS), vec![]), "{structure}");
+        assert_eq!((m.service.next_wake(), m.pass()), (Some(at_ms(32)), vec![]), "{structure}");
         m.advance(20);
         assert_eq!(m.pass(), [("tick", 0)], "{structure}");
     }
@@ -234,7 +239,7 @@ fn armed_anew_from_its_own_callback() {
         assert_eq!(m.pass(), [], "{structure}");
         m.service.end_urgent();
         assert_eq!(m.pass(), [("tick", 2)], "{structure}: 0, 10, 20");
-        assert_eq!(m.service.next_wake(), Some(30 * MS), "{structure}");
+        assert_eq!(m.service.next_wake(), Some(at_ms(30)), "{structure}");
     }
 }
 
@@ -261,10 +266,10 @@ fn a_long_deferral_counts_by_the_policy() {
             );
             (ran.into_iter().map(|(_, overruns)| overruns).collect::<Vec<_>>(), m.service.next_wake())
         };
-        assert_eq!(told(Missed::Skip), (vec![3], Some(50 * MS)), "{structure}");
-        assert_eq!(told(Missed::Burst), (vec![0, 0, 0, 0], Some(50 * MS)), "{structure}");
-        assert_eq!(told(Missed::Delay), (vec![3], Some(57 * MS)), "{structure}");
-        assert_eq!(told(Missed::Collapse), (vec![3, 0], Some(57 * MS)), "{structure}");
+        assert_eq!(told(Missed::Skip), (vec![3], Some(at_ms(50))), "{structure}");
+        assert_eq!(told(Missed::Burst), (vec![0, 0, 0, 0], Some(at_ms(50))), "{structure}");
+        assert_eq!(told(Missed::Delay), (vec![3], Some(at_ms(57))), "{structure}");
+        assert_eq!(told(Missed::Collapse), (vec![3, 0], Some(at_ms(57))), "{structure}");
     }
 }
 
@@ -279,10 +284,10 @@ fn there_is_one() {
 }
 
 #[derive(Default)]
-struct Bell(Mutex<Option<u64>>);
+struct Bell(Mutex<Option<Instant>>);
 
 impl Alarm for Bell {
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         *self.0.lock().unwrap() = at;
     }
 }
@@ -292,7 +297,7 @@ fn the_alarm_is_set_for_the_second_and_back() {
     for structure in exact() {
         let mut m = machine(structure, Missed::Skip);
         let bell = Arc::new(Bell::default());
-        let rings = || bell.0.lock().unwrap().map(|at| at / MS);
+        let rings = || bell.0.lock().unwrap().map(|at| at.as_nanos() / MS);
         m.service.set_alarm(Some(bell.clone()));
         assert_eq!(rings(), Some(10));
         m.service.begin_urgent();
@@ -315,7 +320,7 @@ fn one_by_the_wall_is_filed_anew_while_it_waits() {
     let id = service.add(Timing::at(When::Wall(10 * MS)), &Site::here("tick"), ()).unwrap();
     service.set_host(id).unwrap();
     service.begin_urgent();
-    host.advance(12 * MS);
+    host.advance(Duration::from_millis(12));
     service.begin_pass();
     assert_eq!(service.take(), None);
     host.step_wall(-20 * MS as i64);
@@ -323,7 +328,7 @@ fn one_by_the_wall_is_filed_anew_while_it_waits() {
     assert_eq!((service.take(), service.check()), (None, Ok(())));
     service.end_urgent();
     assert_eq!(service.timeout(), Some(ms(18)), "10 by a wall that shows -8");
-    host.advance(18 * MS);
+    host.advance(Duration::from_millis(18));
     service.begin_pass();
     assert!(service.take().is_some());
 }
@@ -335,7 +340,7 @@ fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
     let tick = scheduler.add(ms(10), Plain::new((), |(), _| Next::Done)).unwrap();
     scheduler.set_host(tick).unwrap();
     let (one, two) = (scheduler.urgent(), scheduler.urgent());
-    host.advance(15 * MS);
+    host.advance(Duration::from_millis(15));
     drop(one);
     assert_eq!((scheduler.run_queue().unwrap(), scheduler.timeout()), (0, None));
     drop(two);
@@ -371,7 +376,7 @@ proptest! {
             }
             let others = ran.iter().filter(|(who, _)| *who == "other").count();
             prop_assert_eq!(m.service.statistics().pending, before - others);
-            prop_assert!(m.service.next_wake().is_none_or(|next| next > now * MS));
+            prop_assert!(m.service.next_wake().is_none_or(|next| next > at_ms(now)));
         }
         let host = m.service.host().unwrap();
         prop_assert_eq!(host.deferred, host.late + u64::from(host.waits && host.deferred > host.late));

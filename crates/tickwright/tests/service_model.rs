@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::Alarm;
 use tickwright::service::{
     Due, Missed, Next, Removal, Service, Settings, Site, State, Structure, Timing, When,
@@ -22,10 +22,10 @@ impl Random {
 }
 
 #[derive(Default)]
-struct Bell(Mutex<Option<u64>>);
+struct Bell(Mutex<Option<Instant>>);
 
 impl Alarm for Bell {
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         *self.0.lock().unwrap() = at;
     }
 }
@@ -55,7 +55,7 @@ fn timing(random: &mut Random, now: u64) -> Timing {
 
 fn run(structure: Structure, seed: u64, tick: Duration) {
     let mut random = Random(seed);
-    let host = VirtualHost::starting_at(0, EPOCH as i64);
+    let host = VirtualHost::starting_at(Instant::ZERO, EPOCH as i64);
     let mut service =
         Service::new(Settings::new().clock(host.real_time()).structure(structure).tick(tick).int_ids());
     let bell = Arc::new(Bell::default());
@@ -89,7 +89,7 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
                 let _ = service.clear();
             }
             10 | 11 => {
-                host.advance(random.below(SECOND));
+                host.advance(Duration::from_nanos(random.below(SECOND)));
                 service.begin_pass();
                 let (mut taken, budget) = (0, 1 + random.below(40));
                 while taken < budget {
@@ -123,7 +123,7 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
         if let Some(next) = next {
             assert!(
                 set.is_some_and(|set| set <= next),
-                "{structure} {seed} {step}: alarm {set:?}, next {next}"
+                "{structure} {seed} {step}: alarm {set:?}, next {next:?}"
             );
         }
     }

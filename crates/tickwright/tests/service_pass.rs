@@ -7,8 +7,6 @@ use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Missed, Service, Settings, Site, Structure, Timing, When};
 
-const SECOND: u64 = 1_000_000_000;
-
 fn secs(s: u64) -> Duration {
     Duration::from_secs(s)
 }
@@ -30,7 +28,7 @@ fn a_burst_far_behind_does_not_hold_others_back() {
         let burst = Timing::after(secs(1)).every(secs(1)).missed(Missed::Burst);
         service.add(burst, &Site::here("burst"), "burst").unwrap();
         service.add(Timing::after(secs(5000)), &Site::here("once"), "once").unwrap();
-        host.advance(10_000 * SECOND);
+        host.advance(Duration::from_secs(10_000));
         for _ in 0..5 {
             service.begin_pass();
             while let Some(due) = service.take() {
@@ -40,7 +38,7 @@ fn a_burst_far_behind_does_not_hold_others_back() {
                 service.finish(due.id, due.payload, Next::Again);
             }
             service.end_pass();
-            host.advance(1_000_000);
+            host.advance(Duration::from_millis(1));
         }
         Err("5 passes, and the other timer has not run".into())
     });
@@ -64,10 +62,10 @@ fn one_armed_for_the_past_does_not_starve_others() {
             )
             .unwrap();
         scheduler.add(secs(50), Boxed::once(move |_| b.lock().unwrap().push(b'b'))).unwrap();
-        host.advance(60 * SECOND);
+        host.advance(Duration::from_secs(60));
         for _ in 0..5 {
             scheduler.run_queue().unwrap();
-            host.advance(20_000_000);
+            host.advance(Duration::from_millis(20));
         }
         let ran = log.lock().unwrap().clone();
         if ran.contains(&b'b') { Ok(()) } else { Err(String::from_utf8_lossy(&ran).into_owned()) }
@@ -84,7 +82,7 @@ fn a_period_of_zero_on_a_grid_does_not_starve_others() {
         service.add(zero, &Site::here("zero"), "zero").unwrap();
         service.add(Timing::after(secs(5)), &Site::here("once"), "once").unwrap();
         for _ in 0..50 {
-            host.advance(SECOND);
+            host.advance(Duration::from_secs(1));
             service.begin_pass();
             while let Some(due) = service.take() {
                 if due.payload == "once" {
@@ -109,7 +107,7 @@ fn a_pass_takes_all_that_was_due_and_armed_before() {
         for at in 1..=50u64 {
             service.add(Timing::after(Duration::from_millis(at * 7)), &Site::here("x"), at).unwrap();
         }
-        host.advance(60 * SECOND);
+        host.advance(Duration::from_secs(60));
         // Each re-armed in the past, in three passes.
         for pass in 0..3 {
             service.begin_pass();
@@ -123,7 +121,7 @@ fn a_pass_takes_all_that_was_due_and_armed_before() {
             if ran != 50 {
                 return Err(format!("pass {pass}: {ran} of 50"));
             }
-            host.advance(100_000_000);
+            host.advance(Duration::from_millis(100));
         }
         Ok(())
     });
@@ -140,7 +138,7 @@ fn the_pass_counter_comes_round_unseen() {
         service.begin_pass();
         assert!(service.take().is_none());
     }
-    host.advance(SECOND);
+    host.advance(Duration::from_secs(1));
     service.begin_pass();
     assert!(service.take().is_some(), "due, armed 65536 passes ago, and not taken");
 }
@@ -158,7 +156,7 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
         service.add(burst, &Site::here("burst"), "burst").unwrap();
         service.add(Timing::after(secs(11)), &Site::here("once"), "once").unwrap();
         for seconds in [10, 2] {
-            host.advance(seconds * SECOND);
+            host.advance(Duration::from_secs(seconds));
             service.begin_pass();
             while let Some(due) = service.take() {
                 if due.payload == "once" {
@@ -184,7 +182,7 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
             let ms = Duration::from_millis;
             let machine = host.clone();
             let a = Boxed::new(move |firing| {
-                machine.advance(50_000_000);
+                machine.advance(Duration::from_millis(50));
                 firing.scheduler().add(secs(1), Boxed::new(|_| Next::Done)).unwrap();
                 Next::Done
             });
@@ -193,7 +191,7 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
             if host_tick {
                 scheduler.set_host(b).unwrap();
             }
-            host.advance(12_000_000);
+            host.advance(Duration::from_millis(12));
             let first = scheduler.run_queue();
             scheduler.check().map_err(|violation| violation.to_string())?;
             let (wait, second) = (scheduler.timeout(), scheduler.run_queue());
@@ -218,10 +216,10 @@ fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
             };
             add(&mut service, 10);
             let b = add(&mut service, 40);
-            host.advance(12_000_000);
+            host.advance(Duration::from_millis(12));
             service.begin_pass();
             let due = service.take().ok_or("nothing is due")?;
-            host.advance(50_000_000);
+            host.advance(Duration::from_millis(50));
             add(&mut service, 1000);
             if let Some(due) = service.take() {
                 return Err(format!("{} ms was taken", due.payload));

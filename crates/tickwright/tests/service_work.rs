@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::Alarm;
 use tickwright::scheduler::{Cancelled, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure, Timing, When};
@@ -158,7 +158,7 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
 struct Deaf;
 
 impl Alarm for Deaf {
-    fn set(&self, _: Option<u64>) {}
+    fn set(&self, _: Option<Instant>) {}
 }
 
 type Nothing = Scheduler<Plain<()>>;
@@ -181,7 +181,7 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
                 scheduler.set_alarm(Some(Arc::new(Deaf)));
             }
             let add = |_| {
-                host.advance(10_000_000_000 / N);
+                host.advance(Duration::from_nanos(10_000_000_000 / N));
                 scheduler.add(minute, nothing()).unwrap()
             };
             let ids: Vec<_> = (0..N).map(add).collect();
@@ -193,7 +193,7 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
                 });
                 most = most.max(one);
                 sum += one;
-                host.advance(10_000_000_000 / N);
+                host.advance(Duration::from_nanos(10_000_000_000 / N));
             }
             let mean = sum as f64 / (2 * N) as f64;
             // A pass that enters a bucket moves its timers, once for each bucket.
@@ -216,7 +216,7 @@ fn a_loop_that_waits_and_runs_does_not_spin() {
         }
         let (mut turns, mut ran) = (0, 0);
         while let Some(wait) = scheduler.timeout() {
-            host.advance(u64::try_from(wait.as_nanos()).unwrap());
+            host.advance(wait);
             ran += scheduler.run_queue().unwrap();
             turns += 1;
             assert!(turns < 50, "{structure}");
@@ -240,7 +240,7 @@ fn the_lock_is_not_held_for_a_whole_bucket() {
         let at = (first + 1 + at * 7919 % (width - 1)) * 1_000_000;
         scheduler.timer(Timing::at(When::At(at))).named("x").add(nothing()).unwrap();
     }
-    host.advance((first + 40_000) * 1_000_000);
+    host.advance(Duration::from_nanos((first + 40_000) * 1_000_000));
     MOST.set(0);
     assert_eq!(scheduler.run_queue_within(1), Ok(1));
     assert!(MOST.get() < 256 * 20, "{} looks in one hold of the lock", MOST.get());

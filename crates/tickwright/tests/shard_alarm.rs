@@ -6,20 +6,20 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::alarm::{Alarm, InTicks};
-use tickwright::clock::{Clock, Ticks};
+use tickwright::alarm::Alarm;
+use tickwright::clock::{Clock, Instant, Ticks};
 use tickwright::family::coarse_wheel::Geometry;
 use tickwright::shard::{ArmError, Linux, Shards, SharedTimer, Was, WheelGeometry};
 
 const ALL: usize = usize::MAX;
 
-/// Notes what it is set to.
+/// Notes what it is set to, in ns.
 #[derive(Default)]
 struct Noting(Mutex<Vec<Option<u64>>>);
 
 impl Alarm for Noting {
-    fn set(&self, at: Option<u64>) {
-        self.0.lock().unwrap().push(at);
+    fn set(&self, at: Option<Instant>) {
+        self.0.lock().unwrap().push(at.map(Instant::as_nanos));
     }
 }
 
@@ -128,7 +128,7 @@ fn a_pass_sets_it_once_at_its_end_also_when_a_callback_panics() {
 struct Trap;
 
 impl Alarm for Trap {
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         assert_eq!(at, None, "set");
     }
 }
@@ -150,7 +150,7 @@ fn both_go_with_the_shards() {
     let shards = Shards::new(1);
     let alarm = Noting::new(&shards, 0);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
     // A timer keeps the wheels, and not what is outside.
     let timer = quiet(&shards, 0);
     drop(shards);
@@ -158,13 +158,13 @@ fn both_go_with_the_shards() {
     assert_eq!(timer.add(1), Err(ArmError::ShardsGone));
 }
 
-/// A clock that a test sets.
+/// A clock that a test sets, in ns.
 #[derive(Default)]
 struct Hand(AtomicU64);
 
 impl Clock for Hand {
-    fn now(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -172,7 +172,7 @@ impl Clock for Hand {
 fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
     let shards = Shards::new(2);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
     let timer = quiet(&shards, 0);
     clock.0.store(1_000_000, Ordering::Relaxed);
     timer.add(1_000_010).unwrap();
@@ -206,7 +206,7 @@ fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
 fn a_pass_under_way_does_not_see_the_clock_move() {
     let shards = Shards::new(1);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()));
+    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
     let second = quiet(&shards, 0);
     let (hand, other) = (clock.clone(), second.clone());
     let first = shards.shard(0).unwrap().timer(move |_| {
@@ -226,7 +226,7 @@ fn never_too_late<G: WheelGeometry>(clocked: bool) {
     let alarms = [0, 1].map(|shard| Noting::new(&shards, shard));
     if clocked {
         for shard in [0, 1] {
-            shards.shard(shard).unwrap().set_clock(Some(clock.clone()));
+            shards.shard(shard).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
         }
     }
     let mut last = [None, None];
@@ -291,13 +291,27 @@ fn the_alarm_is_never_later_than_the_first_expiry() {
 }
 
 #[test]
-fn ticks_become_nanoseconds_and_back() {
-    let alarm = Arc::new(Noting::default());
-    let in_ticks = InTicks(alarm.clone(), Ticks::of(10));
-    for tick in [Some(0), Some(7), None, Some(u64::MAX / 10), Some(u64::MAX / 10 + 1), Some(u64::MAX)] {
-        in_ticks.set(tick);
+fn ticks_become_instants_and_back() {
+    let shards = Shards::new(1);
+    let shard = shards.shard(0).unwrap();
+    let alarm = Noting::new(&shards, 0);
+    let timer = quiet(&shards, 0);
+    timer.add(6).unwrap();
+    assert_eq!(alarm.told(), [None, Some(7)], "a tick is 1 ns");
+    shard.set_clock(Some(Arc::new(Hand(AtomicU64::new(29)))), Ticks::of(10));
+    assert_eq!((shard.now(), alarm.told()), (2, vec![Some(70)]), "as soon as ticks are longer");
+    timer.modify(3).unwrap();
+    assert_eq!(alarm.told(), [Some(40)]);
+    shard.set_clock(None, Ticks::of(10));
+    assert_eq!(alarm.told(), [], "the ticks are as before");
+    assert_eq!((shard.advance(4), alarm.told()), (Ok(1), vec![None]));
+    // The clock's last tick is the first of these, and no alarm goes off in the others.
+    for (tick, at) in [(u64::MAX / 10, Some(u64::MAX / 10 * 10)), (u64::MAX / 10 + 1, None), (u64::MAX, None)]
+    {
+        let _ = shard.advance_within(tick - 2, ALL).unwrap();
+        assert_eq!(alarm.told(), [None], "nothing is pending");
+        timer.add(tick - 1).unwrap();
+        assert_eq!((shard.next_wake(), alarm.told()), (Some(tick), vec![at]));
+        timer.cancel();
     }
-    assert_eq!(alarm.told(), [Some(0), Some(70), None, Some(u64::MAX / 10 * 10), None, None]);
-    let clock = Arc::new(Hand(AtomicU64::new(79)));
-    assert_eq!(InTicks(clock, Ticks::of(10)).now(), 7);
 }

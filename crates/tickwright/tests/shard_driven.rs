@@ -1,15 +1,15 @@
 //! A shard whose driver sleeps: what its alarm and its buckets promise while nobody advances it.
 #![cfg(not(loom))]
 
+use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Clock, Ticks, VirtualHost};
+use tickwright::clock::{Clock, Instant, Ticks, VirtualHost};
 use tickwright::driver::{Alarm, ShardDriver};
 use tickwright::shard::{Shards, SharedTimer};
 
 const MINUTE: u64 = 60_000;
-const MS: u64 = 1_000_000;
 
 /// A timer armed anew would not get a finer level: judged by what its owner knows, since the
 /// shard's clock stands still while its driver sleeps.
@@ -25,7 +25,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
         timer.modify(now + hours * 60 * MINUTE).unwrap();
         assert!(driver.settle());
         // Most of that goes by; then the deadline is moved to a second from now.
-        host.advance((hours * 60 * MINUTE - 2000) * MS);
+        host.advance(Duration::from_millis(hours * 60 * MINUTE - 2000));
         assert!(driver.settle());
         let now = driver.ticks().now(host.monotonic().now());
         let deadline = now + 1000;
@@ -33,7 +33,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
         let late = shards.shard(0).unwrap().next_expiry().unwrap() - deadline;
         worst = worst.max((late, hours, now - shards.shard(0).unwrap().now()));
         timer.cancel();
-        host.advance(7919 * MS);
+        host.advance(Duration::from_millis(7919));
     }
     let (late, hours, stale) = worst;
     assert!(
@@ -42,12 +42,13 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     );
 }
 
+/// Notes what it is set to, in ns.
 #[derive(Default)]
 struct Bell(Mutex<Option<u64>>);
 
 impl Alarm for Bell {
-    fn set(&self, at: Option<u64>) {
-        *self.0.lock().unwrap() = at;
+    fn set(&self, at: Option<Instant>) {
+        *self.0.lock().unwrap() = at.map(Instant::as_nanos);
     }
 }
 
@@ -63,10 +64,10 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
             state ^= state << 17;
             (state >> 11) % below
         };
-        let host = VirtualHost::starting_at(random(1 << 40), 0);
+        let host = VirtualHost::starting_at(Instant::from_nanos(random(1 << 40)), 0);
         let shards = Shards::new(2);
         let bell = Arc::new(Bell::default());
-        shards.shard(0).unwrap().set_clock(Some(Arc::new(host.monotonic())));
+        shards.shard(0).unwrap().set_clock(Some(Arc::new(host.monotonic())), Ticks::NANOSECOND);
         shards.shard(0).unwrap().set_alarm(Some(bell.clone()));
         let fired: Arc<Mutex<Vec<(usize, u64, u64)>>> = Arc::default();
         let timers: Vec<SharedTimer> = (0..20)
@@ -80,7 +81,7 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
             .collect();
         let mut armed: HashMap<usize, (u64, u64)> = HashMap::new();
         for _ in 0..400 {
-            let now = host.monotonic().now();
+            let now = host.monotonic().now().as_nanos();
             let which = random(20) as usize;
             let span = 1 << random(34);
             let deadline = now + random(span);
@@ -108,10 +109,10 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
                 }
                 _ => {
                     let span = 1 << random(30);
-                    host.advance(random(span));
+                    host.advance(Duration::from_nanos(random(span)));
                 }
             }
-            let now = host.monotonic().now();
+            let now = host.monotonic().now().as_nanos();
             let rung = *bell.0.lock().unwrap();
             if rung.is_some_and(|at| at <= now) {
                 let _ = shards.shard(0).unwrap().advance_within(now, usize::MAX).unwrap();

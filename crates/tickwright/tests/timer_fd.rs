@@ -2,6 +2,7 @@
 //! step of the wall, close on exec.
 #![cfg(all(target_os = "linux", not(loom)))]
 
+use core::time::Duration;
 use std::fs;
 use std::os::fd::AsRawFd;
 
@@ -22,7 +23,7 @@ fn the_kernel_is_asked_for_the_right_clock_and_to_tell_of_steps() {
         (SystemClock::RealTime, "0", "03"),
     ] {
         let fd = TimerFd::new(clock).unwrap();
-        fd.set(Some(clock.now() + 3_600_000_000_000));
+        fd.set(Some(clock.now() + Duration::from_secs(3600)));
         assert_eq!(told(&fd, "clockid"), id, "{clock:?}");
         assert_eq!(
             told(&fd, "settime flags"),

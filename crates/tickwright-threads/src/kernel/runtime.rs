@@ -9,7 +9,7 @@ use std::io;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
-use tickwright::clock::Clock;
+use tickwright::clock::{Clock, Instant};
 
 use super::pthread;
 use super::starter::{Started, Starter};
@@ -290,7 +290,7 @@ impl Threads for Kernel {
         self.roster.live()
     }
 
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         self.timekeeper().now()
     }
 
@@ -360,11 +360,11 @@ impl Host for Member {
         KernelThread::park_timeout(most);
     }
 
-    fn wait_until(&self, at: u64) -> bool {
+    fn wait_until(&self, at: Instant) -> bool {
         self.runtime.timekeeper().park_until(at)
     }
 
-    fn park(&self, until: Option<u64>) {
+    fn park(&self, until: Option<Instant>) {
         let Ok(record) = self.runtime.roster.table().find(self.id) else { return };
         if !self.has_parked.replace(true) {
             record.slow(|slow| slow.thread = Some(KernelThread::current()));

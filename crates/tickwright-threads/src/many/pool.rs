@@ -9,6 +9,8 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle as KernelThread;
 
+use tickwright::clock::Instant;
+
 use super::remote::{self, Remote, SpawnQueue, Spawned};
 use super::remote_queue::Links;
 use super::settings::Knobs;
@@ -96,7 +98,7 @@ pub(super) fn ask_for_the_signal_mask() {
 }
 
 impl WorkerPool {
-    pub(super) fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> Instant {
         self.timed.keeper.now()
     }
 

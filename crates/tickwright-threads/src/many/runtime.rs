@@ -4,6 +4,8 @@ use core::sync::atomic::AtomicBool;
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use tickwright::clock::Instant;
+
 use super::pipe::Pipe;
 use super::pool::{WorkerPool, with_room};
 use super::remote::Remote;
@@ -200,7 +202,7 @@ impl Threads for WorkerPool {
         self.roster.live()
     }
 
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         self.now()
     }
 

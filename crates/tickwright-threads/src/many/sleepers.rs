@@ -2,17 +2,18 @@
 
 use core::fmt;
 
+use tickwright::clock::Instant;
 use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue over record numbers, whatever its family.
 pub(super) trait Sleepers {
     /// `None`: no memory.
-    fn insert(&mut self, now: u64, at: u64, number: u32) -> Option<Key>;
+    fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
     /// A key that was delivered is passed over.
     fn remove(&mut self, key: Key);
-    fn pop(&mut self, now: u64) -> Option<u32>;
+    fn pop(&mut self, now: Instant) -> Option<u32>;
     /// When to look again at the latest.
-    fn next_wake(&self) -> Option<u64>;
+    fn next_wake(&self) -> Option<Instant>;
     fn is_empty(&self) -> bool;
 }
 
@@ -20,10 +21,11 @@ pub(super) trait Sleepers {
 const TICK_BITS: u32 = 10;
 
 impl<F: Family> Sleepers for SlabQueue<F, u32> {
-    fn insert(&mut self, now: u64, at: u64, number: u32) -> Option<Key> {
+    fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key> {
         // A granular structure is late by a part of the way from its clock to the deadline.
-        let _ = self.advance_within(now >> TICK_BITS, 0, |_| {});
+        let _ = self.advance_within(now.as_nanos() >> TICK_BITS, 0, |_| {});
         // Up, so that nobody wakes early.
+        let at = at.as_nanos();
         let tick = (at >> TICK_BITS) + u64::from(at & ((1 << TICK_BITS) - 1) != 0);
         TimerQueue::insert(self, tick, number).ok().map(|Inserted { key, .. }| key)
     }
@@ -32,13 +34,14 @@ impl<F: Family> Sleepers for SlabQueue<F, u32> {
         let _ = TimerQueue::remove(self, key);
     }
 
-    fn pop(&mut self, now: u64) -> Option<u32> {
-        self.pop_expired(now >> TICK_BITS).map(|expired| expired.value)
+    fn pop(&mut self, now: Instant) -> Option<u32> {
+        self.pop_expired(now.as_nanos() >> TICK_BITS).map(|expired| expired.value)
     }
 
-    fn next_wake(&self) -> Option<u64> {
+    fn next_wake(&self) -> Option<Instant> {
         TimerQueue::next_wake(self)
             .map(|tick| if tick > u64::MAX >> TICK_BITS { u64::MAX } else { tick << TICK_BITS })
+            .map(Instant::from_nanos)
     }
 
     fn is_empty(&self) -> bool {

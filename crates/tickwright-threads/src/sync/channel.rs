@@ -7,6 +7,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
+use tickwright::clock::Instant;
+
 use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::wait::{Ticket, Waiters};
@@ -230,15 +232,15 @@ impl<T> Receiver<T> {
         self.0.take(None)
     }
 
-    /// Receives what comes until the clock of the caller's runtime shows `at` nanoseconds.
+    /// Receives what comes until the clock of the caller's runtime shows `at`.
     ///
     /// # Errors
     /// [`TryRecvError::Empty`] then.
-    pub fn recv_until(&self, at: u64) -> Result<T, TryRecvError> {
+    pub fn recv_until(&self, at: Instant) -> Result<T, TryRecvError> {
         self.receive(Some(at))
     }
 
-    fn receive(&self, until: Option<u64>) -> Result<T, TryRecvError> {
+    fn receive(&self, until: Option<Instant>) -> Result<T, TryRecvError> {
         match self.0.take(None) {
             Err(TryRecvError::Empty) => {}
             other => return other,
@@ -252,7 +254,7 @@ impl<T> Receiver<T> {
         received
     }
 
-    fn wait_and_receive(&self, until: Option<u64>, ticket: Ticket) -> Result<T, TryRecvError> {
+    fn wait_and_receive(&self, until: Option<Instant>, ticket: Ticket) -> Result<T, TryRecvError> {
         loop {
             match self.0.take(Some(ticket)) {
                 Err(TryRecvError::Empty) => {}

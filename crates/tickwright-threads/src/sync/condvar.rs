@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use tickwright::clock::Instant;
+
 use super::mutex::MutexGuard;
 use crate::here;
 use crate::wait::Waiters;
@@ -42,9 +44,13 @@ impl Condvar {
         mutex.lock()
     }
 
-    /// The same until the clock of the caller's runtime shows `at` nanoseconds at the latest.
+    /// The same until the clock of the caller's runtime shows `at` at the latest.
     /// Answers also whether it was told.
-    pub fn wait_until<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>, at: u64) -> (MutexGuard<'m, T>, bool) {
+    pub fn wait_until<'m, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'m, T>,
+        at: Instant,
+    ) -> (MutexGuard<'m, T>, bool) {
         let mutex = guard.mutex;
         let ticket = self.waiters.enter();
         drop(guard);

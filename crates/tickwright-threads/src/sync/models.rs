@@ -4,6 +4,8 @@
 use loom::thread;
 use std::sync::Arc;
 
+use tickwright::clock::Instant;
+
 use super::{Mutex, bounded, unbounded};
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
@@ -70,7 +72,7 @@ fn who_gives_up_takes_no_wake_up_along() {
         let (sender, receiver) = unbounded();
         let hasty = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv_until(0).is_ok()
+            move || receiver.recv_until(Instant::ZERO).is_ok()
         });
         let patient = thread::spawn(move || receiver.recv().is_ok());
         sender.send(1).unwrap();

@@ -1,5 +1,7 @@
 //! Waiting for the end of a thread.
 
+use tickwright::clock::Instant;
+
 use crate::error::JoinError;
 use crate::join_word::{Claim, JoinWord};
 use crate::threads::Wait;
@@ -13,7 +15,7 @@ pub(crate) fn wait_for_end(
     generation: u32,
     wait: Wait,
     forever: impl Fn(),
-    until: impl Fn(u64) -> bool,
+    until: impl Fn(Instant) -> bool,
 ) -> Result<(), JoinError> {
     if word.expect(generation) == Claim::Finished {
         return Ok(());

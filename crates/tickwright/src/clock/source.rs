@@ -2,7 +2,7 @@
 
 use core::any::Any;
 
-use super::{Clock, SystemClock};
+use super::{Clock, Instant, SystemClock};
 use crate::sync::Arc;
 
 /// The clock of a service. The machine's own take no allocation and no indirect call.
@@ -35,11 +35,17 @@ impl Source {
     }
 
     #[inline]
-    pub(crate) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> Instant {
         match self {
             Self::System(clock) => clock.now(),
             Self::Other(clock) => clock.now(),
         }
+    }
+
+    /// The time, in ns.
+    #[inline]
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.now().as_nanos()
     }
 
     pub(crate) fn wall_offset(&self) -> Option<i64> {

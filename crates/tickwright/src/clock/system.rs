@@ -11,13 +11,14 @@ use linux as os;
 use portable as os;
 
 use core::sync::atomic::{AtomicI64, Ordering};
+use core::time::Duration;
 
-use super::Clock;
+use super::{Clock, Instant};
 
 /// A clock of the machine. A value and not a type of its own each, so that a program can choose at
 /// run time.
 ///
-/// `now` counts from the machine's start on Linux, as the kernel's clocks do: the same number in
+/// `now` counts from the machine's start on Linux, as the kernel's clocks do: the same instant in
 /// every process, small enough for [shards](crate::shard) for nine years. Elsewhere it counts from
 /// the first look of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,15 +38,15 @@ pub enum SystemClock {
 
 /// How long a sleep by the monotonic clock may go on before one looks whether another clock has
 /// jumped.
-const LOOK: u64 = 1_000_000_000;
+const LOOK: Duration = Duration::from_secs(1);
 
 impl Clock for SystemClock {
     #[inline]
-    fn now(&self) -> u64 {
-        match self {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(match self {
             Self::Monotonic | Self::RealTime => os::monotonic(),
             Self::BootTime => os::boot_time(),
-        }
+        })
     }
 
     /// The same from look to look unless the wall was set, though the two clocks cannot be read in
@@ -60,7 +61,7 @@ impl Clock for SystemClock {
         }
     }
 
-    fn longest_sleep(&self) -> Option<u64> {
+    fn longest_sleep(&self) -> Option<Duration> {
         match self {
             Self::Monotonic => None,
             Self::BootTime | Self::RealTime => Some(LOOK),

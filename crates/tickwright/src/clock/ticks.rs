@@ -1,19 +1,21 @@
-//! From a clock's nanoseconds to a queue's ticks and back.
+//! From a clock's instants to a queue's ticks and back.
 
 use core::num::NonZeroU64;
 
 use tickwright_core::Tick;
 
-/// How long a queue's tick is. Tick 0 begins when the clock shows 0.
+use super::Instant;
+
+/// How long a queue's tick is. Tick 0 begins at the clock's [`Instant::ZERO`].
 ///
 /// Deadlines round up and `now` rounds down: so what a queue calls due is due.
 ///
 /// ```
-/// use tickwright::clock::Ticks;
+/// use tickwright::clock::{Instant, Ticks};
 ///
 /// let ticks = Ticks::MILLISECOND;
-/// assert_eq!(ticks.deadline(1_000_001), 2, "in the middle of tick 1");
-/// assert_eq!(ticks.now(1_999_999), 1, "not yet due");
+/// assert_eq!(ticks.deadline(Instant::from_nanos(1_000_001)), 2, "in the middle of tick 1");
+/// assert_eq!(ticks.now(Instant::from_nanos(1_999_999)), 1, "not yet due");
 /// assert_eq!(ticks.now(ticks.start(2)), 2, "due as soon as its tick begins");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +51,8 @@ impl Ticks {
 
     /// The tick that a clock showing `now` is in.
     #[must_use]
-    pub const fn now(self, now: u64) -> Tick {
-        self.divide(now).0
+    pub const fn now(self, now: Instant) -> Tick {
+        self.divide(now.as_nanos()).0
     }
 
     /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x
@@ -68,15 +70,15 @@ impl Ticks {
 
     /// The first tick that begins at `at` or later.
     #[must_use]
-    pub const fn deadline(self, at: u64) -> Tick {
-        let (quotient, remainder) = self.divide(at);
+    pub const fn deadline(self, at: Instant) -> Tick {
+        let (quotient, remainder) = self.divide(at.as_nanos());
         quotient + (remainder > 0) as u64
     }
 
-    /// When a tick begins, or `u64::MAX` where a clock never gets to it.
+    /// When a tick begins, or [`Instant::MAX`] where a clock never gets to it.
     #[must_use]
-    pub const fn start(self, tick: Tick) -> u64 {
-        tick.saturating_mul(self.length.get())
+    pub const fn start(self, tick: Tick) -> Instant {
+        Instant::from_nanos(tick.saturating_mul(self.length.get()))
     }
 }
 

@@ -1,32 +1,35 @@
 //! A machine whose clocks move by command, for tests and simulations.
 
 use core::fmt;
+use core::time::Duration;
 use std::sync::Weak;
 
-use super::{Clock, SystemClock, Watcher};
+use super::{Clock, Instant, SystemClock, Watcher, nanos};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, lock};
 
 /// A machine with the three clocks of [`SystemClock`], which stand still until told to go on.
 /// Clones are the same machine.
 ///
-/// All times saturate: steady ones at `u64::MAX` (after 584 years), the offset of the wall at the
-/// ends of `i64`. Safe to move and read from any thread; clocks never run back. Who sleeps by one
+/// All times saturate: steady ones at [`Instant::MAX`], the offset of the wall at the ends of
+/// `i64`. Safe to move and read from any thread; clocks never run back. Who sleeps by one
 /// of the clocks is woken on the thread that moves it, before the call returns.
 ///
 /// ```
-/// use tickwright::clock::{Clock, VirtualHost};
+/// use core::time::Duration;
+/// use tickwright::clock::{Clock, Instant, VirtualHost};
 ///
 /// let host = VirtualHost::new();
 /// let (monotonic, boot, real) = (host.monotonic(), host.boot_time(), host.real_time());
 ///
-/// host.advance(5);
-/// host.suspend(100);
-/// assert_eq!((monotonic.now(), boot.now()), (5, 105));
-/// assert_eq!((real.now(), real.wall_offset()), (5, Some(100)), "steady, and the time of day went on");
+/// host.advance(Duration::from_nanos(5));
+/// host.suspend(Duration::from_nanos(100));
+/// let steady = Instant::from_nanos(5);
+/// assert_eq!((monotonic.now(), boot.now()), (steady, Instant::from_nanos(105)));
+/// assert_eq!((real.now(), real.wall_offset()), (steady, Some(100)), "the time of day went on");
 ///
 /// host.step_wall(-60);
-/// assert_eq!((real.now(), real.wall_offset()), (5, Some(40)), "set back; nothing steady has moved");
+/// assert_eq!((real.now(), real.wall_offset()), (steady, Some(40)), "set back; nothing steady has moved");
 /// ```
 #[derive(Clone, Debug)]
 pub struct VirtualHost {
@@ -43,10 +46,10 @@ struct Times {
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     /// The monotonic clock.
-    running: u64,
+    running: Instant,
     /// The sum of all suspends: what boot time is ahead.
-    suspended: u64,
-    /// The wall minus the monotonic clock.
+    suspended: Duration,
+    /// The wall minus the monotonic clock, in ns.
     offset: i64,
 }
 
@@ -57,14 +60,14 @@ impl VirtualHost {
     /// A machine that has just started, at the beginning of 1970.
     #[must_use]
     pub fn new() -> Self {
-        Self::starting_at(0, 0)
+        Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// A machine that has run for `now` nanoseconds, on which the wall shows `now + offset`
-    /// nanoseconds since 1970.
+    /// A machine whose steady clocks show `now`. Its wall shows `offset` nanoseconds more, counted
+    /// from 1970.
     #[must_use]
-    pub fn starting_at(now: u64, offset: i64) -> Self {
-        let shown = Shown { running: now, suspended: 0, offset };
+    pub fn starting_at(now: Instant, offset: i64) -> Self {
+        let shown = Shown { running: now, suspended: Duration::ZERO, offset };
         let times = Times {
             shown: ForkLock::new(Order::Leaf, shown, |_| {}),
             watchers: ForkLock::new(Order::Leaf, Watchers::default(), |_| {}),
@@ -96,23 +99,22 @@ impl VirtualHost {
         self.clock(SystemClock::RealTime)
     }
 
-    /// All clocks go on by `span` nanoseconds. Time that passes while nobody calls this is a
-    /// machine that is paused.
-    pub fn advance(&self, span: u64) {
-        self.change(|shown| shown.running = shown.running.saturating_add(span));
+    /// All clocks go on by `span`. Time that passes while nobody calls this is a machine that is
+    /// paused.
+    pub fn advance(&self, span: Duration) {
+        self.change(|shown| shown.running += span);
     }
 
-    /// Somebody sets the wall clock: forward, or back.
+    /// Somebody sets the wall clock: forward by that many nanoseconds, or back.
     pub fn step_wall(&self, by: i64) {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
 
-    /// The machine sleeps for `span` nanoseconds: boot time and the wall go on, the monotonic clock
-    /// does not.
-    pub fn suspend(&self, span: u64) {
+    /// The machine sleeps for `span`: boot time and the wall go on, the monotonic clock does not.
+    pub fn suspend(&self, span: Duration) {
         self.change(|shown| {
             shown.suspended = shown.suspended.saturating_add(span);
-            shown.offset = shown.offset.saturating_add_unsigned(span);
+            shown.offset = shown.offset.saturating_add_unsigned(nanos(span));
         });
     }
 
@@ -151,11 +153,11 @@ pub struct VirtualClock {
 }
 
 impl Clock for VirtualClock {
-    fn now(&self) -> u64 {
+    fn now(&self) -> Instant {
         let shown = self.host.shown();
         match self.kind {
             SystemClock::Monotonic | SystemClock::RealTime => shown.running,
-            SystemClock::BootTime => shown.running.saturating_add(shown.suspended),
+            SystemClock::BootTime => shown.running + shown.suspended,
         }
     }
 

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Weak;
 
 use crate::alarm::Alarm;
-use crate::clock::{Clock, Watcher};
+use crate::clock::{Clock, Instant, Watcher};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, Condvar, MutexGuard, lock, wait, wait_for};
 
@@ -31,17 +31,19 @@ pub enum Woken {
 /// that clock gets there.
 ///
 /// ```
-/// use tickwright::clock::VirtualHost;
+/// use core::time::Duration;
+/// use tickwright::clock::{Instant, VirtualHost};
 /// use tickwright::driver::{Alarm, Parker, Woken};
 ///
 /// let host = VirtualHost::new();
 /// let parker = Parker::new(host.monotonic());
-/// parker.set(Some(1000));
+/// let second = Duration::from_secs(1);
+/// parker.set(Some(Instant::ZERO + second));
 /// let sleeper = std::thread::spawn({
 ///     let parker = parker.clone();
 ///     move || parker.wait()
 /// });
-/// host.advance(1000);
+/// host.advance(second);
 /// assert_eq!(sleeper.join().unwrap(), Woken::Due, "whichever thread came first");
 /// ```
 pub struct Parker<K> {
@@ -63,14 +65,14 @@ thread_local! {
 }
 
 struct State {
-    alarm: Option<u64>,
+    alarm: Option<Instant>,
     /// The offset of the wall that the waiting thread knows of.
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
     /// What the last one who went to sleep sleeps for; none is for ever. Who sleeps for longer has
     /// been called since.
-    until: Option<u64>,
+    until: Option<Instant>,
     /// Who sleeps was called and has not woken yet.
     called: bool,
     /// How many wait for the sleeper to go to sleep.
@@ -91,7 +93,7 @@ impl State {
         }
     }
 
-    fn is_due(&self, now: u64) -> bool {
+    fn is_due(&self, now: Instant) -> bool {
         self.alarm.is_some_and(|at| at <= now)
     }
 
@@ -183,9 +185,9 @@ impl<K: Clock> Parker<K> {
     fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         match state.alarm {
             Some(at) if !self.told.load(Ordering::Relaxed) => {
-                let span = at.saturating_sub(self.clock.now());
-                let most = self.clock.longest_sleep().unwrap_or(u64::MAX);
-                wait_for(&self.called, state, Duration::from_nanos(span.min(most)))
+                let span = at.duration_since(self.clock.now());
+                let most = self.clock.longest_sleep().unwrap_or(Duration::MAX);
+                wait_for(&self.called, state, span.min(most))
             }
             _ => wait(&self.called, state),
         }
@@ -239,16 +241,16 @@ impl<K: Clock> Parker<K> {
     }
 
     /// What the alarm is set to.
-    pub fn alarm(&self) -> Option<u64> {
+    pub fn alarm(&self) -> Option<Instant> {
         lock(&self.state).alarm
     }
 
     /// Sets the alarm, unless it goes off earlier anyway.
-    pub(super) fn at_latest(&self, at: u64) {
+    pub(super) fn at_latest(&self, at: Instant) {
         self.change(|alarm| Some(alarm.map_or(at, |alarm| alarm.min(at))));
     }
 
-    fn change(&self, to: impl FnOnce(Option<u64>) -> Option<u64>) {
+    fn change(&self, to: impl FnOnce(Option<Instant>) -> Option<Instant>) {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
@@ -270,7 +272,7 @@ impl<K: Clock> Parker<K> {
 
 impl<K: Clock> Alarm for Parker<K> {
     /// One lock, and a call of the sleeper only if this is earlier than what it sleeps for.
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         self.change(|_| at);
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{DriverPanicked, DriverThread, Parker};
-use crate::alarm::{Alarm, InTicks};
+use crate::alarm::Alarm;
 use crate::clock::{Clock, Ticks};
 use crate::shard::{Linux, Shards, WheelGeometry};
 use crate::sync::Arc;
@@ -19,8 +19,9 @@ use crate::sync::Arc;
 /// until then. Panics of callbacks are contained and reported; the timers after one fire at once.
 ///
 /// ```
+/// use core::time::Duration;
 /// use std::sync::Arc;
-/// use tickwright::clock::{Ticks, VirtualHost};
+/// use tickwright::clock::{Clock, Ticks, VirtualHost};
 /// use tickwright::driver::ShardDriver;
 /// use tickwright::shard::Shards;
 ///
@@ -30,11 +31,12 @@ use crate::sync::Arc;
 /// let timer = shards.shard(0)?.timer(|firing| println!("at {} ms", firing.now()));
 ///
 /// // In 20.5 ms: rounded up.
-/// timer.modify(driver.ticks().deadline(20_500_000))?;
-/// host.advance(21_000_000);
+/// let at = host.monotonic().now() + Duration::from_micros(20_500);
+/// timer.modify(driver.ticks().deadline(at))?;
+/// host.advance(Duration::from_millis(21));
 /// driver.settle();
 /// assert!(timer.is_pending(), "its bucket ends later");
-/// host.advance(1_000_000);
+/// host.advance(Duration::from_millis(1));
 /// driver.settle();
 /// assert!(!timer.is_pending());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -61,8 +63,9 @@ impl core::fmt::Debug for Outside {
 }
 
 impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
-    /// Starts the thread for a shard with ticks of that length; tick 0 is the clock's 0. One driver
-    /// a shard: a second one takes the alarm away from the first.
+    /// Starts the thread for a shard with ticks of that length; tick 0 begins at the clock's origin.
+    /// One driver a shard: a second one takes the alarm away from the first. Timers keep their
+    /// deadlines in ticks when they move, so give all shards ticks of one length.
     ///
     /// # Errors
     /// Of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard). The system's error
@@ -80,9 +83,8 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
             }
         };
         let thread = DriverThread::spawn(&format!("shard {number}"), Arc::clone(&parker), run)?;
-        let outside =
-            Outside { alarm: Arc::new(InTicks(parker, ticks)), clock: Arc::new(InTicks(clock, ticks)) };
-        shard.set_clock(Some(Arc::clone(&outside.clock)));
+        let outside = Outside { alarm: parker, clock: Arc::new(clock) };
+        shard.set_clock(Some(Arc::clone(&outside.clock)), ticks);
         shard.set_alarm(Some(Arc::clone(&outside.alarm)));
         Ok(Self { shards: Arc::clone(shards), shard: number, ticks, thread, outside })
     }

@@ -4,6 +4,7 @@ use core::any::Any;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::io;
 use std::panic::catch_unwind;
 use std::thread::{Builder, JoinHandle};
@@ -16,7 +17,7 @@ use crate::sync::{Arc, lock};
 /// How long after a panic the next look is at the latest, if nobody set the alarm meanwhile: what
 /// the panic kept from being set is not lost, and what panics always does not keep a processor
 /// busy.
-const AFTER_A_PANIC: u64 = 1_000_000_000;
+const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// A thread that sleeps at a [`Parker`] and runs a closure whenever its alarm goes off or the wall
 /// was set.
@@ -25,19 +26,20 @@ const AFTER_A_PANIC: u64 = 1_000_000_000;
 /// driver stops the thread and waits for it, but a thread does not wait for itself.
 ///
 /// ```
-/// use tickwright::clock::VirtualHost;
+/// use core::time::Duration;
+/// use tickwright::clock::{Clock, Instant, VirtualHost};
 /// use tickwright::driver::{Alarm, DriverThread, Parker};
 ///
 /// let host = VirtualHost::new();
 /// let parker = Parker::new(host.monotonic());
-/// // Every 100 ns, in place of a service.
-/// parker.set(Some(100));
-/// let driver = DriverThread::spawn("every 100", parker.clone(), move || {
-///     let at = tickwright::clock::Clock::now(parker.clock());
-///     parker.set(Some(at + 100));
+/// // Every second, in place of a service.
+/// let second = Duration::from_secs(1);
+/// parker.set(Some(Instant::ZERO + second));
+/// let driver = DriverThread::spawn("every second", parker.clone(), move || {
+///     parker.set(Some(parker.clock().now() + second));
 /// })?;
 /// for _ in 0..3 {
-///     host.advance(100);
+///     host.advance(second);
 ///     driver.settle();
 /// }
 /// assert_eq!(driver.runs(), 3);
@@ -99,7 +101,7 @@ impl<K: Clock + 'static> DriverThread<K> {
                 told.runs.fetch_add(1, Ordering::Relaxed);
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(&mut run)) {
                     told.note(panic);
-                    at.at_latest(at.clock().now().saturating_add(AFTER_A_PANIC));
+                    at.at_latest(at.clock().now() + AFTER_A_PANIC);
                 }
             }
         };

@@ -9,7 +9,7 @@ use rustix::time::{
 };
 
 use super::Alarm;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, Instant, SystemClock};
 use crate::fork::{self, ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
@@ -48,7 +48,7 @@ struct Told {
     /// Whose the descriptor is.
     process: Process,
     /// What it was set to.
-    at: Option<u64>,
+    at: Option<Instant>,
     /// The wall was set, and nobody knows of it yet. So said the kernel while it was set.
     stepped: bool,
     failure: Option<io::Error>,
@@ -128,7 +128,7 @@ impl Told {
 
     /// Sets it to `at`.
     fn arm(&mut self) -> Result<(), Errno> {
-        let Some(at) = self.at else {
+        let Some(at) = self.at.map(Instant::as_nanos) else {
             return self.settime(TimerfdTimerFlags::empty(), 0);
         };
         let Some(mut offset) = self.clock.wall_offset() else {
@@ -166,7 +166,7 @@ impl Told {
 impl Alarm for TimerFd {
     /// One system call, by real time and a few looks at the clock. An error, which a descriptor of
     /// this type has no reason for, is kept for [`acknowledge`](TimerFd::acknowledge).
-    fn set(&self, at: Option<u64>) {
+    fn set(&self, at: Option<Instant>) {
         let mut told = lock(&self.told);
         told.at = at;
         if let Err(failure) = told.own().and_then(|()| told.arm()) {

@@ -9,8 +9,9 @@ use tickwright_core::Violation;
 use super::base::{Core, Scheduler};
 use super::callback::Callback;
 use super::report::{Dump, Listed, Report};
+use crate::clock::Instant;
 use crate::driver::timeout_ms;
-use crate::service::{Info, Refusal, State, Statistics, TimerId, nanos};
+use crate::service::{Info, Refusal, State, Statistics, TimerId};
 
 /// What [`Scheduler::inspect`] finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl<C: Callback> Scheduler<C> {
     /// The same as a time-out for `poll`: in ms, rounded up, -1 for none, at most [`i32::MAX`].
     #[must_use]
     pub fn timeout_ms(&self) -> i32 {
-        timeout_ms(0, self.timeout().map(nanos))
+        timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
     }
 
     /// When a timer is due, in ns of the clock's steady timeline; `None` unless it is pending.

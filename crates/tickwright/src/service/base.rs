@@ -18,7 +18,7 @@ use super::structure::Structure;
 use super::table::Table;
 use super::words::{Refusal, Statistics};
 use crate::alarm::Alarm;
-use crate::clock::{Clock, Source, Ticks};
+use crate::clock::{Clock, Instant, Source, Ticks};
 
 /// Timers of one thread, on a clock. See the [module](super).
 pub struct Service<P> {
@@ -38,7 +38,7 @@ pub struct Service<P> {
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
-    pub(super) alarm_at: Option<u64>,
+    pub(super) alarm_at: Option<Instant>,
     pub(super) statistics: Statistics,
 }
 
@@ -115,7 +115,7 @@ impl<P> Service<P> {
     /// The clock's time, in ns.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.clock.now()
+        self.clock.now_ns()
     }
 
     /// The clock.
@@ -150,7 +150,7 @@ impl<P> Service<P> {
 impl<P> Drop for Service<P> {
     fn drop(&mut self) {
         if let Some(alarm) = &self.alarm {
-            alarm.set(Some(0));
+            alarm.set(Some(Instant::ZERO));
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use tickwright::clock::VirtualHost;
+//! use tickwright::clock::{Instant, VirtualHost};
 //! use tickwright::service::{Missed, Next, Service, Settings, Site, Timing};
 //!
 //! let machine = VirtualHost::new();
@@ -20,14 +20,14 @@
 //! service.add(Timing::after(Duration::from_nanos(35)), &Site::here("motor"), "motor")?;
 //!
 //! service.begin_urgent();
-//! assert_eq!(service.next_wake(), Some(35), "the second");
-//! machine.advance(37);
+//! assert_eq!(service.next_wake(), Some(Instant::from_nanos(35)), "the second");
+//! machine.advance(Duration::from_nanos(37));
 //! service.begin_pass();
 //! assert_eq!(service.take().map(|due| due.payload), Some("motor"));
 //! assert_eq!(service.take(), None, "deferred");
 //!
 //! service.end_urgent();
-//! assert_eq!(service.next_wake(), Some(0), "at once");
+//! assert_eq!(service.next_wake(), Some(Instant::ZERO), "at once");
 //! let due = service.take().expect("late, and not lost");
 //! assert_eq!((due.payload, due.due, due.overruns), ("host tick", 30, 2));
 //! service.finish(due.id, due.payload, Next::Again);

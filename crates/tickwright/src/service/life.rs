@@ -10,6 +10,7 @@ use super::table::TimerId;
 use super::timing::{Timing, When, roundest};
 use super::wall::{shifted, unshifted};
 use super::words::{Refusal, Refused, Removal};
+use crate::clock::Instant;
 
 impl<P> Service<P> {
     /// Adds a timer and arms it. When it is done, it is gone.
@@ -19,7 +20,7 @@ impl<P> Service<P> {
     pub fn add(&mut self, timing: Timing, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
         // The origin and the clock are the user's code: they are asked while all is whole.
         let site = self.sites.number(origin);
-        let now = self.clock.now();
+        let now = self.clock.now_ns();
         let aim = match self.aim(&timing, now) {
             Ok(aim) => aim,
             Err(reason) => return Err(Refused { reason, payload }),
@@ -51,7 +52,7 @@ impl<P> Service<P> {
     /// [`Refusal`]; the timer is then as it was.
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
-        let now = self.clock.now();
+        let now = self.clock.now_ns();
         let aim = self.aim(&timing, now)?;
         let entry = self.entry(slot);
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
@@ -175,13 +176,16 @@ impl<P> Service<P> {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
             // Lateness counts from the queue's clock.
-            self.table.queue_mut().touch(ticks.now(now));
+            self.table.queue_mut().touch(ticks.now(Instant::from_nanos(now)));
         }
         let entry = self.table.entry(slot);
-        let earliest = ticks.deadline(due);
+        let earliest = ticks.deadline(Instant::from_nanos(due));
         let deadline = match entry.slack.ns() {
             0 => earliest,
-            slack => roundest(earliest, ticks.now(due.saturating_add(slack)).max(earliest)),
+            slack => {
+                let latest = ticks.now(Instant::from_nanos(due.saturating_add(slack)));
+                roundest(earliest, latest.max(earliest))
+            }
         };
         entry.state = State::Pending;
         let linked = entry.is(Flag::Linked);

@@ -8,15 +8,15 @@ use tickwright_nodes::arena::Idx;
 use super::base::Service;
 use super::entry::{Flag, State};
 use super::table::TimerId;
-use super::timing::nanos;
 use super::wall::{shifted, unshifted};
 use super::words::{Due, Finished, Next};
 use crate::alarm::Alarm;
+use crate::clock::{Instant, nanos};
 
 impl<P> Service<P> {
     /// Begins a pass: what is due now, and was armed before, can be taken.
     pub fn begin_pass(&mut self) {
-        let now = self.clock.now();
+        let now = self.clock.now_ns();
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
@@ -24,7 +24,7 @@ impl<P> Service<P> {
             self.table.entries_mut().for_each(|entry| entry.pass = 0);
             1
         });
-        self.cutoff = self.ticks.now(now);
+        self.cutoff = self.ticks.now(Instant::from_nanos(now));
         // So that whatever is armed from now on, for however long ago, comes after what is due.
         self.table.queue_mut().touch(self.cutoff);
     }
@@ -42,7 +42,7 @@ impl<P> Service<P> {
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
             // The clock is the user's code: it is asked while all is whole.
-            let now = self.clock.now();
+            let now = self.clock.now_ns();
             let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
@@ -114,7 +114,7 @@ impl<P> Service<P> {
         entry.payload = Some(payload);
         entry.state = State::Idle;
         if again {
-            let now = self.clock.now();
+            let now = self.clock.now_ns();
             if !restarted {
                 self.set_next(slot, next, now);
             }
@@ -156,7 +156,7 @@ impl<P> Service<P> {
         }
         // Whoever was told of a step, and found a pass under way, relies on this look.
         if self.walls > 0 {
-            self.look_at_wall(self.clock.now());
+            self.look_at_wall(self.clock.now_ns());
         }
         let next = self.wake_bound();
         if let Some(alarm) = &self.alarm {
@@ -181,16 +181,16 @@ impl<P> Service<P> {
     /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
-        let now = self.clock.now();
+        let now = self.clock.now_ns();
         self.look_at_wall(now);
-        let left = self.wake_bound()?.saturating_sub(now);
+        let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
         let most = match self.clock.get().longest_sleep() {
             // Only the wall may jump, and no timer goes by it.
-            Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => u64::MAX,
+            Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => Duration::MAX,
             Some(most) => most,
-            None => u64::MAX,
+            None => Duration::MAX,
         };
-        Some(Duration::from_nanos(left.min(most)))
+        Some(left.min(most))
     }
 
     /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
@@ -220,13 +220,13 @@ impl<P> Service<P> {
         Some(slot)
     }
 
-    /// When the service is to be run, in ns of the steady timeline (the past: at once); `None` if
-    /// nothing is pending, or nothing but a host tick that waits. Exact, and at the cost of
+    /// When the service is to be run (the past: at once); `None` if nothing is pending, or nothing
+    /// but a host tick that waits. Exact, and at the cost of
     /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
     #[must_use]
-    pub fn next_wake(&self) -> Option<u64> {
+    pub fn next_wake(&self) -> Option<Instant> {
         if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
-            return Some(0);
+            return Some(Instant::ZERO);
         }
         let first =
             if self.host.urgent == 0 { self.table.queue().next_expiry() } else { self.first_but_host() };
@@ -237,7 +237,7 @@ impl<P> Service<P> {
     /// O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a pass that
     /// took all that was due it is in the future, so a driver wakes too early once a bucket at
     /// most.
-    pub(super) fn wake_bound(&self) -> Option<u64> {
+    pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound may be that of a host tick for which nobody shall wake.
         if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.linked_host().is_some()
         {

@@ -4,8 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::structure::Structure;
-use super::timing::nanos;
-use crate::clock::{Clock, Source, SystemClock, Ticks};
+use crate::clock::{Clock, Source, SystemClock, Ticks, nanos};
 
 /// What a service is made of.
 #[derive(Clone)]

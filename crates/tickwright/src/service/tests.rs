@@ -12,6 +12,7 @@ use super::table::Table;
 use super::timing::{Missed, roundest};
 use super::wall::{shifted, unshifted};
 use super::*;
+use crate::clock::Instant;
 
 fn table() -> Table<()> {
     Table::new(Structure::default().build().unwrap())
@@ -214,8 +215,8 @@ fn lateness_is_counted_in_powers_of_two() {
 fn room_is_made_in_advance() {
     struct Still;
     impl crate::clock::Clock for Still {
-        fn now(&self) -> u64 {
-            7
+        fn now(&self) -> Instant {
+            Instant::from_nanos(7)
         }
     }
     for structure in Structure::all() {
@@ -247,7 +248,7 @@ fn passes_are_counted_whether_or_not_anything_is_due() {
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     service.add(Timing::after(Duration::from_secs(2)), &Site::here("a"), 7).unwrap();
     for (passes, fired) in [(1, 0), (2, 1), (3, 1)] {
-        host.advance(1_000_000_000);
+        host.advance(Duration::from_secs(1));
         service.begin_pass();
         while let Some(due) = service.take() {
             let _ = service.finish(due.id, due.payload, Next::Done);

@@ -3,10 +3,7 @@
 
 use core::time::Duration;
 
-/// Nanoseconds of a duration; from 584 years on, [`u64::MAX`].
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
+use crate::clock::nanos;
 
 /// The point in time that a timer is armed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

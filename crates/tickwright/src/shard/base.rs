@@ -20,7 +20,7 @@ use super::geometry::{self, Linux, WheelGeometry};
 use super::ghost::Ghost;
 use super::statistics::{Statistics, Stripes};
 use crate::alarm::Alarm;
-use crate::clock::Clock;
+use crate::clock::{Clock, Instant, Ticks};
 use crate::fork::Slot;
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Wakers};
 
@@ -72,13 +72,24 @@ impl<G: WheelGeometry> Wakers for Locked<G> {
     }
 }
 
-/// The clock that a shard reads and the alarm that it sets, both in the shard's ticks.
-#[derive(Default)]
+/// The clock that a shard reads, the alarm that it sets, and how long its tick is by both.
 pub(super) struct Outside {
     pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
+    pub(super) ticks: Ticks,
     /// What the alarm was last set to: at most the next expiry, unless a pass is under way.
     at: Option<Tick>,
+}
+
+impl Outside {
+    /// Without a clock or an alarm. A tick is 1 ns.
+    pub(super) const NONE: Self = Self { clock: None, alarm: None, ticks: Ticks::NANOSECOND, at: None };
+
+    /// When the tick begins. `None`: after the clock's end, so an alarm for it never goes off.
+    fn start(&self, tick: Tick) -> Option<Instant> {
+        let at = self.ticks.start(tick);
+        (self.ticks.now(at) == tick).then_some(at)
+    }
 }
 
 /// What a timer does when it fires.
@@ -249,7 +260,7 @@ impl<G: WheelGeometry> Locked<G> {
             wakers: Vec::new(),
             closed: false,
             statistics: Statistics::default(),
-            outside: Outside::default(),
+            outside: Outside::NONE,
         }
     }
 

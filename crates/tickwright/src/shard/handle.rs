@@ -9,7 +9,7 @@ use super::expire::{self, Busy};
 use super::geometry::{Linux, WheelGeometry};
 use super::result::NO_SUCH_SHARD;
 use crate::alarm::Alarm;
-use crate::clock::Clock;
+use crate::clock::{Clock, Ticks};
 use crate::sync::{Arc, Ordering, lock};
 
 /// There is no shard of that number.
@@ -134,8 +134,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).len()
     }
 
-    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. Times are
-    /// in ticks of the shard: [`InTicks`](crate::alarm::InTicks) converts nanoseconds.
+    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. It
+    /// is set to the begin of a tick, whose length [`set_clock`](Self::set_clock) says.
     ///
     /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits
@@ -154,8 +154,12 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         drop(before);
     }
 
-    /// Sets the clock that the shard reads whenever a timer is armed under the lock, in ticks of
-    /// the shard. `None`: the shard's time is that of the last advance.
+    /// Sets the clock that the shard reads whenever a timer is armed under the lock, and the length
+    /// of the shard's tick. `None`: the shard's time is that of the last advance.
+    ///
+    /// Tick 0 begins at the clock's origin. The alarm is set by the same ticks. Before this call a
+    /// tick is 1 ns. Timers keep their deadlines in ticks when they move to another shard, so give
+    /// all shards ticks of one length.
     ///
     /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
     /// delay from the shard's time. If that stood still for an hour, a timer for the next
@@ -163,10 +167,14 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// timer is early either way.
     ///
     /// It is read under the shard's lock: it must not call the shards.
-    pub fn set_clock(&self, clock: Option<Arc<dyn Clock>>) {
+    pub fn set_clock(&self, clock: Option<Arc<dyn Clock>>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.clock, clock);
+        let other_ticks = core::mem::replace(&mut state.outside.ticks, ticks) != ticks;
         state.read_clock(self.base);
+        if other_ticks {
+            state.set_alarm();
+        }
         drop(state);
         drop(before);
     }

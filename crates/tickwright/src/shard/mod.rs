@@ -76,7 +76,7 @@ pub use result::{ArmError, Was};
 pub use statistics::Statistics;
 
 use crate::sync::{Arc, lock};
-use base::{Base, Set};
+use base::{Base, Outside, Set};
 
 /// Shards, each with its own lock, clock and wheels. Share it by reference or in an `Arc`. Any
 /// thread may advance any shard.
@@ -231,7 +231,7 @@ impl<G: WheelGeometry> Drop for Shards<G> {
         let close = |base: &Base<G>| {
             let mut state = lock(&base.state);
             state.closed = true;
-            core::mem::take(&mut state.outside)
+            core::mem::replace(&mut state.outside, Outside::NONE)
         };
         let _outside: Vec<_> = self.set.bases.iter().map(close).collect();
         Emptying(&self.set).run();

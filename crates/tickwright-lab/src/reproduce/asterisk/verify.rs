@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler};
 use tickwright::service::{Settings, Structure};
 
@@ -74,7 +74,7 @@ impl Script {
         let log = Arc::new(Mutex::new(Vec::new()));
         let mut ids = Vec::new();
         for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
-            host.advance(u64::from(*pause) * 1_000_000);
+            host.advance(Duration::from_millis(u64::from(*pause)));
             let delay = Duration::from_millis(u64::from(*delay));
             let note = Note { at, log: Arc::clone(&log) };
             ids.push(
@@ -88,7 +88,7 @@ impl Script {
             }
         }
         while let Some(wait) = scheduler.timeout() {
-            host.advance(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX));
+            host.advance(wait);
             scheduler.run_queue().map_err(|error| error.to_string())?;
         }
         scheduler.check().map_err(|violation| violation.to_string())?;
@@ -159,9 +159,11 @@ fn verify_ours(script: &Script, expected: &[Event], structure: Structure) -> Res
     // Nothing runs before all are added.
     let begun = script.pauses.iter().map(|pause| u64::from(*pause) * 1000).sum::<u64>();
     for &Ran { at, due_us, ran_us } in &ran {
-        let ticks = tick.now(u64::from(script.delays.get(at).copied().unwrap_or(0)) * 1_000_000);
+        let delay = Duration::from_millis(u64::from(script.delays.get(at).copied().unwrap_or(0)));
+        let ticks = tick.now(Instant::ZERO + delay);
         // And a tick, since the queue's clock may be that much behind.
-        let most = tick.start(structure.lateness(ticks)) / 1000 + if structure.is_exact() { 0 } else { 1000 };
+        let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
+        let most = late + if structure.is_exact() { 0 } else { 1000 };
         if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
             return Err(format!("the {at}th was due at {due_us} us and ran at {ran_us} us"));
         }

@@ -5,6 +5,8 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
+use tickwright::clock::Instant;
+
 use super::super::remote::Spawned;
 use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
@@ -79,7 +81,7 @@ impl Worker {
     }
 
     /// The same, at most until the runtime's clock shows that. False: it does.
-    pub(crate) fn wait_until(&self, at: u64) -> bool {
+    pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let now = self.pool.now();
         if now >= at {
             return false;
@@ -91,11 +93,10 @@ impl Worker {
     /// The same, at most for so long by the machine's clock.
     pub(crate) fn wait_for(&self, most: Duration) {
         let now = here::machine_now();
-        let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
-        self.wait_among(&self.by_the_machine, now, now.saturating_add(most));
+        self.wait_among(&self.by_the_machine, now, now + most);
     }
 
-    fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64, at: u64) {
+    fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: Instant, at: Instant) {
         let key = match self.running.id.get() {
             Some(id) => sleepers.borrow_mut().insert(now, at, id.record()),
             None => None,
@@ -121,7 +122,7 @@ impl Worker {
     }
 
     /// The same, at most until the runtime's clock shows that.
-    pub(crate) fn park_until(&self, at: u64) {
+    pub(crate) fn park_until(&self, at: Instant) {
         let Some(own) = self.own() else { return };
         if !own.wake_flags.is_unparked() {
             self.wait_until(at);

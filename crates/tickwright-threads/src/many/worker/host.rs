@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use tickwright::clock::Clock;
+use tickwright::clock::{Clock, Instant};
 
 use super::Worker;
 use crate::here::Host;
@@ -55,11 +55,11 @@ impl Host for Worker {
         self.wait_for(most);
     }
 
-    fn wait_until(&self, at: u64) -> bool {
+    fn wait_until(&self, at: Instant) -> bool {
         self.wait_until(at)
     }
 
-    fn park(&self, until: Option<u64>) {
+    fn park(&self, until: Option<Instant>) {
         match until {
             None => self.park(),
             Some(at) => self.park_until(at),

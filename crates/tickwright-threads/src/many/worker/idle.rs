@@ -4,6 +4,8 @@ use core::cell::RefCell;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 
+use tickwright::clock::Instant;
+
 use super::super::remote::Remote;
 use super::super::sleep::Sleep;
 use super::super::sleepers::Sleepers;
@@ -41,7 +43,7 @@ impl Worker {
         }
     }
 
-    fn wake_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: u64) {
+    fn wake_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: Instant) {
         loop {
             let Some(number) = sleepers.borrow_mut().pop(now) else { return };
             if let Some(record) = self.pool.roster.table().get(number)
@@ -127,8 +129,7 @@ impl Worker {
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         let by_the_machine = self.by_the_machine.borrow().next_wake();
-        let by_the_machine =
-            by_the_machine.map(|at| Duration::from_nanos(at.saturating_sub(here::machine_now())));
+        let by_the_machine = by_the_machine.map(|at| at.duration_since(here::machine_now()));
         for limit in [by_the_machine, search.then_some(SEARCH)].into_iter().flatten() {
             most = Some(most.map_or(limit, |most| most.min(limit)));
         }

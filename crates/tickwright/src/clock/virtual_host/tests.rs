@@ -1,45 +1,47 @@
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, Weak};
 use std::thread;
 
 use super::VirtualHost;
-use crate::clock::{Clock, SystemClock, Watcher};
+use crate::clock::{Clock, Instant, SystemClock, Watcher};
 
 /// What the three clocks and the wall show.
 fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {
     let real = host.real_time();
-    let wall = i128::from(real.now()) + i128::from(real.wall_offset().unwrap());
-    (host.monotonic().now(), host.boot_time().now(), real.now(), wall)
+    let wall = i128::from(real.now().as_nanos()) + i128::from(real.wall_offset().unwrap());
+    let steady = [host.monotonic(), host.boot_time(), real].map(|clock| clock.now().as_nanos());
+    (steady[0], steady[1], steady[2], wall)
 }
 
 #[test]
 fn each_event_moves_what_it_should() {
-    let host = VirtualHost::starting_at(10, 1000);
+    let host = VirtualHost::starting_at(Instant::from_nanos(10), 1000);
     assert_eq!(seen(&host), (10, 10, 10, 1010));
-    host.advance(5);
+    host.advance(Duration::from_nanos(5));
     assert_eq!(seen(&host), (15, 15, 15, 1015));
-    host.suspend(100);
+    host.suspend(Duration::from_nanos(100));
     assert_eq!(seen(&host), (15, 115, 15, 1115));
     host.step_wall(-500);
     assert_eq!(seen(&host), (15, 115, 15, 615));
     host.step_wall(2000);
     assert_eq!(seen(&host), (15, 115, 15, 2615));
-    host.advance(1);
+    host.advance(Duration::from_nanos(1));
     assert_eq!(seen(&host), (16, 116, 16, 2616));
 }
 
 #[test]
 fn no_time_wraps() {
-    let host = VirtualHost::starting_at(u64::MAX - 1, i64::MAX - 1);
-    host.suspend(u64::MAX);
+    let host = VirtualHost::starting_at(Instant::from_nanos(u64::MAX - 1), i64::MAX - 1);
+    host.suspend(Duration::from_nanos(u64::MAX));
     assert_eq!(
         seen(&host),
         (u64::MAX - 1, u64::MAX, u64::MAX - 1, i128::from(u64::MAX - 1) + i128::from(i64::MAX))
     );
-    host.advance(2);
-    host.advance(u64::MAX);
-    host.suspend(1);
-    assert_eq!((host.monotonic().now(), host.boot_time().now()), (u64::MAX, u64::MAX));
+    host.advance(Duration::from_nanos(2));
+    host.advance(Duration::from_nanos(u64::MAX));
+    host.suspend(Duration::from_nanos(1));
+    assert_eq!((host.monotonic().now(), host.boot_time().now()), (Instant::MAX, Instant::MAX));
     host.step_wall(i64::MIN);
     host.step_wall(i64::MIN);
     assert_eq!(host.real_time().wall_offset(), Some(i64::MIN));
@@ -73,11 +75,11 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     let by_reference: &dyn Clock = &&host.monotonic();
     assert!(by_reference.watch(&weak(&one)));
     assert!(Arc::new(host.real_time()).watch(&weak(&two)));
-    host.advance(1);
-    host.suspend(1);
+    host.advance(Duration::from_nanos(1));
+    host.suspend(Duration::from_nanos(1));
     host.step_wall(1);
     drop(two);
-    host.advance(1);
+    host.advance(Duration::from_nanos(1));
     assert_eq!(one.0.load(Ordering::Relaxed), 4);
     assert!(host.boot_time().watch(&weak(&one)));
     assert_eq!(crate::sync::lock(&host.times.watchers).0.len(), 2, "the one that is gone was forgotten");
@@ -93,13 +95,13 @@ fn moves_from_many_threads_add_up_and_no_clock_runs_back() {
         for _ in 0..3 {
             scope.spawn(|| {
                 for _ in 0..1000 {
-                    host.advance(1);
-                    host.suspend(2);
+                    host.advance(Duration::from_nanos(1));
+                    host.suspend(Duration::from_nanos(2));
                     host.step_wall(-2);
                 }
             });
         }
-        let mut last = (0, 0);
+        let mut last = (Instant::ZERO, Instant::ZERO);
         for _ in 0..1000 {
             let now = (host.monotonic().now(), host.boot_time().now());
             assert!(now.0 >= last.0 && now.1 >= last.1);

@@ -1,10 +1,11 @@
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::io;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use super::ShardDriver;
-use crate::clock::{Clock, Ticks, VirtualClock, VirtualHost};
+use crate::clock::{Clock, Instant, Ticks, VirtualClock, VirtualHost};
 use crate::shard::{Firing, Shards, SharedTimer};
 
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
@@ -33,10 +34,11 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
     let (host, shards, driver) = scene(Ticks::MILLISECOND);
     let (timer, log) = logging(&shards, 0);
     for phase in [0, 1, MS / 2, MS - 1] {
-        host.advance(phase);
+        host.advance(Duration::from_nanos(phase));
         for delay in [0, 1, MS - 1, MS, MS + 1, 17 * MS, 100 * MS, 5000 * MS + 3] {
-            let now = host.monotonic().now();
-            timer.add(driver.ticks().deadline(now + delay)).unwrap();
+            let begin = host.monotonic().now();
+            let now = begin.as_nanos();
+            timer.add(driver.ticks().deadline(begin + Duration::from_nanos(delay))).unwrap();
             // None: it was due at once, and has fired.
             let expiry = shards.shard(0).unwrap().next_expiry().unwrap_or(now / MS);
             assert!(expiry > now / MS || delay == 0, "{delay} at {now}: early");
@@ -47,10 +49,10 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
             );
             let left = (expiry * MS).saturating_sub(now);
             if left > 0 {
-                host.advance(left - 1);
+                host.advance(Duration::from_nanos(left - 1));
                 assert!(driver.settle());
                 assert_eq!(log.lock().unwrap().len(), 0, "{delay} at {now}: early");
-                host.advance(1);
+                host.advance(Duration::from_nanos(1));
             }
             assert!(driver.settle());
             assert_eq!(log.lock().unwrap().drain(..).count(), 1, "{delay} at {now}: late");
@@ -77,13 +79,13 @@ fn an_idle_shard_is_asleep_and_re_arms_in_place_do_not_wake_it() {
     // Later ones, and a cancel: the alarm stays.
     timer.modify(100_000).unwrap();
     timer.cancel();
-    host.advance(71);
+    host.advance(Duration::from_nanos(71));
     assert!(driver.settle());
     assert_eq!((driver.thread().runs(), driver.thread().wakeups()), (0, 1));
-    host.advance(1);
+    host.advance(Duration::from_nanos(1));
     assert!(driver.settle());
     assert_eq!((driver.thread().runs(), driver.thread().wakeups()), (1, 2), "once in vain");
-    host.advance(1_000_000);
+    host.advance(Duration::from_millis(1));
     assert!(driver.settle());
     assert_eq!((driver.thread().runs(), log.lock().unwrap().len()), (1, 0));
     assert!(!deferrable.is_pending(), "it went along");
@@ -95,7 +97,7 @@ fn whatever_makes_it_earlier_wakes_it() {
     let (timer, log) = logging(&shards, 0);
     let fires = |expected: u64, deadline: u64| {
         assert!(driver.settle());
-        host.advance(expected - host.monotonic().now());
+        host.advance(Instant::from_nanos(expected).duration_since(host.monotonic().now()));
         assert!(driver.settle());
         assert_eq!(log.lock().unwrap().drain(..).collect::<Vec<_>>(), [(deadline, expected)]);
     };
@@ -122,13 +124,13 @@ fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
     let (host, shards, driver) = scene(Ticks::MILLISECOND);
     let (timer, log) = logging(&shards, 0);
     // A night without a timer: nobody has advanced the shard since.
-    host.advance(8 * 3600 * 1000 * MS);
+    host.advance(Duration::from_millis(8 * 3600 * 1000));
     assert!(driver.settle());
     assert_eq!(driver.thread().wakeups(), 0);
     let now = driver.ticks().now(host.monotonic().now());
     timer.add(now + 10).unwrap();
     assert_eq!(shards.shard(0).unwrap().next_expiry(), Some(now + 11));
-    host.advance(11 * MS);
+    host.advance(Duration::from_millis(11));
     assert!(driver.settle());
     assert_eq!(*log.lock().unwrap(), [(now + 10, now + 11)]);
 }
@@ -144,7 +146,7 @@ fn a_panic_of_a_callback_does_not_hold_up_the_others() {
             trap.add(10).unwrap();
         }
     }
-    host.advance(11);
+    host.advance(Duration::from_nanos(11));
     assert!(driver.settle());
     assert!(timers.iter().all(|(_, log)| log.lock().unwrap().len() == 1));
     assert_eq!(driver.thread().panics().unwrap().count, 1);
@@ -169,7 +171,7 @@ fn a_pass_of_another_thread_hands_over_at_its_end() {
         scope.spawn(|| shards.shard(0).unwrap().advance_within(6, usize::MAX));
         begun.recv().unwrap();
         // The driver finds the shard busy, and its alarm has gone off.
-        host.advance(100);
+        host.advance(Duration::from_nanos(100));
         assert!(driver.settle());
         assert_eq!(log.lock().unwrap().len(), 0);
         drop(end);
@@ -183,7 +185,7 @@ fn its_end_takes_the_clock_and_the_alarm_away() {
     let (host, shards, driver) = scene(NS);
     let (timer, _) = logging(&shards, 0);
     drop(driver);
-    host.advance(1000);
+    host.advance(Duration::from_nanos(1000));
     timer.add(10).unwrap();
     assert_eq!((shards.shard(0).unwrap().now(), shards.shard(0).unwrap().next_wake()), (0, Some(11)));
     let shards = Arc::into_inner(shards).expect("nobody else keeps them");
@@ -203,7 +205,7 @@ fn it_may_be_dropped_by_a_callback_of_its_own() {
     });
     *place.lock().unwrap() = Some(driver);
     timer.add(5).unwrap();
-    host.advance(6);
+    host.advance(Duration::from_nanos(6));
     hear.recv().unwrap();
 }
 
@@ -231,7 +233,7 @@ fn two_shards_two_drivers() {
             timer
         })
         .collect();
-    host.advance(1000);
+    host.advance(Duration::from_nanos(1000));
     assert!(second.settle() && _first.settle());
     assert_eq!(sum.load(Ordering::Relaxed), 190);
     assert!(timers.iter().all(|timer| !timer.is_pending()));

@@ -1,9 +1,10 @@
+use core::time::Duration;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::DriverThread;
-use crate::clock::{Clock, VirtualClock, VirtualHost};
+use crate::clock::{Clock, Instant, VirtualClock, VirtualHost};
 use crate::driver::{Alarm, Parker};
 
 fn scene(run: impl FnMut() + Send + 'static) -> (VirtualHost, DriverThread<VirtualClock>) {
@@ -19,28 +20,28 @@ fn an_idle_driver_is_asleep() {
     let parker = Arc::clone(driver.parker());
     assert_eq!((driver.runs(), driver.wakeups()), (0, 0), "nothing is set");
     for _ in 0..1000 {
-        host.advance(1_000_000);
+        host.advance(Duration::from_millis(1));
     }
     assert_eq!((driver.runs(), driver.wakeups()), (0, 0), "nothing is due, however long");
 
     // Time-outs that move on and never come due, as most do: one call for the first one, since it
     // slept for ever.
     for round in 0..1000 {
-        host.advance(1_000_000);
-        parker.set(Some(parker.clock().now() + 30_000_000_000 + round));
+        host.advance(Duration::from_millis(1));
+        parker.set(Some(parker.clock().now() + Duration::from_nanos(30_000_000_000 + round)));
     }
     assert!(driver.settle());
     assert_eq!((driver.runs(), driver.wakeups()), (0, 1));
 
     // What does come due wakes it once.
     for round in 1..=10 {
-        parker.set(Some(parker.clock().now() + 30_000_000_000));
+        parker.set(Some(parker.clock().now() + Duration::from_secs(30)));
         assert!(driver.settle());
         let before = driver.wakeups();
-        host.advance(29_999_999_999);
+        host.advance(Duration::from_nanos(29_999_999_999));
         assert!(driver.settle());
         assert_eq!((driver.runs(), driver.wakeups()), (round - 1, before));
-        host.advance(1);
+        host.advance(Duration::from_nanos(1));
         assert!(driver.settle());
         assert_eq!((driver.runs(), driver.wakeups()), (round, before + 1));
     }
@@ -55,10 +56,10 @@ fn what_is_set_while_it_runs_is_run_after() {
     let mut left = 3;
     let driver = DriverThread::spawn("driver", parker, move || {
         left -= 1;
-        alarm.set((left > 0).then_some(0));
+        alarm.set((left > 0).then_some(Instant::ZERO));
     })
     .unwrap();
-    driver.parker().set(Some(0));
+    driver.parker().set(Some(Instant::ZERO));
     assert!(driver.settle());
     assert_eq!(driver.runs(), 3);
 }
@@ -78,12 +79,12 @@ fn a_panic_is_contained_and_reported() {
         }
     });
     assert_eq!(driver.panics(), None);
-    driver.parker().set(Some(0));
+    driver.parker().set(Some(Instant::ZERO));
     assert!(driver.settle());
     // What it did not set is looked for a second later at the latest.
     for run in 2..=4 {
-        assert_eq!(driver.parker().alarm(), Some((run - 1) * 1_000_000_000));
-        host.advance(1_000_000_000);
+        assert_eq!(driver.parker().alarm(), Some(Instant::ZERO + Duration::from_secs(run - 1)));
+        host.advance(Duration::from_secs(1));
         assert!(driver.settle());
         assert_eq!(driver.runs(), run);
     }
@@ -106,7 +107,7 @@ impl Drop for Trap {
 #[test]
 fn a_panic_that_panics_when_dropped_is_contained_too() {
     let (_host, driver) = scene(|| std::panic::panic_any(Trap));
-    driver.parker().set(Some(0));
+    driver.parker().set(Some(Instant::ZERO));
     assert!(driver.settle());
     assert_eq!(driver.panics().unwrap().first, "something that is no text");
     assert_eq!(driver.join().unwrap_err().count, 1);
@@ -132,7 +133,7 @@ fn it_may_be_dropped_and_stopped_from_inside() {
     });
     let parker = Arc::clone(driver.parker());
     *place.lock().unwrap() = Some(driver);
-    parker.set(Some(0));
+    parker.set(Some(Instant::ZERO));
     hear.recv().unwrap();
     assert!(hear.recv().is_err(), "the thread has ended, and let go of its closure");
     assert!(!parker.settle());
@@ -148,7 +149,7 @@ fn dropping_it_waits_for_the_run_under_way() {
         ended.recv().unwrap();
         told.send(()).unwrap();
     });
-    driver.parker().set(Some(0));
+    driver.parker().set(Some(Instant::ZERO));
     begun.recv().unwrap();
     let dropping = thread::spawn(move || drop(driver));
     end.send(()).unwrap();

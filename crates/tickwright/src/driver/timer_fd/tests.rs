@@ -1,7 +1,8 @@
+use core::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Rung, TimerFd};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, Instant, SystemClock};
 use crate::driver::Alarm;
 use crate::sync::lock;
 
@@ -20,9 +21,9 @@ fn what_is_past_rings_at_once_and_once() {
         let fd = TimerFd::new(clock).unwrap();
         assert!(!readable(&fd, false));
         assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
-        for at in [0, 1, clock.now()] {
+        for at in [Instant::ZERO, Instant::from_nanos(1), clock.now()] {
             fd.set(Some(at));
-            assert!(readable(&fd, true), "{clock:?}, {at}");
+            assert!(readable(&fd, true), "{clock:?}, {at:?}");
             assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
             assert!(!readable(&fd, false));
             assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
@@ -34,11 +35,11 @@ fn what_is_past_rings_at_once_and_once() {
 fn it_rings_when_the_time_has_come_and_not_before() {
     for clock in ALL {
         let fd = TimerFd::new(clock).unwrap();
-        let at = clock.now() + 2_000_000;
+        let at = clock.now() + Duration::from_millis(2);
         fd.set(Some(at));
         assert!(readable(&fd, true));
         // By real time the offset is right to some 100 ns, and it is the kernel's wall that rings.
-        assert!(clock.now() + 1000 >= at, "{clock:?}: early");
+        assert!(clock.now() + Duration::from_nanos(1000) >= at, "{clock:?}: early");
         assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
     }
 }
@@ -47,11 +48,11 @@ fn it_rings_when_the_time_has_come_and_not_before() {
 fn the_last_setting_holds() {
     for clock in ALL {
         let fd = TimerFd::new(clock).unwrap();
-        for far in [clock.now() + 3_600_000_000_000, u64::MAX] {
-            fd.set(Some(0));
+        for far in [clock.now() + Duration::from_secs(3600), Instant::MAX] {
+            fd.set(Some(Instant::ZERO));
             fd.set(Some(far));
-            assert!(!readable(&fd, false), "{clock:?}, {far}");
-            fd.set(Some(0));
+            assert!(!readable(&fd, false), "{clock:?}, {far:?}");
+            fd.set(Some(Instant::ZERO));
             fd.set(None);
             assert!(!readable(&fd, false));
             assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);
@@ -65,7 +66,7 @@ fn the_last_setting_holds() {
 fn a_step_that_was_heard_of_rings_whatever_is_set_after_it() {
     let fd = TimerFd::new(SystemClock::RealTime).unwrap();
     lock(&fd.told).stepped = true;
-    fd.set(Some(u64::MAX));
+    fd.set(Some(Instant::MAX));
     assert!(readable(&fd, true));
     assert_eq!(fd.acknowledge().unwrap(), Rung::Stepped);
     assert_eq!(fd.acknowledge().unwrap(), Rung::Quiet);

@@ -153,5 +153,7 @@ fn the_second_cell_of_an_array_is_found_out() {
         service
     };
     let found = programs_the_second(&make, DELAYS[0]);
-    assert!(found.is_err_and(|what| what.contains("Some(30000000), not Some(20000000)")));
+    assert!(
+        found.is_err_and(|what| what.contains("Some(Instant(30000000 ns)), not Some(Instant(20000000 ns))"))
+    );
 }

@@ -36,7 +36,7 @@ impl<G: WheelGeometry> Locked<G> {
     /// slept would give a timer too coarse a bucket.
     pub(crate) fn read_clock(&mut self, base: &Base<G>) {
         if let Some(clock) = &self.outside.clock {
-            let now = clock.now();
+            let now = self.outside.ticks.now(clock.now());
             self.forward(base, now);
         }
     }
@@ -54,7 +54,7 @@ impl<G: WheelGeometry> Locked<G> {
             && self.outside.at.is_none_or(|at| wake < at)
         {
             self.outside.at = Some(wake);
-            alarm.set(Some(wake));
+            alarm.set(self.outside.start(wake));
         }
     }
 
@@ -63,7 +63,7 @@ impl<G: WheelGeometry> Locked<G> {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
             self.outside.at = wake;
-            alarm.set(wake);
+            alarm.set(wake.and_then(|wake| self.outside.start(wake)));
         }
     }
 

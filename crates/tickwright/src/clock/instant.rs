@@ -1,0 +1,100 @@
+//! A point in time on a clock.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+use core::time::Duration;
+
+/// A point on a clock's steady timeline: nanoseconds since the clock's origin.
+///
+/// Each [`Clock`](super::Clock) has an origin of its own, so compare only instants of one clock.
+/// The first is [`ZERO`](Self::ZERO), the last is [`MAX`](Self::MAX), 584 years later. Arithmetic
+/// saturates at both.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright::clock::{Clock, Instant, VirtualHost};
+///
+/// let host = VirtualHost::new();
+/// let clock = host.monotonic();
+/// let start = clock.now();
+/// host.advance(Duration::from_millis(2));
+/// assert_eq!(clock.now(), start + Duration::from_millis(2));
+/// assert_eq!(clock.now().duration_since(start), Duration::from_millis(2));
+/// assert_eq!(start.duration_since(clock.now()), Duration::ZERO, "not negative");
+/// assert_eq!(clock.now().as_nanos(), 2_000_000);
+/// assert_eq!(Instant::MAX + Duration::from_secs(1), Instant::MAX, "saturates");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The clock's origin.
+    pub const ZERO: Self = Self(0);
+    /// The last point of a timeline. No clock gets beyond it.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The point `nanoseconds` after the clock's origin.
+    #[inline]
+    #[must_use]
+    pub const fn from_nanos(nanoseconds: u64) -> Self {
+        Self(nanoseconds)
+    }
+
+    /// Nanoseconds since the clock's origin.
+    #[inline]
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to this point; zero if `earlier` is later.
+    #[inline]
+    #[must_use]
+    pub const fn duration_since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Saturates at [`MAX`](Instant::MAX).
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(span)))
+    }
+}
+
+/// Saturates at [`MAX`](Instant::MAX).
+impl AddAssign<Duration> for Instant {
+    #[inline]
+    fn add_assign(&mut self, span: Duration) {
+        *self = *self + span;
+    }
+}
+
+/// Saturates at [`ZERO`](Instant::ZERO).
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(span)))
+    }
+}
+
+/// For example `Instant(5 ns)`.
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Instant({} ns)", self.0)
+    }
+}
+
+/// Nanoseconds of a duration; [`u64::MAX`] for 584 years and longer.
+#[inline]
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
