@@ -183,7 +183,7 @@ pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c
     code::answer(|| {
         let now = checked(sched)?.scheduler.now();
         // SAFETY: the header's contract.
-        unsafe { put(ns, now) };
+        unsafe { put(ns, now.as_nanos()) };
         Ok(0)
     })
 }

@@ -62,8 +62,8 @@ impl Callback for Call {
         let told = tw_firing {
             sched: holder(firing.scheduler()),
             id: firing.id().to_bits(),
-            due: firing.due(),
-            now: firing.now(),
+            due: firing.due().as_nanos(),
+            now: firing.now().as_nanos(),
             overruns: firing.overruns(),
             token: self.token,
         };

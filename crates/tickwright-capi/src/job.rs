@@ -4,6 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
 
+use tickwright::clock::Instant;
 use tickwright::scheduler::Cancelled;
 use tickwright::service::{Missed, Origin, Refusal, Site, Timing, When};
 
@@ -155,9 +156,9 @@ pub(crate) fn after(delay_ms: i64) -> Result<Timing, c_int> {
 pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
     let when = span(asked.when)?;
     let timing = Timing::at(match asked.base {
-        TW_BASE_NOW => When::After(when),
-        TW_BASE_CLOCK => When::At(when),
-        TW_BASE_WALL => When::Wall(when),
+        TW_BASE_NOW => When::After(Duration::from_nanos(when)),
+        TW_BASE_CLOCK => When::At(Instant::from_nanos(when)),
+        TW_BASE_WALL => When::Wall(Duration::from_nanos(when)),
         _ => return Err(code::INVALID),
     });
     let timing = timing.slack(Duration::from_nanos(span(asked.slack)?)).missed(match asked.missed {

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use tickwright::clock::{SystemClock, VirtualHost};
+use tickwright::clock::{Instant, SystemClock, VirtualHost};
 use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing, When};
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn tw_sched_add_at_from(
     code::answer(|| {
         let (sched, call) = (checked(sched)?, simple(call, data, false)?);
         let origin = Place { name, file, line };
-        Ok(place(sched, None, Timing::at(When::At(at_ns)), origin, call)?.0)
+        Ok(place(sched, None, Timing::at(When::At(Instant::from_nanos(at_ns))), origin, call)?.0)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Looking into a scheduler: its timers, what it has counted, and whether it is whole.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::time::Duration;
 
 use tickwright::service::State;
 
@@ -63,6 +64,11 @@ pub struct tw_sched_counts {
     pub late_max: u64,
 }
 
+/// Nanoseconds of a duration that was made from a `u64` of them.
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// What is known of a timer.
 ///
 /// # Safety
@@ -81,8 +87,8 @@ pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *m
                 State::Pending => TW_STATE_PENDING,
                 State::Running => TW_STATE_RUNNING,
             },
-            due: found.due,
-            interval: found.period,
+            due: found.due.as_nanos(),
+            interval: nanoseconds(found.period),
             token: core::ptr::with_exposed_provenance(seen.token),
             data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
         };
@@ -120,7 +126,7 @@ pub unsafe extern "C" fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: 
             return Ok(0);
         }
         // SAFETY: the header's contract.
-        unsafe { put(due_ns, info.due) };
+        unsafe { put(due_ns, info.due.as_nanos()) };
         Ok(1)
     })
 }
@@ -137,7 +143,7 @@ pub unsafe extern "C" fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms:
         if info.state != State::Pending {
             return Ok(0);
         }
-        let left = info.due.saturating_sub(scheduler.now()).div_ceil(1_000_000);
+        let left = nanoseconds(info.due.duration_since(scheduler.now())).div_ceil(1_000_000);
         // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
         unsafe { put(ms, left as i64) };
         Ok(1)
@@ -164,10 +170,10 @@ pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_
             passes: counted.passes,
             steps: counted.steps,
             heap_bytes: sched.scheduler.heap_bytes() as u64,
-            late_mean: counted.lateness.mean() as u64,
-            late_half: counted.lateness.quantile(0.5),
-            late_most: counted.lateness.quantile(0.99),
-            late_max: counted.lateness.max(),
+            late_mean: nanoseconds(counted.lateness.mean()),
+            late_half: nanoseconds(counted.lateness.quantile(0.5)),
+            late_most: nanoseconds(counted.lateness.quantile(0.99)),
+            late_max: nanoseconds(counted.lateness.max()),
         };
         // SAFETY: the header's contract.
         unsafe { put(counts, answer) };

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::{Ticks, VirtualHost};
+use tickwright::clock::{Instant, Ticks, VirtualHost};
 use tickwright::scheduler::{
     Boxed, Callback, Cancelled, Firing, Next, Plain, RunError, Scheduler, TimerId, WouldDeadlock,
 };
@@ -89,7 +89,7 @@ fn what_a_callback_answers_decides_when_it_runs_again() {
             let left = scheduler.timeout().unwrap();
             host.advance(left);
             assert_eq!(scheduler.run_queue(), Ok(1));
-            assert_eq!(scheduler.when(id), Some(at * 1_000_000), "{structure}");
+            assert_eq!(scheduler.when(id), Some(Instant::ZERO + ms(at)), "{structure}");
         }
         assert_eq!((scheduler.run_queue(), scheduler.when(id)), (Ok(1), None));
     }
@@ -404,7 +404,7 @@ fn a_refused_replacement_leaves_the_old_one() {
     let host = VirtualHost::new();
     let scheduler = scheduler(&host, Structure::default());
     let old = scheduler.add(ms(5), Boxed::once(|_| {})).unwrap();
-    let by_wall = Timing::at(tickwright::service::When::Wall(5));
+    let by_wall = Timing::at(tickwright::service::When::Wall(Duration::from_nanos(5)));
     let refused = scheduler.timer(by_wall).named("new").replace(old, Boxed::once(|_| {}));
     assert_eq!(refused.err().map(|refused| refused.reason), Some(Refusal::NoWall));
     assert_eq!(scheduler.remaining(old), Some(ms(5)));
@@ -477,7 +477,11 @@ fn clean_up_by_token() {
         scheduler.timer(timing).named("n").add(Boxed::with_token(number as usize % 3, note)).unwrap();
     }
     assert!(
-        scheduler.dump().timers.iter().all(|timer| timer.token == timer.info.due as usize / 1_000_000 % 3)
+        scheduler
+            .dump()
+            .timers
+            .iter()
+            .all(|timer| timer.token == timer.info.due.as_nanos() as usize / 1_000_000 % 3)
     );
     assert_eq!(scheduler.cancel_matching(1, drop), (10, None));
     assert_eq!(scheduler.statistics().timers, 20);

@@ -108,14 +108,14 @@ fn an_earlier_timer_wakes_the_thread() {
     thread.settle();
     scheduler.add(secs(5), Boxed::once(move |firing| done.send(firing.now()).unwrap())).unwrap();
     host.advance(secs(5));
-    assert_eq!(is_done.recv(), Ok(5 * SECOND));
+    assert_eq!(is_done.recv(), Ok(Instant::ZERO + secs(5)));
 }
 
 #[test]
 fn a_step_of_the_wall_wakes_the_thread() {
     let (host, scheduler, thread) = scene(Structure::default());
     let (done, is_done) = mpsc::channel();
-    let at_noon = Timing::at(When::Wall(43_200 * SECOND));
+    let at_noon = Timing::at(When::Wall(secs(43_200)));
     scheduler.timer(at_noon).named("noon").add(Boxed::once(move |_| done.send(()).unwrap())).unwrap();
     thread.settle();
     host.step_wall(43_200 * SECOND as i64);

@@ -24,7 +24,7 @@ fn pass(service: &mut Service<&'static str>) -> Vec<(&'static str, u64, u64)> {
     let mut ran = Vec::new();
     while let Some(due) = service.take() {
         assert!(due.due <= due.now, "early");
-        ran.push((due.payload, due.due / SECOND, due.overruns));
+        ran.push((due.payload, due.due.as_nanos() / SECOND, due.overruns));
         service.finish(due.id, due.payload, Next::Again);
     }
     service.end_pass();
@@ -109,7 +109,7 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
         now = at + takes;
         service.finish(due.id, due.payload, Next::Again);
         service.end_pass();
-        assert_eq!(service.find(id).map(|info| info.due / SECOND), Some(next), "at {at}");
+        assert_eq!(service.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "at {at}");
     }
 }
 
@@ -128,7 +128,7 @@ fn policies_without_a_period() {
         let id = service.add(Timing::after(secs(10)).missed(missed), &Site::here("t"), "t").unwrap();
         host.advance(secs(47));
         assert_eq!(pass(&mut service), [("t", 10, 0)]);
-        assert_eq!(service.find(id).map(|info| info.due / SECOND), Some(next), "{missed:?}");
+        assert_eq!(service.find(id).map(|info| info.due.as_nanos() / SECOND), Some(next), "{missed:?}");
         assert_eq!(service.statistics().overruns, overruns, "{missed:?}");
     }
 }
@@ -147,11 +147,11 @@ fn a_grid_does_not_drift_in_a_million_periods() {
         service.begin_pass();
         while let Some(due) = service.take() {
             ran += 1 + due.overruns;
-            assert_eq!(due.due % 333_333, 0);
+            assert_eq!(due.due.as_nanos() % 333_333, 0);
             service.finish(due.id, (), Next::Again);
         }
     }
-    assert_eq!(ran, service.now() / 333_333);
+    assert_eq!(ran, service.now().as_nanos() / 333_333);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn slack_lets_timers_meet_and_never_early_nor_later_than_it() {
             wakes += 1;
             service.begin_pass();
             while let Some(due) = service.take() {
-                assert!(due.now >= due.due && due.now - due.due <= SECOND, "{structure}");
+                assert!(due.now >= due.due && due.now.duration_since(due.due) <= secs(1), "{structure}");
                 service.finish(due.id, due.payload, Next::Done);
             }
         }
@@ -225,7 +225,7 @@ fn steps_of_the_wall_move_timers_by_the_wall_alone() {
         for (step, due_in) in [(-3600i64, Some(3605u64)), (86_400, None), (3, Some(2))] {
             let host = VirtualHost::new();
             let mut service = Service::new(Settings::new().clock(host.real_time()).structure(structure));
-            service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("wall"), "wall").unwrap();
+            service.add(Timing::at(When::Wall(secs(5))), &Site::here("wall"), "wall").unwrap();
             service.add(Timing::after(secs(5)), &Site::here("delay"), "delay").unwrap();
             host.step_wall(step * 1_000_000_000);
             let names = |ran: Vec<(&'static str, u64, u64)>| {
@@ -236,7 +236,7 @@ fn steps_of_the_wall_move_timers_by_the_wall_alone() {
                     assert_eq!(service.timeout(), Some(secs(left.min(5))));
                     assert_eq!(
                         service.iter().find(|i| i.site.name == "wall").map(|i| i.due),
-                        Some(left * SECOND)
+                        Some(Instant::ZERO + secs(left))
                     );
                 }
                 None => {
@@ -260,7 +260,7 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     host.step_wall(5000 * SECOND as i64);
-    let timing = Timing::at(When::Wall(5010 * SECOND)).every(secs(10)).missed(Missed::Skip);
+    let timing = Timing::at(When::Wall(secs(5010))).every(secs(10)).missed(Missed::Skip);
     service.add(timing, &Site::here("t"), "t").unwrap();
     host.step_wall(-100 * SECOND as i64);
     assert_eq!(service.timeout(), Some(secs(110)), "its first time is what was asked for");
@@ -279,7 +279,7 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
 fn a_wall_that_is_slewed_makes_nothing_early() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(5 * SECOND)), &Site::here("t"), "t").unwrap();
+    service.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap();
     host.step_wall(-400_000);
     host.advance(secs(5));
     assert_eq!(pass(&mut service), [], "the wall shows 400 us less");
@@ -304,7 +304,7 @@ fn sleep_counts_by_the_boot_time_alone() {
 fn a_clock_without_a_wall_refuses_times_by_it() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
-    let refused = service.add(Timing::at(When::Wall(5)), &Site::here("t"), "t").unwrap_err();
+    let refused = service.add(Timing::at(When::Wall(secs(5))), &Site::here("t"), "t").unwrap_err();
     assert_eq!((refused.reason, refused.payload), (Refusal::NoWall, "t"));
     assert_eq!((service.statistics().timers, service.check()), (0, Ok(())));
 }
@@ -340,7 +340,12 @@ fn every_deadline_is_ordinary() {
         let host = VirtualHost::new();
         let mut service = Service::new(Settings::new().clock(host.monotonic()).structure(structure));
         host.advance(secs(1));
-        for when in [When::At(0), When::At(u64::MAX), When::After(u64::MAX), When::After(0)] {
+        for when in [
+            When::At(Instant::ZERO),
+            When::At(Instant::MAX),
+            When::After(Duration::MAX),
+            When::After(Duration::ZERO),
+        ] {
             service
                 .add(Timing::at(when).slack(Duration::MAX).every(Duration::MAX), &Site::here("t"), "t")
                 .unwrap();
@@ -404,10 +409,12 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
             let wall = || clock.now().as_nanos() as i64 + clock.wall_offset().unwrap();
             let mut service = Service::new(Settings::new().clock(host.real_time()));
             let begin = wall();
-            let far = Timing::at(When::Wall((begin + 1_000_000 * MS) as u64));
+            let far = Timing::at(When::Wall(Duration::from_nanos((begin + 1_000_000 * MS) as u64)));
             service.add(far, &Site::here("keeps the offset"), "far").unwrap();
             let due = begin + 100 * MS;
-            service.add(Timing::at(When::Wall(due as u64)), &Site::here("near"), "near").unwrap();
+            service
+                .add(Timing::at(When::Wall(Duration::from_nanos(due as u64))), &Site::here("near"), "near")
+                .unwrap();
             host.step_wall(-back);
             host.advance(Duration::from_nanos(100 * MS as u64));
             let run = |service: &mut Service<&str>| {

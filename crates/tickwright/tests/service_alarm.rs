@@ -9,7 +9,7 @@ use tickwright::driver::{Alarm, DriverThread, Parker};
 use tickwright::scheduler::{Next, Plain, Scheduler};
 use tickwright::service::{Service, Settings, Site, Structure, Timing};
 
-const HOUR: u64 = 3_600_000_000_000;
+const HOUR: Duration = Duration::from_secs(3600);
 
 #[derive(Default)]
 struct Bell(Mutex<Option<Instant>>);
@@ -29,7 +29,7 @@ fn the_alarm_is_never_later_than_the_first_timer() {
         let bell = Arc::new(Bell::default());
         service.set_alarm(Some(bell.clone()));
         let add = |service: &mut Service<()>, hours| {
-            service.add(Timing::after(Duration::from_nanos(hours * HOUR)), &Site::here("x"), ()).unwrap()
+            service.add(Timing::after(hours * HOUR), &Site::here("x"), ()).unwrap()
         };
         let first = add(&mut service, 5);
         add(&mut service, 9);
@@ -59,14 +59,14 @@ fn a_driver_thread_runs_a_wheel_in_time() {
     })
     .unwrap();
     let nothing = Plain::new((), |(), _| Next::Done);
-    let cancelled = scheduler.add(Duration::from_nanos(5 * HOUR), nothing).unwrap();
-    scheduler.add(Duration::from_nanos(9 * HOUR), nothing).unwrap();
-    scheduler.add(Duration::from_nanos(HOUR), nothing).unwrap();
+    let cancelled = scheduler.add(5 * HOUR, nothing).unwrap();
+    scheduler.add(9 * HOUR, nothing).unwrap();
+    scheduler.add(HOUR, nothing).unwrap();
     let _ = scheduler.cancel(cancelled);
-    host.advance(Duration::from_nanos(HOUR));
+    host.advance(HOUR);
     assert!(driver.settle());
-    let soon = scheduler.add(Duration::from_nanos(5 * HOUR), nothing).unwrap();
-    host.advance(Duration::from_nanos(7 * HOUR));
+    let soon = scheduler.add(5 * HOUR, nothing).unwrap();
+    host.advance(7 * HOUR);
     assert!(driver.settle());
     assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
 }
@@ -107,7 +107,7 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     })
     .unwrap();
     assert!(driver.settle());
-    host.step_wall(48 * HOUR as i64);
+    host.step_wall((48 * HOUR).as_nanos() as i64);
     assert!(driver.settle());
     ended.wait();
     assert_eq!(pass.join().unwrap(), Ok(1));
@@ -122,7 +122,7 @@ fn a_step_before_the_alarm_was_given_is_not_lost() {
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
     service.add(Timing::at(When::Wall(24 * HOUR)), &Site::here("x"), ()).unwrap();
-    host.step_wall(48 * HOUR as i64);
+    host.step_wall((48 * HOUR).as_nanos() as i64);
     let bell = Arc::new(Bell::default());
     service.set_alarm(Some(bell.clone()));
     assert!(bell.0.lock().unwrap().is_some_and(|at| at == Instant::ZERO), "{:?}", bell.0.lock().unwrap());

@@ -19,7 +19,7 @@ fn a_pass_at_the_end_of_time_ends() {
     std::thread::spawn(move || {
         let host = VirtualHost::starting_at(Instant::ZERO, -1);
         let mut service = Service::new(Settings::new().clock(host.real_time()));
-        service.add(Timing::at(When::Wall(u64::MAX)), &Site::here("x"), ()).unwrap();
+        service.add(Timing::at(When::Wall(Duration::from_nanos(u64::MAX))), &Site::here("x"), ()).unwrap();
         host.advance(Duration::from_nanos(u64::MAX));
         service.begin_pass();
         let _ = service.take();
@@ -33,7 +33,7 @@ fn overruns_saturate() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()));
     for _ in 0..2 {
-        let timing = Timing::at(When::At(0)).every(Duration::from_nanos(1)).missed(Missed::Skip);
+        let timing = Timing::at(When::At(Instant::ZERO)).every(Duration::from_nanos(1)).missed(Missed::Skip);
         service.add(timing, &Site::here("x"), ()).unwrap();
     }
     host.advance(Duration::from_nanos(u64::MAX));
@@ -47,7 +47,7 @@ fn overruns_saturate() {
 fn a_refused_add_counts_nothing() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.monotonic()).int_ids());
-    assert!(service.add(Timing::at(When::Wall(5)), &Site::here("x"), ()).is_err());
+    assert!(service.add(Timing::at(When::Wall(Duration::from_nanos(5))), &Site::here("x"), ()).is_err());
     assert_eq!((service.statistics().high_water, service.sites().len()), (0, 0));
 }
 
@@ -79,7 +79,9 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
 fn the_one_held_ahead_goes_with_the_wall() {
     let host = VirtualHost::starting_at(Instant::ZERO, 5_000 * SECOND as i64);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    let burst = Timing::at(When::Wall(5_010 * SECOND)).every(Duration::from_secs(10)).missed(Missed::Burst);
+    let burst = Timing::at(When::Wall(Duration::from_secs(5_010)))
+        .every(Duration::from_secs(10))
+        .missed(Missed::Burst);
     service.add(burst, &Site::here("x"), ()).unwrap();
     host.advance(Duration::from_secs(35));
     service.begin_pass();
@@ -113,7 +115,11 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
         }
     }
     let scheduler = Scheduler::new(Settings::new().clock(Jumps));
-    scheduler.timer(Timing::at(When::Wall(3600 * SECOND))).named("x").add(Boxed::once(|_| {})).unwrap();
+    scheduler
+        .timer(Timing::at(When::Wall(Duration::from_secs(3600))))
+        .named("x")
+        .add(Boxed::once(|_| {}))
+        .unwrap();
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
@@ -183,12 +189,14 @@ fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
 fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    service.add(Timing::at(When::Wall(3600 * SECOND)), &Site::here("other"), ()).unwrap();
+    service.add(Timing::at(When::Wall(Duration::from_secs(3600))), &Site::here("other"), ()).unwrap();
     // The wall is slewed, by less than counts as a step, and a grid goes on by it.
     host.step_wall(900_000);
     service
         .add(
-            Timing::at(When::Wall(10 * SECOND)).every(Duration::from_micros(300)).missed(Missed::Skip),
+            Timing::at(When::Wall(Duration::from_secs(10)))
+                .every(Duration::from_micros(300))
+                .missed(Missed::Skip),
             &Site::here("x"),
             (),
         )
@@ -196,7 +204,7 @@ fn a_due_time_is_never_after_now() {
     host.advance(Duration::from_secs(10));
     service.begin_pass();
     let due = service.take().unwrap();
-    assert!(due.due <= due.now, "due {}, now {}", due.due, due.now);
+    assert!(due.due <= due.now, "due {:?}, now {:?}", due.due, due.now);
 }
 
 /// A clock is the user's code too. After a panic in it the scheduler goes on.

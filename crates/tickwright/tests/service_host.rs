@@ -62,9 +62,9 @@ impl Machine {
         ran
     }
 
-    fn counts(&self) -> (u64, u64, u64, u64) {
+    fn counts(&self) -> (u64, u64, u64, u128) {
         let host = self.service.host().unwrap();
-        (host.runs, host.deferred, host.late, host.latest / MS)
+        (host.runs, host.deferred, host.late, host.latest.as_millis())
     }
 }
 
@@ -232,7 +232,9 @@ fn armed_anew_from_its_own_callback() {
         let due = m.service.take().unwrap();
         // Urgent work begins in the callback, which asks for now: in this pass it does not come
         // again, and in the next it waits.
-        m.service.start(due.id, Timing::at(When::At(0)).every(ms(10)).missed(Missed::Skip)).unwrap();
+        m.service
+            .start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip))
+            .unwrap();
         m.service.begin_urgent();
         m.service.finish(due.id, due.payload, Next::Done);
         assert_eq!(m.service.take(), None, "{structure}");
@@ -317,7 +319,7 @@ fn the_alarm_is_set_for_the_second_and_back() {
 fn one_by_the_wall_is_filed_anew_while_it_waits() {
     let host = VirtualHost::new();
     let mut service = Service::new(Settings::new().clock(host.real_time()));
-    let id = service.add(Timing::at(When::Wall(10 * MS)), &Site::here("tick"), ()).unwrap();
+    let id = service.add(Timing::at(When::Wall(ms(10))), &Site::here("tick"), ()).unwrap();
     service.set_host(id).unwrap();
     service.begin_urgent();
     host.advance(Duration::from_millis(12));

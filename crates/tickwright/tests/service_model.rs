@@ -33,16 +33,18 @@ impl Alarm for Bell {
 const SECOND: u64 = 1_000_000_000;
 const EPOCH: u64 = 1_700_000_000 * SECOND;
 
-fn timing(random: &mut Random, now: u64) -> Timing {
+fn timing(random: &mut Random, now: Instant) -> Timing {
     let span = match random.below(4) {
         0 => 0,
         1 => random.below(5_000_000),
         2 => random.below(SECOND),
         _ => random.below(100 * SECOND),
     };
+    let span = Duration::from_nanos(span);
+    let at = now + span - Duration::from_secs(1);
     let when = match random.below(4) {
-        0 => When::At((now + span).saturating_sub(SECOND)),
-        1 => When::Wall(EPOCH + (now + span).saturating_sub(SECOND)),
+        0 => When::At(at),
+        1 => When::Wall(Duration::from_nanos(EPOCH + at.as_nanos())),
         _ => When::After(span),
     };
     let missed = [Missed::Burst, Missed::Skip, Missed::Delay, Missed::Collapse, Missed::Persist]
@@ -95,7 +97,7 @@ fn run(structure: Structure, seed: u64, tick: Duration) {
                 while taken < budget {
                     let Some(due) = service.take() else { break };
                     taken += 1;
-                    assert!(due.due <= due.now, "{structure} {seed}: early {} {}", due.due, due.now);
+                    assert!(due.due <= due.now, "{structure} {seed}: early {:?} {:?}", due.due, due.now);
                     running.push(due);
                     while running.len() > random.below(3) as usize {
                         let due = running.swap_remove(random.below(running.len() as u64) as usize);

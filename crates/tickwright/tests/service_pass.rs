@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use tickwright::clock::VirtualHost;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::scheduler::{Boxed, Next, Scheduler};
 use tickwright::service::{Missed, Service, Settings, Site, Structure, Timing, When};
 
@@ -56,7 +56,7 @@ fn one_armed_for_the_past_does_not_starve_others() {
                 secs(1),
                 Boxed::new(move |firing| {
                     a.lock().unwrap().push(b'a');
-                    firing.scheduler().start(firing.id(), Timing::at(When::At(0))).unwrap();
+                    firing.scheduler().start(firing.id(), Timing::at(When::At(Instant::ZERO))).unwrap();
                     Next::Done
                 }),
             )

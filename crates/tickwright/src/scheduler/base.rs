@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::alloc::handle_alloc_error;
 
 use crate::alarm::Alarm;
-use crate::clock::Clock;
+use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
 use crate::service::{Refusal, Refused, Service, Settings, Site, TimerId, Timing};
 use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Wakers, lock, try_lock};
@@ -159,9 +159,9 @@ impl<C> Scheduler<C> {
         core.service.start(id, timing)
     }
 
-    /// The clock's time, in ns.
+    /// The clock's time.
     #[must_use]
-    pub fn now(&self) -> u64 {
+    pub fn now(&self) -> Instant {
         self.lock().service.now()
     }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::base::Scheduler;
+use crate::clock::Instant;
 use crate::service::{Next, TimerId};
 
 /// A callback. It runs without any lock held, on the thread that runs the queue, one at a time per
@@ -24,8 +25,8 @@ pub trait Callback: Send + Sized {
 pub struct Firing<'a, C> {
     pub(super) scheduler: &'a Scheduler<C>,
     pub(super) id: TimerId,
-    pub(super) due: u64,
-    pub(super) now: u64,
+    pub(super) due: Instant,
+    pub(super) now: Instant,
     pub(super) overruns: u64,
 }
 
@@ -42,23 +43,23 @@ impl<'a, C> Firing<'a, C> {
         self.id
     }
 
-    /// When it was due, in ns of the clock's steady timeline. A timer on a grid that has missed
-    /// periods is due at the last of them.
+    /// When it was due, by the clock's steady timeline. A timer on a grid that has missed periods is
+    /// due at the last of them.
     #[must_use]
-    pub fn due(&self) -> u64 {
+    pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// The time when it was called, in ns.
+    /// The time when it was called.
     #[must_use]
-    pub fn now(&self) -> u64 {
+    pub fn now(&self) -> Instant {
         self.now
     }
 
     /// How late it is.
     #[must_use]
     pub fn lateness(&self) -> Duration {
-        Duration::from_nanos(self.now.saturating_sub(self.due))
+        self.now.duration_since(self.due)
     }
 
     /// How many of its periods have passed beside the one that it is run for.

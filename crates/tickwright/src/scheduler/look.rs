@@ -40,16 +40,16 @@ impl<C: Callback> Scheduler<C> {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
     }
 
-    /// When a timer is due, in ns of the clock's steady timeline; `None` unless it is pending.
+    /// When a timer is due, by the clock's steady timeline; `None` unless it is pending.
     #[must_use]
-    pub fn when(&self, id: TimerId) -> Option<u64> {
+    pub fn when(&self, id: TimerId) -> Option<Instant> {
         Some(self.find(id)?).filter(|timer| timer.state == State::Pending).map(|timer| timer.due)
     }
 
     /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
     #[must_use]
     pub fn remaining(&self, id: TimerId) -> Option<Duration> {
-        Some(Duration::from_nanos(self.when(id)?.saturating_sub(self.now())))
+        Some(self.when(id)?.duration_since(self.now()))
     }
 
     /// What is known of a timer.

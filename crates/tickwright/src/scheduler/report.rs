@@ -1,15 +1,17 @@
 //! What a scheduler shows of itself.
 
 use core::fmt;
+use core::time::Duration;
 
+use crate::clock::{Instant, nanos};
 use crate::service::{Info, Lateness, SiteCounts, State, Statistics};
 
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
 /// Printed, it is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
-    /// The clock, in ns.
-    pub now: u64,
+    /// The clock's time.
+    pub now: Instant,
     /// The timers, running ones first, then by when they are due, idle ones last.
     pub timers: Vec<Listed>,
 }
@@ -66,23 +68,24 @@ impl fmt::Display for Short {
     }
 }
 
-/// Nanoseconds as a person reads them.
-struct Ns(u64);
+/// A duration as a person reads it.
+struct Readable(Duration);
 
-impl fmt::Display for Ns {
+impl fmt::Display for Readable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self.0 {
-            0..1_000 => Short::of(format_args!("{} ns", self.0)),
-            1_000..1_000_000 => Short::of(format_args!("{:.1} us", self.0 as f64 / 1e3)),
-            1_000_000..1_000_000_000 => Short::of(format_args!("{:.3} ms", self.0 as f64 / 1e6)),
-            _ => Short::of(format_args!("{:.3} s", self.0 as f64 / 1e9)),
+        let ns = nanos(self.0);
+        let text = match ns {
+            0..1_000 => Short::of(format_args!("{ns} ns")),
+            1_000..1_000_000 => Short::of(format_args!("{:.1} us", ns as f64 / 1e3)),
+            1_000_000..1_000_000_000 => Short::of(format_args!("{:.3} ms", ns as f64 / 1e6)),
+            _ => Short::of(format_args!("{:.3} s", ns as f64 / 1e9)),
         };
         text.fmt(f)
     }
 }
 
 impl Dump {
-    pub(super) fn new(now: u64, mut timers: Vec<Listed>) -> Self {
+    pub(super) fn new(now: Instant, mut timers: Vec<Listed>) -> Self {
         let rank = |state| match state {
             State::Running => 0,
             State::Pending => 1,
@@ -110,13 +113,14 @@ impl fmt::Display for Dump {
                 State::Pending => "pending",
                 State::Running => "running",
             };
-            let due = match (timer.state, timer.due.checked_sub(self.now)) {
-                (State::Idle, _) => Short::default(),
-                (_, Some(left)) => Short::of(format_args!("{}", Ns(left))),
-                (_, None) => Short::of(format_args!("-{}", Ns(self.now - timer.due))),
+            let (left, late) = (timer.due.duration_since(self.now), self.now.duration_since(timer.due));
+            let due = match timer.state {
+                State::Idle => Short::default(),
+                _ if late.is_zero() => Short::of(format_args!("{}", Readable(left))),
+                _ => Short::of(format_args!("-{}", Readable(late))),
             };
             let site = timer.site;
-            let interval = Ns(timer.period).to_string();
+            let interval = Readable(timer.period).to_string();
             writeln!(
                 f,
                 "{id:<20} {state:<8} {due:>12} {interval:>12} {token:>10}  {} ({}:{})",
@@ -157,17 +161,17 @@ fn write_lateness(f: &mut fmt::Formatter<'_>, lateness: &Lateness) -> fmt::Resul
     if lateness.count() == 0 {
         return Ok(());
     }
-    let quantile = |share| Ns(lateness.quantile(share));
+    let quantile = |share| Readable(lateness.quantile(share));
     writeln!(
         f,
         "lateness: mean {}, half within {}, 99 % within {}, at most {}",
-        Ns(lateness.mean() as u64),
+        Readable(lateness.mean()),
         quantile(0.5),
         quantile(0.99),
-        Ns(lateness.max())
+        Readable(lateness.max())
     )?;
     for (last, count) in lateness.buckets() {
-        writeln!(f, "  up to {:>12}  {count}", Ns(last))?;
+        writeln!(f, "  up to {:>12}  {count}", Readable(last))?;
     }
     Ok(())
 }

@@ -112,10 +112,10 @@ impl<P> Service<P> {
         Ok(())
     }
 
-    /// The clock's time, in ns.
+    /// The clock's time.
     #[must_use]
-    pub fn now(&self) -> u64 {
-        self.clock.now_ns()
+    pub fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     /// The clock.

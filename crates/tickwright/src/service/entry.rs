@@ -65,7 +65,7 @@ pub(super) enum Flag {
     Linked = 64,
 }
 
-/// What a timer is armed for: when, by which clock, and how far that is from now.
+/// What a timer is armed for, in ns: when, by which clock, and how far that is from now.
 pub(super) struct Aim {
     pub(super) wall: bool,
     pub(super) due: u64,
@@ -92,10 +92,10 @@ impl<P> Entry<P> {
     pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
         self.due = aim.due;
         self.missed = timing.missed;
-        self.period = timing.period.unwrap_or(aim.delay);
-        self.slack = Slack::at_most(timing.slack);
+        self.period = timing.period_ns.unwrap_or(aim.delay);
+        self.slack = Slack::at_most(timing.slack_ns);
         self.set(Flag::Wall, aim.wall);
-        self.set(Flag::Periodic, timing.period.is_some());
+        self.set(Flag::Periodic, timing.period_ns.is_some());
         self.set(Flag::Started, false);
     }
 

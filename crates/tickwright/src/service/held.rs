@@ -1,5 +1,7 @@
 //! Which timer is the host tick, whether it waits, and what was counted of it.
 
+use core::time::Duration;
+
 use tickwright_core::Tick;
 use tickwright_nodes::arena::Idx;
 
@@ -19,8 +21,8 @@ pub struct HostTick {
     pub deferred: u64,
     /// Runs that had waited.
     pub late: u64,
-    /// The latest of those: ns from when it was due to its run.
-    pub latest: u64,
+    /// The latest of those: from when it was due to its run.
+    pub latest: Duration,
 }
 
 /// Which timer is the host tick, and whether it has to wait.
@@ -40,12 +42,12 @@ pub(super) struct Counts {
     pub(super) runs: u64,
     pub(super) deferred: u64,
     pub(super) late: u64,
-    pub(super) latest: u64,
+    pub(super) latest_ns: u64,
 }
 
 impl Host {
     pub(super) const fn none() -> Self {
-        let counts = Counts { runs: 0, deferred: 0, late: 0, latest: 0 };
+        let counts = Counts { runs: 0, deferred: 0, late: 0, latest_ns: 0 };
         Self { slot: None, urgent: 0, held: None, deferred: false, counts }
     }
 
@@ -77,14 +79,14 @@ impl Host {
     }
 
     /// Counts a run.
-    pub(super) fn note_run(&mut self, slot: Idx, late: u64) {
+    pub(super) fn note_run(&mut self, slot: Idx, late_ns: u64) {
         if self.slot != Some(slot) {
             return;
         }
         self.counts.runs += 1;
         if self.deferred {
             self.counts.late += 1;
-            self.counts.latest = self.counts.latest.max(late);
+            self.counts.latest_ns = self.counts.latest_ns.max(late_ns);
         }
         self.let_go();
     }

@@ -29,9 +29,10 @@
 //! service.end_urgent();
 //! assert_eq!(service.next_wake(), Some(Instant::ZERO), "at once");
 //! let due = service.take().expect("late, and not lost");
-//! assert_eq!((due.payload, due.due, due.overruns), ("host tick", 30, 2));
+//! assert_eq!((due.payload, due.due, due.overruns), ("host tick", Instant::from_nanos(30), 2));
 //! service.finish(due.id, due.payload, Next::Again);
-//! assert_eq!(service.host().map(|host| (host.deferred, host.late, host.latest)), Some((1, 1, 7)));
+//! let host = service.host().expect("it is kept");
+//! assert_eq!((host.deferred, host.late, host.latest), (1, 1, Duration::from_nanos(7)));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
@@ -52,6 +53,8 @@
 //!   callback itself waits, so who waits for the tick sees what the policy for missed periods says:
 //!   one run and the overruns (skip), or a run for each period (burst).
 //! - With nothing else pending, no alarm is set at all until the urgent work ends.
+
+use core::time::Duration;
 
 use tickwright_core::Tick;
 use tickwright_nodes::arena::Idx;
@@ -86,7 +89,8 @@ impl<P> Service<P> {
     /// The host tick, if there is one.
     #[must_use]
     pub fn host(&self) -> Option<HostTick> {
-        let Counts { runs, deferred, late, latest } = self.host.counts;
+        let Counts { runs, deferred, late, latest_ns } = self.host.counts;
+        let latest = Duration::from_nanos(latest_ns);
         let id = self.table.id(self.host.slot?)?;
         let waits = self.host.deferred || (self.is_urgent() && self.host_is_due());
         Some(HostTick { id, waits, runs, deferred, late, latest })

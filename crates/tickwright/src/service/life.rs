@@ -7,7 +7,7 @@ use super::base::Service;
 use super::entry::{Aim, Entry, Flag, State};
 use super::site::Origin;
 use super::table::TimerId;
-use super::timing::{Timing, When, roundest};
+use super::timing::{Base, Timing, roundest};
 use super::wall::{shifted, unshifted};
 use super::words::{Refusal, Refused, Removal};
 use crate::clock::Instant;
@@ -141,12 +141,13 @@ impl<P> Service<P> {
 
     /// What a timing means now.
     fn aim(&self, timing: &Timing, now: u64) -> Result<Aim, Refusal> {
-        Ok(match timing.when {
-            When::After(delay) => Aim { wall: false, due: now.saturating_add(delay), delay },
-            When::At(due) => Aim { wall: false, due, delay: due.saturating_sub(now) },
-            When::Wall(due) => {
+        let when = timing.when_ns;
+        Ok(match timing.base {
+            Base::Now => Aim { wall: false, due: now.saturating_add(when), delay: when },
+            Base::Origin => Aim { wall: false, due: when, delay: when.saturating_sub(now) },
+            Base::Wall => {
                 let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
-                Aim { wall: true, due, delay: due.saturating_sub(shifted(now, offset)) }
+                Aim { wall: true, due: when, delay: when.saturating_sub(shifted(now, offset)) }
             }
         })
     }

@@ -1,5 +1,7 @@
 //! What a service says of its timers and of itself.
 
+use core::time::Duration;
+
 use tickwright_core::Violation;
 use tickwright_core::storage::Handle;
 use tickwright_nodes::arena::Idx;
@@ -11,6 +13,7 @@ use super::site::SiteCounts;
 use super::table::TimerId;
 use super::wall::unshifted;
 use super::words::{Info, Refusal, Statistics};
+use crate::clock::Instant;
 
 impl<P> Service<P> {
     /// What is known of a timer.
@@ -126,8 +129,8 @@ impl<P> Service<P> {
             id: self.table.id(slot)?,
             int_id: self.ints.as_ref().and_then(|ints| ints.of(slot.number())),
             state: entry.state,
-            due,
-            period: entry.period,
+            due: Instant::from_nanos(due),
+            period: Duration::from_nanos(entry.period),
             periodic: entry.is(Flag::Periodic),
             site: self.sites.site(entry.site),
         })

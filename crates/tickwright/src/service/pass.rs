@@ -92,6 +92,7 @@ impl<P> Service<P> {
         self.statistics.lateness.note(now.saturating_sub(since));
         self.host.note_run(slot, now.saturating_sub(since));
         self.sites.row(site).fired += 1;
+        let (due, now) = (Instant::from_nanos(due), Instant::from_nanos(now));
         Some(Due { id, payload, due, now, overruns })
     }
 

@@ -204,10 +204,14 @@ fn lateness_is_counted_in_powers_of_two() {
         lateness.note(ns);
     }
     let buckets: Vec<_> = lateness.buckets().collect();
-    assert_eq!(buckets, [(0, 1), (1, 1), (3, 2), (7, 1), (1023, 1), (u64::MAX, 1)]);
-    assert_eq!((lateness.count(), lateness.max()), (7, u64::MAX));
-    assert_eq!((lateness.quantile(0.0), lateness.quantile(0.5), lateness.quantile(1.0)), (0, 3, u64::MAX));
-    assert_eq!(Lateness::new().quantile(0.5), 0);
+    let ns = Duration::from_nanos;
+    let counted = [(0, 1), (1, 1), (3, 2), (7, 1), (1023, 1), (u64::MAX, 1)];
+    assert_eq!(buckets, counted.map(|(last, count)| (ns(last), count)));
+    assert_eq!((lateness.count(), lateness.max()), (7, ns(u64::MAX)));
+    assert_eq!([0.0, 0.5, 1.0].map(|share| lateness.quantile(share)), [0, 3, u64::MAX].map(ns));
+    assert_eq!(lateness.mean(), ns(((1010 + u128::from(u64::MAX)) / 7) as u64));
+    let none = Lateness::new();
+    assert_eq!((none.max(), none.mean(), none.quantile(0.5)), (ns(0), ns(0), ns(0)));
 }
 
 /// Nothing is allocated for a timer once there is room.

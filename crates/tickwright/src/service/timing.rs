@@ -3,20 +3,20 @@
 
 use core::time::Duration;
 
-use crate::clock::nanos;
+use crate::clock::{Instant, nanos};
 
 /// The point in time that a timer is armed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So many nanoseconds from now. A step of the wall clock does not touch it.
-    After(u64),
-    /// When the service's clock shows this, in nanoseconds of its steady timeline. The past is
-    /// legal: due at once.
-    At(u64),
-    /// When the wall clock shows this, in nanoseconds since 1970-01-01 UTC. If the wall clock is
-    /// stepped, the timer goes with it; what is due in the same tick then runs in no stated order.
-    /// A wall that is set to before 1970 holds its timers until it gets there.
-    Wall(u64),
+    /// That long from now. A step of the wall clock does not touch it. From 584 years on it is never
+    /// due.
+    After(Duration),
+    /// When the service's clock shows this. The past is legal: due at once.
+    At(Instant),
+    /// When the wall clock shows this, counted from 1970-01-01 UTC. If the wall clock is stepped,
+    /// the timer goes with it; what is due in the same tick then runs in no stated order. A wall
+    /// that is set to before 1970 holds its timers until it gets there.
+    Wall(Duration),
 }
 
 /// What becomes of a timer that runs again, when whole periods have passed in the meantime.
@@ -66,21 +66,36 @@ pub enum Missed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a timing does nothing by itself"]
 pub struct Timing {
-    pub(super) when: When,
-    pub(super) period: Option<u64>,
+    pub(super) base: Base,
+    /// From the base to the point in time.
+    pub(super) when_ns: u64,
+    pub(super) period_ns: Option<u64>,
     pub(super) missed: Missed,
-    pub(super) slack: u64,
+    pub(super) slack_ns: u64,
+}
+
+/// What the point in time of a [`Timing`] counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Now,
+    Origin,
+    Wall,
 }
 
 impl Timing {
     /// At `when`, once.
     pub fn at(when: When) -> Self {
-        Self { when, period: None, missed: Missed::default(), slack: 0 }
+        let (base, when_ns) = match when {
+            When::After(delay) => (Base::Now, nanos(delay)),
+            When::At(at) => (Base::Origin, at.as_nanos()),
+            When::Wall(date) => (Base::Wall, nanos(date)),
+        };
+        Self { base, when_ns, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
 
     /// `delay` from now, once. From 584 years on it is never due.
     pub fn after(delay: Duration) -> Self {
-        Self::at(When::After(nanos(delay)))
+        Self::at(When::After(delay))
     }
 
     /// And then every `period`, on a grid. If a period is missed, [`Missed::Collapse`] holds unless
@@ -88,7 +103,7 @@ impl Timing {
     /// begins. With [`Missed::Skip`] the grid never moves. A period of 0 is due again at each pass.
     /// Without `every`, to run "again" means after the delay that the timer was armed with.
     pub fn every(mut self, period: Duration) -> Self {
-        self.period = Some(nanos(period));
+        self.period_ns = Some(nanos(period));
         self
     }
 
@@ -102,7 +117,7 @@ impl Timing {
     /// timers meet there and one wake-up serves them all. Rounded down to 1024 ns and to four
     /// significant bits, so to at least seven eighths from 8 us on; at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
-        self.slack = nanos(slack);
+        self.slack_ns = nanos(slack);
         self
     }
 }

@@ -7,6 +7,7 @@ use super::entry::State;
 use super::lateness::Lateness;
 use super::site::Site;
 use super::table::TimerId;
+use crate::clock::Instant;
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,10 +84,10 @@ pub struct Due<P> {
     pub id: TimerId,
     /// What was given with it.
     pub payload: P,
-    /// When it was due, in ns of the steady timeline.
-    pub due: u64,
-    /// The time, in ns.
-    pub now: u64,
+    /// When it was due, by the steady timeline.
+    pub due: Instant,
+    /// The time.
+    pub now: Instant,
     /// How many of its periods have passed beside the one that it is run for.
     pub overruns: u64,
 }
@@ -125,10 +126,10 @@ pub struct Info {
     pub int_id: Option<i32>,
     /// Whether it is idle, pending or running.
     pub state: State,
-    /// When it is due (pending), or was (running), in ns of the steady timeline.
-    pub due: u64,
-    /// Its period, or the delay that it was armed with, in ns.
-    pub period: u64,
+    /// When it is due (pending), or was (running), by the steady timeline.
+    pub due: Instant,
+    /// Its period, or the delay that it was armed with.
+    pub period: Duration,
     /// Whether that is a period.
     pub periodic: bool,
     /// Where it comes from.

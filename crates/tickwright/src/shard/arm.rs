@@ -7,9 +7,11 @@ use super::geometry::WheelGeometry;
 use super::rearm::Arm;
 use super::result::{ArmError, Was};
 
-/// Arming. Deadlines are ticks of the shard.
+/// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) says
+/// how long a tick is, and [`Ticks`](crate::clock::Ticks) converts.
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Arms a timer that is not pending, on the shard that it belongs to.
+    /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks
+    /// of the shard.
     ///
     /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
     /// shard is under way it fires at the next tick; `u64::MAX` has none, so there it fires in the
@@ -31,8 +33,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Add, deadline, Some(shard), false).map(|_| ())
     }
 
-    /// Arms the timer for `deadline`, whether it is pending or not. Returns whether it was. If it
-    /// was, the callback sees everything that the caller wrote before.
+    /// Arms the timer for `deadline`, in ticks of the shard, whether it is pending or not. Returns
+    /// whether it was. If it was, the callback sees everything that the caller wrote before.
     ///
     /// This is one compare-exchange, without a lock, if two things hold. The deadline falls into
     /// the bucket that the timer is in; and a timer armed now would not get a finer level, by the

@@ -87,7 +87,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         SharedTimer::new(self.set, self.number, true, callback)
     }
 
-    /// Advances the clock to `now` (never back) and runs the callbacks of what is due, on this
+    /// Advances the clock to tick `now` (never back) and runs the callbacks of what is due, on this
     /// thread, with no lock held. Returns the number of fired timers.
     ///
     /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
@@ -107,7 +107,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         expire::advance(self.base, self.number(), now, budget)
     }
 
-    /// The shard's clock, as it was a moment ago.
+    /// The shard's clock in its ticks, as it was a moment ago.
     #[must_use]
     pub fn now(&self) -> Tick {
         self.base.clock.load(Ordering::Relaxed)
@@ -134,8 +134,9 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).len()
     }
 
-    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. It
-    /// is set to the begin of a tick, whose length [`set_clock`](Self::set_clock) says.
+    /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. The shard
+    /// sets it to the instant at which a tick begins: [`set_clock`](Self::set_clock) says how long
+    /// a tick is.
     ///
     /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits

@@ -34,6 +34,12 @@
 //! an advance, and to an arm for a deadline before it. A clock is read once by each arm under the
 //! lock.
 //!
+//! # Time
+//!
+//! All times of a shard are in its ticks, a bare [`Tick`]. A program that advances the shard itself
+//! chooses what a tick is. [`Shard::set_clock`] gives the shard a clock and the length of its tick;
+//! [`Ticks`](crate::clock::Ticks) converts between ticks and the clock's instants.
+//!
 //! # What is not promised
 //!
 //! - Order within a bucket is the wheel's; a re-arm in place keeps its place and its shard.

@@ -1,6 +1,7 @@
 //! What is compared: the schedulers of 2009, and ours over each structure.
 
 use serde::{Serialize, Serializer};
+use tickwright::clock::Instant;
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
 
@@ -181,11 +182,11 @@ impl Subject for Ours {
     }
 
     fn when(&self, id: TimerId) -> Option<u64> {
-        self.0.when(id)
+        self.0.when(id).map(Instant::as_nanos)
     }
 
     fn now(&self) -> u64 {
-        self.0.now()
+        self.0.now().as_nanos()
     }
 
     fn pending(&self) -> usize {

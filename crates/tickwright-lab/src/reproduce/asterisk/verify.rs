@@ -113,7 +113,8 @@ struct Note {
 
 impl Note {
     fn take(&mut self, firing: &Firing<'_, Plain<Self>>) -> Next {
-        let ran = Ran { at: self.at, due_us: firing.due() / 1000, ran_us: firing.now() / 1000 };
+        let us = |at: Instant| at.as_nanos() / 1000;
+        let ran = Ran { at: self.at, due_us: us(firing.due()), ran_us: us(firing.now()) };
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
         Next::Done
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
+use tickwright::clock::Instant;
 use tickwright::scheduler::{Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Missed, Settings, Structure, Timing};
 
@@ -102,7 +103,7 @@ struct Exchange {
     calls: Vec<Call>,
     free: Vec<usize>,
     counts: Counts,
-    origin: u64,
+    origin: Instant,
     ran: Vec<Ran>,
 }
 
@@ -172,8 +173,9 @@ impl Event {
     /// A timer has run. The exchange's lock is taken before the scheduler's, here and everywhere.
     fn run(&mut self, firing: &Firing<'_, Timer>) -> Next {
         let mut exchange = lock(&self.exchange);
-        let at_ns = firing.now().saturating_sub(exchange.origin);
-        exchange.ran.push(Ran { at_ns, late_ns: firing.now().saturating_sub(firing.due()) });
+        let at_ns = firing.now().as_nanos().saturating_sub(exchange.origin.as_nanos());
+        let late_ns = firing.now().as_nanos().saturating_sub(firing.due().as_nanos());
+        exchange.ran.push(Ran { at_ns, late_ns });
         let later = Later { scheduler: firing.scheduler(), exchange: &self.exchange };
         match self.kind {
             Kind::Arrival => {
