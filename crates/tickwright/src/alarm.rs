@@ -12,8 +12,8 @@ use crate::sync::Arc;
 /// between (no lost wake-up). It may be too early: then the run finds nothing due.
 pub trait Alarm: Send + Sync {
     /// Sets it to go off when the service's clock shows `at`, at once if that is past; `None` stops
-    /// the alarm. Each call replaces the one before. An implementation must not wait,
-    /// panic or call the service.
+    /// the alarm. Each call replaces the one before. An implementation must not wait, panic or call
+    /// the service.
     fn set(&self, at: Option<Instant>);
 
     /// Whether its thread is the parent's and this is a forked child, so that another alarm may

@@ -1,8 +1,9 @@
 //! Clocks: what a timer service reads the time from.
 //!
-//! A clock has a **steady** timeline of nanoseconds that never steps and never runs back; timers
-//! stand on it. A clock that people set (the wall clock) is a steady one plus an offset that may
-//! change: timers asked for by the wall are filed anew when it does, all others are not touched.
+//! A clock has a **steady** timeline that never steps and never runs back; timers stand on it, and
+//! its points are [`Instant`]s. A clock that people set (the wall clock) is a steady one plus an
+//! offset that may change: timers asked for by the wall are filed anew when it does, all others are
+//! not touched.
 //!
 //! [`SystemClock`] has the three of the machine, [`VirtualHost`] the same three of a machine that a
 //! test moves by command.

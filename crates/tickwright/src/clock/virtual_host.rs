@@ -12,8 +12,8 @@ use crate::sync::{Arc, lock};
 /// Clones are the same machine.
 ///
 /// All times saturate: steady ones at [`Instant::MAX`], the offset of the wall at the ends of
-/// `i64`. Safe to move and read from any thread; clocks never run back. Who sleeps by one
-/// of the clocks is woken on the thread that moves it, before the call returns.
+/// `i64`. Safe to move and read from any thread; clocks never run back. A thread that sleeps by one
+/// of the clocks is woken by the thread that moves it, before the call returns.
 ///
 /// ```
 /// use core::time::Duration;
@@ -29,7 +29,7 @@ use crate::sync::{Arc, lock};
 /// assert_eq!((real.now(), real.wall_offset()), (steady, Some(100)), "the time of day went on");
 ///
 /// host.step_wall(-60);
-/// assert_eq!((real.now(), real.wall_offset()), (steady, Some(40)), "set back; nothing steady has moved");
+/// assert_eq!((real.now(), real.wall_offset()), (steady, Some(40)), "nothing steady has moved");
 /// ```
 #[derive(Clone, Debug)]
 pub struct VirtualHost {

@@ -63,9 +63,9 @@ impl core::fmt::Debug for Outside {
 }
 
 impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
-    /// Starts the thread for a shard with ticks of that length; tick 0 begins at the clock's origin.
-    /// One driver a shard: a second one takes the alarm away from the first. Timers keep their
-    /// deadlines in ticks when they move, so give all shards ticks of one length.
+    /// Starts the thread for a shard with ticks of that length; tick 0 begins at the clock's
+    /// origin. One driver a shard: a second one takes the alarm away from the first. Timers keep
+    /// their deadlines in ticks when they move, so give all shards ticks of one length.
     ///
     /// # Errors
     /// Of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard). The system's error

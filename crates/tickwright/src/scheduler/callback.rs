@@ -43,8 +43,8 @@ impl<'a, C> Firing<'a, C> {
         self.id
     }
 
-    /// When it was due, by the clock's steady timeline. A timer on a grid that has missed periods is
-    /// due at the last of them.
+    /// When it was due, by the clock's steady timeline. A timer on a grid that has missed periods
+    /// is due at the last of them.
     #[must_use]
     pub fn due(&self) -> Instant {
         self.due

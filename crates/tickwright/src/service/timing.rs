@@ -8,8 +8,8 @@ use crate::clock::{Instant, nanos};
 /// The point in time that a timer is armed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// That long from now. A step of the wall clock does not touch it. From 584 years on it is never
-    /// due.
+    /// That long from now. A step of the wall clock does not touch it. From 584 years on it is
+    /// never due.
     After(Duration),
     /// When the service's clock shows this. The past is legal: due at once.
     At(Instant),

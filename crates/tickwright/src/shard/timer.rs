@@ -80,8 +80,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.word().state() == State::Dead
     }
 
-    /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another thread may change it at
-    /// any time. Takes the shard's lock only for a deadline beyond the last level.
+    /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another
+    /// thread may change it at any time. Takes the shard's lock only for a deadline beyond the last
+    /// level.
     ///
     /// Two deadlines from 2^58 - 1 on read otherwise. One that had passed when it was armed reads
     /// as the shard's clock at that time. One to which a due timer was reduced reads as the one
