@@ -41,8 +41,8 @@ pub unsafe extern "C" fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> is
         let sched = checked(sched).map_err(|code| code as isize)?;
         match sched.scheduler.run_queue_within(budget) {
             Ok(ran) => Ok(isize::try_from(ran).unwrap_or(isize::MAX)),
-            Err(RunError::Busy) => Err(code::BUSY as isize),
             Err(RunError::WithinCallback) => Err(code::DEADLOCK as isize),
+            Err(_) => Err(code::BUSY as isize),
         }
     })
 }

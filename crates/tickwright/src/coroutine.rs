@@ -6,7 +6,7 @@
 //! say. `tickwright-threads` registers itself with its first M:N runtime.
 //!
 //! Waits for the end of a callback go this way, and no others: a thread that calls
-//! [`DriverThread::join`](crate::driver::DriverThread::join) or
+//! [`DriverThread::stop`](crate::driver::DriverThread::stop) or
 //! [`Parker::wait`](crate::driver::Parker::wait) blocks the kernel thread.
 
 use core::num::NonZeroU64;

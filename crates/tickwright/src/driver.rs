@@ -13,7 +13,7 @@
 //! # Forks
 //!
 //! A forked child has the thread that forked, and no driver thread: start another one there.
-//! [`DriverThread::join`] and the drop of a driver of the parent's return at once in the child, and
+//! [`DriverThread::stop`] and the drop of a driver of the parent's return at once in the child, and
 //! `settle` answers `false`. The child of a callback goes on as the driver thread.
 //!
 //! The [`TimerFd`] of a child is its own: its number stays, its alarm is set as the parent's was,

@@ -66,7 +66,7 @@ fn the_thread_of_a_scheduler_is_the_parents() {
         let alone = count.load(Ordering::Relaxed) == 0 && driver.as_ref().is_some_and(|it| !it.settle());
         let own = SchedulerThread::start("child", &scheduler).unwrap();
         let ran = own.settle() && count.load(Ordering::Relaxed) == 1;
-        let joined = own.join().is_ok() && driver.take().is_some_and(|it| it.join().is_ok());
+        let joined = own.stop().is_ok() && driver.take().is_some_and(|it| it.stop().is_ok());
         alone && ran && joined && scheduler.check().is_ok()
     };
     in_a_child(&mut child);
@@ -137,9 +137,9 @@ fn the_driver_of_a_shard_is_the_parents() {
     let mut child = || {
         host.advance(Duration::from_millis(10));
         let parents = driver.take().unwrap();
-        let alone = !parents.settle() && count.load(Ordering::Relaxed) == 0 && parents.join().is_ok();
+        let alone = !parents.settle() && count.load(Ordering::Relaxed) == 0 && parents.stop().is_ok();
         let own = ShardDriver::spawn(&shards, 1, host.monotonic(), Ticks::MILLISECOND).unwrap();
-        alone && own.settle() && count.load(Ordering::Relaxed) == 1 && own.join().is_ok()
+        alone && own.settle() && count.load(Ordering::Relaxed) == 1 && own.stop().is_ok()
     };
     in_a_child(&mut child);
     host.advance(Duration::from_millis(10));
@@ -220,7 +220,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
             });
         }
     });
-    driver.join().unwrap();
+    driver.stop().unwrap();
 }
 
 /// Locks that come and go while others fork.

@@ -614,7 +614,7 @@ fn a_token_that_panics_leaves_the_scheduler_whole() {
     assert_eq!((drops.load(Ordering::Relaxed), scheduler.check()), (1, Ok(())));
     assert!(catch_unwind(AssertUnwindSafe(|| scheduler.cancel_matching(0, drop))).is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| scheduler.dump())).is_err());
-    assert_eq!((scheduler.run_queue(), scheduler.when(later)), (Ok(0), Some(5_000_000)));
+    assert_eq!((scheduler.run_queue(), scheduler.when(later)), (Ok(0), Some(Instant::from_nanos(5_000_000))));
     assert_eq!(scheduler.shutdown().map(|callbacks| callbacks.len()), Ok(1));
 }
 

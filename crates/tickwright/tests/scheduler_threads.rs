@@ -70,7 +70,7 @@ fn idle_is_asleep() {
         host.advance(secs(1));
         thread.settle();
         assert_eq!((runs.load(Ordering::Relaxed), thread.wakeups()), (1, armed + 1), "{structure}");
-        thread.join().unwrap();
+        thread.stop().unwrap();
     }
 }
 
@@ -96,7 +96,7 @@ fn a_thread_that_sleeps_lets_the_host_tick_wait_and_hears_when_it_may_run() {
         drop(urgent);
         thread.settle();
         assert_eq!(runs.load(Ordering::Relaxed), 1, "{structure}: late, and not lost");
-        thread.join().unwrap();
+        thread.stop().unwrap();
     }
 }
 
@@ -127,7 +127,7 @@ fn a_second_thread_is_refused() {
     let (_host, scheduler, thread) = scene(Structure::default());
     let second = SchedulerThread::start("second", &scheduler).unwrap_err();
     assert_eq!(second.kind(), io::ErrorKind::AlreadyExists);
-    thread.join().unwrap();
+    thread.stop().unwrap();
     SchedulerThread::start("third", &scheduler).unwrap();
 }
 
@@ -154,7 +154,7 @@ fn a_thread_with_nothing_to_do_ends_with_its_scheduler() {
     assert!(thread.settle());
     drop(scheduler);
     assert!(!thread.settle());
-    thread.join().unwrap();
+    thread.stop().unwrap();
 }
 
 /// What Asterisk's test asks: to delete, and wait for, what runs on another thread, without a
@@ -246,7 +246,7 @@ fn a_panic_does_not_stop_the_thread() {
     host.advance(secs(1));
     is_done.recv().unwrap();
     assert_eq!(thread.panics().map(|panics| panics.count), Some(1));
-    assert!(thread.join().is_err());
+    assert!(thread.stop().is_err());
 }
 
 /// Whatever alarm it is given: it is set under the lock for each earlier timer, and after each
@@ -356,6 +356,6 @@ fn a_storm() {
         assert_eq!(drops.load(Ordering::Relaxed) + left, added.load(Ordering::Relaxed), "{structure}");
         drop(scheduler.shutdown().unwrap());
         assert_eq!(drops.load(Ordering::Relaxed), added.load(Ordering::Relaxed), "{structure}");
-        thread.join().unwrap();
+        thread.stop().unwrap();
     }
 }

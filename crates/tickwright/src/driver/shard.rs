@@ -121,7 +121,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
     ///
     /// # Errors
     /// [`DriverPanicked`]: how often a callback panicked.
-    pub fn join(mut self) -> Result<(), DriverPanicked> {
+    pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.thread.end();
         self.thread.panics().map_or(Ok(()), Err)
     }

@@ -43,7 +43,7 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 ///     driver.settle();
 /// }
 /// assert_eq!(driver.runs(), 3);
-/// driver.join()?;
+/// driver.stop()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DriverThread<K: Clock + 'static> {
@@ -139,17 +139,12 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.parker.settle()
     }
 
-    /// Tells the thread to end, and does not wait.
-    pub fn stop(&self) {
-        self.parker.stop();
-    }
-
-    /// Stops the thread and waits until it has ended, unless this is that thread, or a forked child
+    /// Tells the thread to end, and waits until it has ([`Parker::stop`] does not wait), unless this is that thread, or a forked child
     /// without it.
     ///
     /// # Errors
     /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
-    pub fn join(mut self) -> Result<(), DriverPanicked> {
+    pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.end();
         self.panics().map_or(Ok(()), Err)
     }
@@ -166,7 +161,7 @@ impl<K: Clock + 'static> DriverThread<K> {
     }
 
     pub(super) fn end(&mut self) {
-        self.stop();
+        self.parker.stop();
         let Some(thread) = self.thread.take() else { return };
         if !self.is_here() {
             // There is nothing to join or to detach: what the handle names is a thread of the

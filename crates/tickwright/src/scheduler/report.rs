@@ -9,6 +9,7 @@ use crate::service::{Info, Lateness, SiteCounts, State, Statistics};
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
 /// Printed, it is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dump {
     /// The clock's time.
     pub now: Instant,
@@ -29,6 +30,7 @@ pub struct Listed {
 /// What a scheduler has counted: [`Scheduler::report`](super::Scheduler::report). Printed, it is a
 /// few lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The counts.
     pub statistics: Statistics,

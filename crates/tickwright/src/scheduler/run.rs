@@ -15,6 +15,7 @@ const YIELDS: u32 = 1000;
 
 /// Why the queue was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RunError {
     /// Another thread runs it.
     Busy,

@@ -86,9 +86,9 @@ impl SchedulerThread {
     ///
     /// # Errors
     /// [`DriverPanicked`], if a callback ever did.
-    pub fn join(mut self) -> Result<(), DriverPanicked> {
+    pub fn stop(mut self) -> Result<(), DriverPanicked> {
         (self.leave)();
-        self.driver.take().map_or(Ok(()), DriverThread::join)
+        self.driver.take().map_or(Ok(()), DriverThread::stop)
     }
 }
 

@@ -9,6 +9,7 @@ use super::table::TimerId;
 
 /// The host tick of a service, and what was counted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostTick {
     /// The timer.
     pub id: TimerId,

@@ -50,6 +50,7 @@ impl Site {
 
 /// What was counted for one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SiteCounts {
     /// The origin.
     pub site: Site,

@@ -79,6 +79,7 @@ pub enum Next {
 /// A timer whose time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "it runs until `finish` says what becomes of it"]
+#[non_exhaustive]
 pub struct Due<P> {
     /// Its id.
     pub id: TimerId,
@@ -94,6 +95,7 @@ pub struct Due<P> {
 
 /// What [`Service::finish`](super::Service::finish) made of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finished<P> {
     /// The payload, if the timer is gone.
     pub payload: Option<P>,
@@ -119,6 +121,7 @@ pub enum Removal<P> {
 
 /// What is known of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Info {
     /// Its id.
     pub id: TimerId,
@@ -138,6 +141,7 @@ pub struct Info {
 
 /// What was counted since the service was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Timers there are: idle, pending and running.
     pub timers: usize,

@@ -59,7 +59,7 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
         }
     }
     assert_eq!(shards.check(), Ok(()));
-    assert_eq!(driver.join(), Ok(()));
+    assert_eq!(driver.stop(), Ok(()));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_panic_of_a_callback_does_not_hold_up_the_others() {
     assert!(driver.settle());
     assert!(timers.iter().all(|(_, log)| log.lock().unwrap().len() == 1));
     assert_eq!(driver.thread().panics().unwrap().count, 1);
-    assert_eq!(driver.join().unwrap_err().first, "the callback");
+    assert_eq!(driver.stop().unwrap_err().first, "the callback");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn an_idle_driver_is_asleep() {
         assert!(driver.settle());
         assert_eq!((driver.runs(), driver.wakeups()), (round, before + 1));
     }
-    assert_eq!(driver.join(), Ok(()));
+    assert_eq!(driver.stop(), Ok(()));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_panic_is_contained_and_reported() {
     }
     assert_eq!(driver.parker().alarm(), None, "the fourth did not panic");
     assert_eq!(hear.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
-    let panicked = driver.join().unwrap_err();
+    let panicked = driver.stop().unwrap_err();
     assert_eq!((panicked.count, panicked.first.as_str()), (3, "the first"));
     assert!(panicked.to_string().contains("3 times, first with: the first"));
 }
@@ -110,7 +110,7 @@ fn a_panic_that_panics_when_dropped_is_contained_too() {
     driver.parker().set(Some(Instant::ZERO));
     assert!(driver.settle());
     assert_eq!(driver.panics().unwrap().first, "something that is no text");
-    assert_eq!(driver.join().unwrap_err().count, 1);
+    assert_eq!(driver.stop().unwrap_err().count, 1);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_panic_in_the_drop_of_what_it_owns_is_reported() {
     let (_host, driver) = scene(move || {
         let _ = &trap;
     });
-    assert_eq!(driver.join().unwrap_err().first, "the drop");
+    assert_eq!(driver.stop().unwrap_err().first, "the drop");
 }
 
 #[test]
