@@ -4,7 +4,7 @@ use tickwright_core::storage::Handle;
 use tickwright_nodes::arena::Idx;
 
 use super::base::Service;
-use super::entry::{Aim, Entry, Flag, State};
+use super::entry::{Aim, Entry, Flag, Slack, State};
 use super::site::Origin;
 use super::table::TimerId;
 use super::timing::{Base, Timing, roundest};
@@ -181,10 +181,10 @@ impl<P> Service<P> {
         }
         let entry = self.table.entry(slot);
         let earliest = ticks.deadline(Instant::from_nanos(due));
-        let deadline = match entry.slack.ns() {
-            0 => earliest,
+        let deadline = match entry.slack {
+            Slack::NONE => earliest,
             slack => {
-                let latest = ticks.now(Instant::from_nanos(due.saturating_add(slack)));
+                let latest = ticks.now(Instant::from_nanos(due.saturating_add(slack.ns())));
                 roundest(earliest, latest.max(earliest))
             }
         };
