@@ -1,0 +1,42 @@
+//! Jobs on a thread of their own: one that repeats on a grid, and one that is cancelled.
+//!
+//! ```text
+//! cargo run -p tickwright --example scheduler_thread
+//! ```
+//!
+//! It takes about 60 ms.
+
+use core::error::Error;
+use core::time::Duration;
+use std::sync::{Arc, mpsc};
+
+use tickwright::scheduler::{Boxed, Cancelled, Next, Scheduler, SchedulerThread};
+use tickwright::service::{Missed, Settings, Timing};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let scheduler = Arc::new(Scheduler::new(Settings::new()));
+    let thread = SchedulerThread::start("timers", &scheduler)?;
+
+    let (beats, heard) = mpsc::channel();
+    let period = Duration::from_millis(20);
+    let beat = Timing::after(period).every(period).missed(Missed::Skip);
+    let mut left = 3;
+    scheduler.timer(beat).named("beat").add(Boxed::new(move |firing| {
+        left -= 1;
+        // Who hears it may have gone.
+        let _ = beats.send((firing.lateness(), firing.overruns()));
+        if left > 0 { Next::Again } else { Next::Done }
+    }))?;
+
+    // The reply came, so the time-out goes. When `cancel_sync` returns, its callback does not run.
+    let timeout = scheduler.add(Duration::from_secs(5), Boxed::once(|_| println!("no reply")))?;
+    assert!(matches!(scheduler.cancel_sync(timeout)?, Cancelled::Removed(_)));
+
+    // The channel ends with the callback that owns its other end.
+    for (lateness, overruns) in heard {
+        println!("{} us late, {overruns} periods missed", lateness.as_micros());
+    }
+    assert_eq!(scheduler.statistics().timers, 0);
+    thread.stop()?;
+    Ok(())
+}
