@@ -1,7 +1,7 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
 //! the next sample and to write what it has. A second signal ends the process.
 //!
-//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within [`AGAIN`] of
+//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within `AGAIN` of
 //! the first one counts as the same. The exit code is 128 and the number of the signal: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 /// How long after the first signal another one counts as the same.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Handles [`SIGNALS`] from now on. Later calls do nothing.
+/// Handles SIGINT and SIGTERM from now on. Later calls do nothing.
 ///
 /// # Errors
 /// When the system refuses a handler, or the thread that tells a second signal from the first.

@@ -152,8 +152,7 @@ pub(crate) fn wait_for(most: Duration) {
     }
 }
 
-/// Waits until woken, without cause, or until the caller's clock shows `at`. False: it
-/// does.
+/// Waits until woken, without cause, or until the caller's clock shows `at`. False: it does.
 pub(crate) fn wait_until(at: Instant) -> bool {
     with(|host| host.wait_until(at)).unwrap_or_else(|| {
         let now = machine_now();

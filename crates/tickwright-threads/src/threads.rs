@@ -14,7 +14,7 @@ pub type Body = Box<dyn FnOnce() -> usize + Send>;
 pub enum Wait {
     /// Not at all.
     No,
-    /// Until the runtime's clock shows that.
+    /// Until the runtime's clock shows this instant.
     Until(Instant),
     /// As long as it takes.
     Forever,

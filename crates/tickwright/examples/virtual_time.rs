@@ -4,9 +4,9 @@
 //! cargo run -p tickwright --example virtual_time
 //! ```
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwright::clock::VirtualHost;
 use tickwright::scheduler::{Boxed, Next, Scheduler};

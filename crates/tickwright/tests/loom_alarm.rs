@@ -211,7 +211,7 @@ fn drain_against_the_driver() {
 fn the_clock_against_the_driver() {
     explore(Some(3), || {
         let scene = Scene::new();
-        scene.shards.shard(0).unwrap().set_clock(Some(Arc::new(scene.host.monotonic())), Ticks::NANOSECOND);
+        scene.shards.shard(0).unwrap().set_clock(Arc::new(scene.host.monotonic()), Ticks::NANOSECOND);
         let (seen, parker) = (Arc::downgrade(&scene.shards), scene.parker.clone());
         let host = scene.host.clone();
         let timer = Logged::doing(&scene.shards, 0, move |firing, before| {

@@ -150,7 +150,7 @@ fn both_go_with_the_shards() {
     let shards = Shards::new(1);
     let alarm = Noting::new(&shards, 0);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
+    shards.shard(0).unwrap().set_clock(clock.clone(), Ticks::NANOSECOND);
     // A timer keeps the wheels, and not what is outside.
     let timer = quiet(&shards, 0);
     drop(shards);
@@ -172,7 +172,7 @@ impl Clock for Hand {
 fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
     let shards = Shards::new(2);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
+    shards.shard(0).unwrap().set_clock(clock.clone(), Ticks::NANOSECOND);
     let timer = quiet(&shards, 0);
     clock.0.store(1_000_000, Ordering::Relaxed);
     timer.add(1_000_010).unwrap();
@@ -206,7 +206,7 @@ fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
 fn a_pass_under_way_does_not_see_the_clock_move() {
     let shards = Shards::new(1);
     let clock = Arc::new(Hand::default());
-    shards.shard(0).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
+    shards.shard(0).unwrap().set_clock(clock.clone(), Ticks::NANOSECOND);
     let second = quiet(&shards, 0);
     let (hand, other) = (clock.clone(), second.clone());
     let first = shards.shard(0).unwrap().timer(move |_| {
@@ -226,7 +226,7 @@ fn never_too_late<G: WheelGeometry>(clocked: bool) {
     let alarms = [0, 1].map(|shard| Noting::new(&shards, shard));
     if clocked {
         for shard in [0, 1] {
-            shards.shard(shard).unwrap().set_clock(Some(clock.clone()), Ticks::NANOSECOND);
+            shards.shard(shard).unwrap().set_clock(clock.clone(), Ticks::NANOSECOND);
         }
     }
     let mut last = [None, None];
@@ -298,11 +298,11 @@ fn ticks_become_instants_and_back() {
     let timer = quiet(&shards, 0);
     timer.add(6).unwrap();
     assert_eq!(alarm.told(), [None, Some(7)], "a tick is 1 ns");
-    shard.set_clock(Some(Arc::new(Hand(AtomicU64::new(29)))), Ticks::of(10));
+    shard.set_clock(Arc::new(Hand(AtomicU64::new(29))), Ticks::of(10));
     assert_eq!((shard.now(), alarm.told()), (2, vec![Some(70)]), "as soon as ticks are longer");
     timer.modify(3).unwrap();
     assert_eq!(alarm.told(), [Some(40)]);
-    shard.set_clock(None, Ticks::of(10));
+    shard.remove_clock();
     assert_eq!(alarm.told(), [], "the ticks are as before");
     assert_eq!((shard.advance(4), alarm.told()), (Ok(1), vec![None]));
     // The clock's last tick is the first of these, and no alarm goes off in the others.
@@ -312,6 +312,8 @@ fn ticks_become_instants_and_back() {
         assert_eq!(alarm.told(), [None], "nothing is pending");
         timer.add(tick - 1).unwrap();
         assert_eq!((shard.next_wake(), alarm.told()), (Some(tick), vec![at]));
+        let _ = shard.advance_within(tick - 2, ALL).unwrap();
+        assert_eq!(alarm.told(), [at], "and so does a pass that finds nothing due");
         timer.cancel();
     }
 }

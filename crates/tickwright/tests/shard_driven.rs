@@ -67,7 +67,7 @@ fn a_driver_that_looks_only_when_rung_is_never_late() {
         let host = VirtualHost::starting_at(Instant::from_nanos(random(1 << 40)), 0);
         let shards = Shards::new(2);
         let bell = Arc::new(Bell::default());
-        shards.shard(0).unwrap().set_clock(Some(Arc::new(host.monotonic())), Ticks::NANOSECOND);
+        shards.shard(0).unwrap().set_clock(Arc::new(host.monotonic()), Ticks::NANOSECOND);
         shards.shard(0).unwrap().set_alarm(Some(bell.clone()));
         let fired: Arc<Mutex<Vec<(usize, u64, u64)>>> = Arc::default();
         let timers: Vec<SharedTimer> = (0..20)

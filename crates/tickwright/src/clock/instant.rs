@@ -83,7 +83,7 @@ impl Sub<Duration> for Instant {
     }
 }
 
-/// For example `Instant(5 ns)`.
+/// Prints the nanoseconds, for example `Instant(5 ns)`.
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Instant({} ns)", self.0)

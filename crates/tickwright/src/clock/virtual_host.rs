@@ -63,8 +63,8 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// A machine whose steady clocks show `now`. Its wall shows `offset` nanoseconds more, counted
-    /// from 1970.
+    /// A machine whose steady clocks show `now`. Its wall clock shows `now + offset` nanoseconds
+    /// since 1970-01-01 UTC.
     #[must_use]
     pub fn starting_at(now: Instant, offset: i64) -> Self {
         let shown = Shown { running: now, suspended: Duration::ZERO, offset };

@@ -15,8 +15,8 @@ use crate::sync::Arc;
 /// the lock. A re-arm in place that shortens a time-out judges by that time. Where it matters, pass
 /// the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
-/// It sets the shard's clock and alarm, and takes both away at its end; it keeps the shards alive
-/// until then. Panics of callbacks are contained and reported; the timers after one fire at once.
+/// It sets the shard's clock, alarm and length of a tick. At its end it takes the clock and the
+/// alarm away, and the length stays; it keeps the shards alive until then. Panics of callbacks are contained and reported; the timers after one fire at once.
 ///
 /// ```
 /// use core::time::Duration;
@@ -84,7 +84,7 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
         };
         let thread = DriverThread::spawn(&format!("shard {number}"), Arc::clone(&parker), run)?;
         let outside = Outside { alarm: parker, clock: Arc::new(clock) };
-        shard.set_clock(Some(Arc::clone(&outside.clock)), ticks);
+        shard.set_clock(Arc::clone(&outside.clock), ticks);
         shard.set_alarm(Some(Arc::clone(&outside.alarm)));
         Ok(Self { shards: Arc::clone(shards), shard: number, ticks, thread, outside })
     }

@@ -144,7 +144,7 @@ impl<P> Service<P> {
         let when = timing.when_ns;
         Ok(match timing.base {
             Base::Now => Aim { wall: false, due: now.saturating_add(when), delay: when },
-            Base::Origin => Aim { wall: false, due: when, delay: when.saturating_sub(now) },
+            Base::Clock => Aim { wall: false, due: when, delay: when.saturating_sub(now) },
             Base::Wall => {
                 let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
                 Aim { wall: true, due: when, delay: when.saturating_sub(shifted(now, offset)) }

@@ -8,14 +8,15 @@ use crate::clock::{Instant, nanos};
 /// The point in time that a timer is armed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// That long from now. A step of the wall clock does not touch it. From 584 years on it is
-    /// never due.
+    /// The timer is due this long after it is armed. A step of the wall clock does not touch it.
+    /// From 584 years on it is never due.
     After(Duration),
-    /// When the service's clock shows this. The past is legal: due at once.
+    /// The timer is due when the service's clock shows this instant. The past is legal: due at once.
     At(Instant),
-    /// When the wall clock shows this, counted from 1970-01-01 UTC. If the wall clock is stepped,
-    /// the timer goes with it; what is due in the same tick then runs in no stated order. A wall
-    /// that is set to before 1970 holds its timers until it gets there.
+    /// The timer is due when the wall clock shows this, counted from 1970-01-01 UTC. If the wall
+    /// clock is stepped, the timer goes with it; what is due in the same tick then runs in no stated
+    /// order. A wall that is set to before 1970 holds its timers until it gets there. A date from
+    /// July 2554 on (2^64 ns) counts as that moment.
     Wall(Duration),
 }
 
@@ -78,7 +79,7 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Now,
-    Origin,
+    Clock,
     Wall,
 }
 
@@ -87,7 +88,7 @@ impl Timing {
     pub fn at(when: When) -> Self {
         let (base, when_ns) = match when {
             When::After(delay) => (Base::Now, nanos(delay)),
-            When::At(at) => (Base::Origin, at.as_nanos()),
+            When::At(at) => (Base::Clock, at.as_nanos()),
             When::Wall(date) => (Base::Wall, nanos(date)),
         };
         Self { base, when_ns, period_ns: None, missed: Missed::default(), slack_ns: 0 }

@@ -7,8 +7,8 @@ use super::geometry::WheelGeometry;
 use super::rearm::Arm;
 use super::result::{ArmError, Was};
 
-/// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) says
-/// how long a tick is, and [`Ticks`](crate::clock::Ticks) converts.
+/// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) sets
+/// the length of a tick, and [`Ticks`](crate::clock::Ticks) converts.
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks
     /// of the shard.

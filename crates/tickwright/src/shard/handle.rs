@@ -135,8 +135,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. The shard
-    /// sets it to the instant at which a tick begins: [`set_clock`](Self::set_clock) says how long
-    /// a tick is.
+    /// sets it to the instant at which a tick begins: [`set_clock`](Self::set_clock) sets the length
+    /// of a tick.
     ///
     /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits
@@ -156,11 +156,13 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Sets the clock that the shard reads whenever a timer is armed under the lock, and the length
-    /// of the shard's tick. `None`: the shard's time is that of the last advance.
+    /// of the shard's tick. Without a clock the shard's time is that of the last advance.
     ///
     /// Tick 0 begins at the clock's origin. The alarm is set by the same ticks. Before this call a
-    /// tick is 1 ns. Timers keep their deadlines in ticks when they move to another shard, so give
-    /// all shards ticks of one length.
+    /// tick is 1 ns. Choose the length before the first advance and the first timer: the shard's
+    /// time and deadlines keep their numbers. So do the deadlines of timers that move to another
+    /// shard: give all shards ticks of one length. Leave the clock of a shard that a
+    /// [`ShardDriver`](crate::driver::ShardDriver) drives to the driver.
     ///
     /// A shard whose driver sleeps until something is due needs one. A bucket is chosen by the
     /// delay from the shard's time. If that stood still for an hour, a timer for the next
@@ -168,15 +170,24 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// timer is early either way.
     ///
     /// It is read under the shard's lock: it must not call the shards.
-    pub fn set_clock(&self, clock: Option<Arc<dyn Clock>>, ticks: Ticks) {
+    pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
-        let before = core::mem::replace(&mut state.outside.clock, clock);
+        let before = state.outside.clock.replace(clock);
         let other_ticks = core::mem::replace(&mut state.outside.ticks, ticks) != ticks;
-        state.read_clock(self.base);
         if other_ticks {
             state.set_alarm();
         }
+        // The clock is the user's code: it is asked while all is whole.
+        state.read_clock(self.base);
         drop(state);
+        drop(before);
+    }
+
+    /// Takes the clock away. The shard's time is that of the last advance again, and the length of
+    /// a tick stays.
+    pub fn remove_clock(&self) {
+        let before = lock(&self.base.state).outside.clock.take();
+        // With no lock held: its drop may be the caller's code.
         drop(before);
     }
 
