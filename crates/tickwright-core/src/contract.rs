@@ -168,7 +168,8 @@ pub struct Advance {
     pub complete: bool,
 }
 
-/// Why a queue refused to take a timer.
+/// Why a queue refused to take a timer. `?` turns a [`Rejected`] into it; at the end of a closure
+/// name it, as in `Ok::<_, Reject>(())`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reject {

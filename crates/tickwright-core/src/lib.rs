@@ -3,6 +3,8 @@
 //!
 //! Read [`contract`] for what every queue promises. [`SlabQueue`] owns its payloads; [`HookQueue`]
 //! links nodes in your own structs. The page of [`DefaultFamily`] says which structure to choose.
+//! A tick is whatever you count; the crate `tickwright` converts clocks to ticks (`clock::Ticks`)
+//! and a wake-up to the time-out of a poll loop (`driver::timeout`).
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.

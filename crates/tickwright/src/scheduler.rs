@@ -29,6 +29,31 @@
 //! [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it began and armed
 //! before; equal due times run in the order in which they were armed.
 //!
+//! # Tests on virtual time
+//!
+//! A test moves the clock from due time to due time; nothing sleeps:
+//!
+//! ```
+//! # use core::time::Duration;
+//! # use tickwright::clock::VirtualHost;
+//! # use tickwright::scheduler::{Boxed, Next, Scheduler};
+//! # use tickwright::service::Settings;
+//! let host = VirtualHost::new();
+//! let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
+//! scheduler.add(Duration::from_secs(60), Boxed::new(|_| Next::Again))?;
+//! let hour = scheduler.now() + Duration::from_secs(3600);
+//! let mut runs = 0;
+//! while let Some(wait) = scheduler.timeout() && scheduler.now() + wait <= hour {
+//!     host.advance(wait);
+//!     runs += scheduler.run_queue().expect("nobody else runs it");
+//! }
+//! assert_eq!(runs, 60);
+//! # Ok::<(), tickwright::service::Refused<Boxed>>(())
+//! ```
+//!
+//! After one long `advance` instead, [`Missed`](crate::service::Missed) says what becomes of the
+//! periods in between.
+//!
 //! # Four ways to cancel
 //!
 //! | the timer is | [`try_cancel`](Scheduler::try_cancel) | [`cancel`](Scheduler::cancel) (async) | [`cancel_sync`](Scheduler::cancel_sync) | [`shutdown_timer`](Scheduler::shutdown_timer) / [`_sync`](Scheduler::shutdown_timer_sync) |

@@ -61,6 +61,7 @@ impl<C: Callback> Scheduler<C> {
     }
 
     /// Cancels a timer, and never waits: one that runs will not run again.
+    /// [`cancel_sync`](Self::cancel_sync) waits for its end.
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
         let removal = core.service.cancel(id);

@@ -72,7 +72,8 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         NewTimer { scheduler: self.scheduler, timing: self.timing, origin }
     }
 
-    /// Arms it. When it is done, it is gone.
+    /// Arms it. When it is done, it is gone. In a function that returns `Box<dyn Error>`, `?` takes
+    /// the error as it is.
     ///
     /// # Errors
     /// [`Refused`] with the callback: no memory, a wall time on a clock without one, or the
