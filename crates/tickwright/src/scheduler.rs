@@ -51,7 +51,7 @@
 //! # Ok::<(), tickwright::service::Refused<Boxed>>(())
 //! ```
 //!
-//! After one long `advance` instead, [`Missed`](crate::service::Missed) says what becomes of the
+//! After one long `advance` instead, [`Missed`] says what becomes of the
 //! periods in between.
 //!
 //! # Four ways to cancel
@@ -103,7 +103,7 @@ mod tests;
 mod thread;
 mod urgent;
 
-pub use crate::service::{Next, TimerId};
+pub use crate::service::{Missed, Next, Origin, Refusal, Refused, Settings, Site, TimerId, Timing, When};
 pub use base::Scheduler;
 pub use callback::{Boxed, Callback, Firing, Plain};
 pub use cancel::{Cancelled, WouldDeadlock};

@@ -68,8 +68,9 @@ impl<C: Callback> Scheduler<C> {
         core.cancelled(removal)
     }
 
-    /// Cancels a timer, and when this returns its callback does not run: if it ran on another
-    /// thread, it was waited for.
+    /// Cancels a timer. When this returns, its callback does not run and will not again (that of a
+    /// kept timer until it is started): if it ran on another thread, it was waited for. The
+    /// [table](super) has every case.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside its own callback; nothing is changed then.

@@ -51,6 +51,18 @@ impl<C> Scheduler<C> {
     /// Makes a timer that is [started](Self::start) later, any number of times, until it is
     /// [shut down](Self::shutdown_timer).
     ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tickwright::scheduler::{Boxed, Next, Scheduler, Settings, Site, Timing};
+    ///
+    /// let scheduler = Scheduler::new(Settings::new());
+    /// let retry = scheduler.keep(&Site::here("retry"), Boxed::new(|_| Next::Done))?;
+    /// scheduler.start(retry, Timing::after(Duration::from_secs(1)))?;
+    /// scheduler.start(retry, Timing::after(Duration::from_secs(2)))?; // 2 s from now instead
+    /// scheduler.shutdown_timer(retry);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
     pub fn keep(&self, origin: &impl Origin, callback: C) -> Result<TimerId, Refused<C>> {

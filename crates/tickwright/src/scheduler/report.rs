@@ -129,7 +129,8 @@ impl fmt::Display for Dump {
                 site.name, site.file, site.line
             )?;
         }
-        writeln!(f, "{} timers", self.timers.len())
+        let plural = if self.timers.len() == 1 { "" } else { "s" };
+        writeln!(f, "{} timer{plural}", self.timers.len())
     }
 }
 

@@ -14,6 +14,18 @@ use crate::sync::Arc;
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Others
 /// may run it too: they take turns.
 ///
+/// ```
+/// use core::time::Duration;
+/// use std::sync::Arc;
+/// use tickwright::scheduler::{Boxed, Scheduler, SchedulerThread, Settings};
+///
+/// let scheduler = Arc::new(Scheduler::new(Settings::new()));
+/// let thread = SchedulerThread::start("timers", &scheduler)?;
+/// scheduler.add(Duration::from_secs(5), Boxed::once(|_| println!("no reply")))?;
+/// thread.stop()?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
 /// Dropped, it stops and is waited for, unless it is dropped from one of its own callbacks; the
 /// scheduler stays, and its timers wait for who runs the queue next. It ends on its own when the
 /// scheduler is dropped.

@@ -99,7 +99,8 @@ impl Timing {
         Self::at(When::After(delay))
     }
 
-    /// And then every `period`, on a grid. If a period is missed, [`Missed::Collapse`] holds unless
+    /// And then every `period`, on a grid; for one that never moves add
+    /// [`missed(Missed::Skip)`](Self::missed). If a period is missed, [`Missed::Collapse`] holds unless
     /// [`missed`](Self::missed) says otherwise: the timer runs once more at once, and a new grid
     /// begins. With [`Missed::Skip`] the grid never moves. A period of 0 is due again at each pass.
     /// Without `every`, to run "again" means after the delay that the timer was armed with.

@@ -41,7 +41,8 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
-/// A refused payload, which comes back unharmed.
+/// A refused payload, which comes back unharmed. `?` turns it into its [`Refusal`] where that is
+/// asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<P> {
     /// Why.
@@ -63,6 +64,12 @@ impl<P> fmt::Display for Refused<P> {
 }
 
 impl<P> core::error::Error for Refused<P> {}
+
+impl<P> From<Refused<P>> for Refusal {
+    fn from(refused: Refused<P>) -> Self {
+        refused.reason
+    }
+}
 
 /// What becomes of a timer after it has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
