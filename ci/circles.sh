@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# No files, folders or crates of this workspace import one another; and the finder of circles finds one that is there.
+# No files, folders or crates of this workspace import one another. The finder of circles finds one
+# in a made-up tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

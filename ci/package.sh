@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 
 libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
     -p tickwright-testkit)
-# To cargo a package of one version never changes: what an earlier run unpacked and built would be taken again.
+# cargo holds that a package of one version never changes: it would take what an earlier run
+# unpacked and built.
 # Packages of no host (`-*`) are those of local runs.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/packages"
 rm -rf "$CARGO_TARGET_DIR" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/tickwright*

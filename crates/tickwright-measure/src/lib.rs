@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`clock`], [`counter`] | where times come from: the system's clock, the processor's counter, a clock for tests |
+//! | [`clock`], [`counter`] | the system's clock, the processor's counter, a clock for tests |
 //! | [`rounds`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |

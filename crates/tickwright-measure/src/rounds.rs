@@ -79,6 +79,15 @@ impl Rounds {
     pub fn run<S, E>(
         &mut self,
         lanes: usize,
+        sample: impl FnMut(Turn) -> Result<S, E>,
+    ) -> Result<Taken<S>, E> {
+        self.run_until(lanes, interrupt::requested, sample)
+    }
+
+    fn run_until<S, E>(
+        &mut self,
+        lanes: usize,
+        mut stop: impl FnMut() -> bool,
         mut sample: impl FnMut(Turn) -> Result<S, E>,
     ) -> Result<Taken<S>, E> {
         let mut taken = Taken { lanes: (0..lanes).map(|_| Vec::new()).collect(), interrupted: false };
@@ -86,7 +95,7 @@ impl Rounds {
         'rounds: for round in 0..self.len() {
             order.shuffle(&mut self.random);
             for (place, &lane) in order.iter().enumerate() {
-                if interrupt::requested() {
+                if stop() {
                     taken.interrupted = true;
                     break 'rounds;
                 }

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     drop(woken);
 
-    // It ends when the last sleeper has dropped its end.
+    // The mailbox closes when the last sleeper has dropped its sender.
     let late: Vec<Duration> = core::iter::from_fn(|| mailbox.recv().ok()).collect();
     let most = late.iter().max().copied().unwrap_or_default();
     println!("{} woke, none early, the last at most {} ms late", late.len(), most.as_millis());

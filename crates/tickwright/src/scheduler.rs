@@ -22,12 +22,12 @@
 //!
 //! # Who runs the callbacks
 //!
-//! Whoever calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for
-//! [`timeout`](Scheduler::timeout), or a thread of its own ([`SchedulerThread`]). Callbacks run without
-//! the lock, and one at a time: who calls `run_queue` while another thread does is told
-//! [`Busy`](RunError::Busy), and from inside a callback
-//! [`WithinCallback`](RunError::WithinCallback). A pass takes what was due when it began and armed
-//! before; equal due times run in the order in which they were armed.
+//! The thread that calls [`run_queue`](Scheduler::run_queue): a poll loop that sleeps for
+//! [`timeout`](Scheduler::timeout), or a thread of its own ([`SchedulerThread`]). Callbacks run
+//! without the lock, one at a time. A second thread that calls `run_queue` meanwhile gets
+//! [`Busy`](RunError::Busy), and a callback gets [`WithinCallback`](RunError::WithinCallback). A
+//! pass takes what was due when it began and armed before. Equal due times run in the order in
+//! which they were armed.
 //!
 //! # Tests on virtual time
 //!

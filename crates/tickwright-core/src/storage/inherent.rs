@@ -75,8 +75,8 @@ macro_rules! contract_methods {
         }
 
         /// The tick for which to set an alarm: never later than
-        /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier: then nothing
-        /// is due when it comes, and the next answer is later.
+        /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier: then
+        /// nothing is due when it comes, and the next answer is later.
         #[must_use]
         #[inline]
         pub fn next_wake(&self) -> Option<Tick> {

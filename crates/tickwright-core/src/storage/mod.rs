@@ -1,8 +1,8 @@
 //! What lies between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and records that [`Nodes`] looks up. Two shells own the memory here; `tickwright` has
-//! two more, for threads and for services:
+//! handles `P` and records that [`Nodes`] looks up. Two shells own the memory here. `tickwright`
+//! has two more, for threads and for services.
 //!
 //! ```text
 //!   SlabQueue<F, T>                           HookQueue<'a, F, T>

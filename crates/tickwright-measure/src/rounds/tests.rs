@@ -57,3 +57,19 @@ fn an_error_ends_it() {
     });
     assert_eq!((error, taken), (Err("wrong"), 3));
 }
+
+#[test]
+fn a_round_that_is_interrupted_counts_for_no_lane() {
+    // Three lanes; the first round warms up.
+    for (turns, whole) in [(0, 0), (2, 0), (3, 0), (5, 0), (6, 1), (8, 1), (9, 2)] {
+        let mut left = turns;
+        let stop = || {
+            let over = left == 0;
+            left -= usize::from(!over);
+            over
+        };
+        let taken = Rounds::new(9, 1).run_until(3, stop, |turn| Ok::<_, ()>(turn.round)).unwrap();
+        assert!(taken.interrupted);
+        assert!(taken.lanes.iter().all(|lane| lane.len() == whole), "{turns}: {:?}", taken.lanes);
+    }
+}

@@ -15,8 +15,9 @@ use crate::sync::Arc;
 /// the lock. A re-arm in place that shortens a time-out judges by that time. Where it matters, pass
 /// the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
-/// It sets the shard's clock, alarm and length of a tick. At its end it takes the clock and the
-/// alarm away, and the length stays; it keeps the shards alive until then. Panics of callbacks are contained and reported; the timers after one fire at once.
+/// It sets the shard's clock, alarm and length of a tick, and keeps the shards alive. At its end it
+/// takes the clock and the alarm away; the length stays. It contains and reports panics of
+/// callbacks; the timers after one fire at once.
 ///
 /// ```
 /// use core::time::Duration;

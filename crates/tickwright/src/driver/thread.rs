@@ -139,8 +139,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.parker.settle()
     }
 
-    /// Tells the thread to end, and waits until it has ([`Parker::stop`] does not wait), unless this is that thread, or a forked child
-    /// without it.
+    /// Tells the thread to end, and waits until it has. [`Parker::stop`] does not wait, and neither
+    /// does this on that thread, or in a forked child without it.
     ///
     /// # Errors
     /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.

@@ -128,16 +128,17 @@ impl<C: Callback> Scheduler<C> {
         Ok(Cancelled::Finished { suppressed })
     }
 
-    /// Cancels every timer whose callback has this [token](Callback::token), kept ones too, and
-    /// hands each callback to `each`, one by one and without the lock. One that runs will not run
-    /// again. Answers how many were removed, and who runs, for who has to
-    /// [wait](Self::shutdown_timer_sync) for its end.
+    /// Cancels every timer whose callback has this [token](Callback::token), kept ones too. Hands
+    /// each callback to `each`, one by one and without the lock. A timer that runs will not run
+    /// again. Returns how many were removed, and the one that runs: wait for its end with
+    /// [`shutdown_timer_sync`](Self::shutdown_timer_sync).
     ///
-    /// What fires or is added meanwhile, between one and the next, may or may not be met; all else
-    /// is, once. Allocates nothing. O(timers).
+    /// Timers that fire or are added meanwhile may be missed; every other one is met once.
+    /// Allocates nothing. O(timers).
     pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
-        while let Some((id, removal)) = self.remove_next(&mut from, |of| of == Some(token)) {
+        while let Some((id, removal)) = self.remove_next(&mut from, |core, id| core.token(id) == Some(token))
+        {
             match removal {
                 Removal::Removed(callback) => {
                     removed += 1;
@@ -150,16 +151,16 @@ impl<C: Callback> Scheduler<C> {
         (removed, running)
     }
 
-    /// Shuts the next timer down whose token is wanted.
+    /// Shuts down the next timer that is wanted.
     fn remove_next(
         &self,
         from: &mut usize,
-        wanted: impl Fn(Option<usize>) -> bool,
+        wanted: impl Fn(&Core<C>, TimerId) -> bool,
     ) -> Option<(TimerId, Removal<C>)> {
         let mut core = self.lock();
         loop {
             let timer = core.service.next_from(from)?;
-            if wanted(core.token(timer.id)) {
+            if wanted(&core, timer.id) {
                 return Some((timer.id, core.service.shutdown(timer.id)));
             }
         }
@@ -201,7 +202,7 @@ impl<C: Callback> Scheduler<C> {
         core.shut = true;
         drop(core);
         let mut from = 0;
-        while let Some((_, removal)) = self.remove_next(&mut from, |_| true) {
+        while let Some((_, removal)) = self.remove_next(&mut from, |_, _| true) {
             if let Removal::Removed(callback) = removal {
                 each(callback);
             }

@@ -8,7 +8,7 @@ use super::timing::{Missed, Timing};
 ///
 /// ```text
 ///                 start                     take
-///   ┌──────┐ ───────────────> ┌─────────┐ ───────> ┌─────────┐  finish: again, or started meanwhile
+///   ┌──────┐ ───────────────> ┌─────────┐ ───────> ┌─────────┐  finish: again, or started
 ///   │ idle │ <─────────────── │ pending │ <─────── │ running │
 ///   └──────┘   cancel, kept   └─────────┘          └─────────┘
 ///      ^           cancel, not kept │                   │  finish: done

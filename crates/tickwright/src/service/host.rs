@@ -147,8 +147,8 @@ impl<P> Service<P> {
         Some(self.table.queue().expiry(self.linked_host()?))
     }
 
-    /// [`next_slot`](Self::next_slot) where there is a host tick: it is put aside, and goes when nothing of its tick is
-    /// left and nothing urgent runs.
+    /// [`next_slot`](Self::next_slot) where there is a host tick. The host tick is put aside. It is
+    /// taken when nothing of its tick is left and nothing urgent runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {
             if let Some(tick) = self.host.held

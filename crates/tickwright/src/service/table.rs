@@ -200,7 +200,7 @@ impl<P> Table<P> {
         self.arena.columns.heap_bytes()
     }
 
-    /// Takes a slot for an idle timer, and answers its id too. When memory or slot numbers are used
+    /// Takes a slot for an idle timer, and returns its id too. When memory or slot numbers are used
     /// up, nothing is changed.
     pub(super) fn occupy(&mut self, timer: Entry<P>) -> Result<(TimerId, Idx), Full> {
         if self.live() >= self.room {

@@ -11,12 +11,12 @@ pub enum When {
     /// The timer is due this long after it is armed. A step of the wall clock does not touch it.
     /// From 584 years on it is never due.
     After(Duration),
-    /// The timer is due when the service's clock shows this instant. The past is legal: due at once.
+    /// The timer is due when the service's clock shows this instant. A past one is due at once.
     At(Instant),
     /// The timer is due when the wall clock shows this, counted from 1970-01-01 UTC. If the wall
-    /// clock is stepped, the timer goes with it; what is due in the same tick then runs in no stated
-    /// order. A wall that is set to before 1970 holds its timers until it gets there. A date from
-    /// July 2554 on (2^64 ns) counts as that moment.
+    /// clock is stepped, the timer goes with it. Timers that are then due in the same tick run in
+    /// no stated order. A wall that is set to before 1970 holds its timers until it gets there. A
+    /// date from July 2554 on (2^64 ns) counts as that moment.
     Wall(Duration),
 }
 
@@ -26,7 +26,7 @@ pub enum When {
 ///
 /// | | is told | is due again at | and then |
 /// |---|---|---|---|
-/// | `Burst` | no overrun | 30, 40 (overdue: one in each pass), 50 | nothing is left out, the grid stays |
+/// | `Burst` | no overrun | 30, 40 (one in each pass), 50 | nothing is left out, the grid stays |
 /// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
 /// | `Delay` | 2 overruns | 10 after its callback has ended | 10 after that one has ended: no grid |
 /// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
@@ -99,11 +99,10 @@ impl Timing {
         Self::at(When::After(delay))
     }
 
-    /// And then every `period`, on a grid; for one that never moves add
-    /// [`missed(Missed::Skip)`](Self::missed). If a period is missed, [`Missed::Collapse`] holds unless
-    /// [`missed`](Self::missed) says otherwise: the timer runs once more at once, and a new grid
-    /// begins. With [`Missed::Skip`] the grid never moves. A period of 0 is due again at each pass.
-    /// Without `every`, to run "again" means after the delay that the timer was armed with.
+    /// And then every `period`, on a grid. For a grid that never moves add
+    /// `.missed(Missed::Skip)`. By default ([`Missed::Collapse`]) a timer that missed a period runs
+    /// once more at once, and a new grid begins. A period of 0 is due again at each pass. Without
+    /// `every`, to run "again" means after the delay that the timer was armed with.
     pub fn every(mut self, period: Duration) -> Self {
         self.period_ns = Some(nanos(period));
         self

@@ -135,8 +135,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Sets the alarm that goes off when the shard is to be advanced; `None`: no alarm. The shard
-    /// sets it to the instant at which a tick begins: [`set_clock`](Self::set_clock) sets the length
-    /// of a tick.
+    /// sets it to the instant at which a tick begins. [`set_clock`](Self::set_clock) sets the
+    /// length of a tick.
     ///
     /// The shard sets it at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. So it is never later than the first expiry, and a thread that waits

@@ -5,7 +5,7 @@
 //! | | order | duplicates | neighbours | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|
 //! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | may name one of its own |
-//! | `IntrusiveDict` (feature `foreign`) | yes | in order of arrival | O(1) amortised | yes | refused |
+//! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
 //! | [`HashDict`] | **no**: ordered calls are not offered, the ends are none | refused | not offered | not offered | may name one of its own |
 
 mod btree_map;
