@@ -6,28 +6,27 @@ use tickwright::service::Structure;
 use tickwright_testkit::clauses::{Tools, Verdict};
 use tickwright_testkit::{registry as suite, table as suite_table};
 
-use crate::adversary;
-use crate::adversary::pattern::Pattern;
 use crate::allocator;
-use crate::bench::run::{self, Options};
 use crate::clock::{FakeMeter, OsClock};
 use crate::error::LabError;
-use crate::heap;
-use crate::interrupt;
+use crate::experiment::{Detail, Experiment, conduct_plan};
+use crate::experiments::adversary::AdversaryArgs;
+use crate::experiments::bench::Comparison;
+use crate::experiments::dictionaries::RegistryArgs;
+use crate::experiments::heap;
 #[cfg(target_os = "linux")]
-use crate::latency;
+use crate::experiments::latency;
+use crate::experiments::request;
+use crate::experiments::scheduler::SchedulerArgs;
+use crate::experiments::threads::micro::Lane;
+use crate::experiments::{asterisk, linux, nptl, xenomai};
+use crate::interrupt;
+use crate::models::scenario::Scenario;
 use crate::output;
 use crate::progress::Progress;
-use crate::registry::STRUCTURES;
-use crate::reproduce::{asterisk, linux, nptl, xenomai};
-use crate::scenario::Scenario;
-use crate::scheduler;
-use crate::threads::micro::Lane;
+use crate::result::Report;
+use crate::structures::registry::STRUCTURES;
 use crate::tour;
-
-/// Populations that every scenario is run with; edge cases and a few levels of every structure.
-const POPULATIONS: [usize; 5] = [1, 2, 3, 17, 300];
-const OPERATIONS: u64 = 500;
 
 /// What was checked, and what was wrong with it.
 #[derive(Debug, Default)]
@@ -73,7 +72,7 @@ fn all() -> Result<(), LabError> {
     interrupted()?;
     findings.note("scheduler", scheduled())?;
     interrupted()?;
-    findings.note("registries", crate::dictionaries::check())?;
+    findings.note("registries", registered())?;
     interrupted()?;
     findings.note("experiment xenomai", xenomai::check())?;
     interrupted()?;
@@ -91,7 +90,7 @@ fn all() -> Result<(), LabError> {
     }
     interrupted()?;
     #[cfg(target_os = "linux")]
-    findings.note("experiment helenos", crate::reproduce::helenos::check())?;
+    findings.note("experiment helenos", crate::experiments::helenos::check())?;
     interrupted()?;
     findings.note("experiment nptl", nptl::check())?;
     interrupted()?;
@@ -122,39 +121,28 @@ fn plan() -> Result<String, String> {
     }
 }
 
+/// Runs an experiment whose times nobody reads: every answer is verified on the way.
+fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
+    let words = |error: LabError| error.to_string();
+    let plan = experiment.plan().map_err(words)?;
+    let report = conduct_plan(experiment, &plan, Detail::Full, &FakeMeter::steady(1)).map_err(words)?;
+    if report.interrupted { Err("interrupted".into()) } else { Ok(report) }
+}
+
 fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
-    let options = Options {
-        populations: Some(POPULATIONS.to_vec()),
-        rounds: Some(1),
-        operations: Some(OPERATIONS),
-        structures: Some(vec!["*".into()]),
-        ..Options::default()
-    };
-    let report = run::run(core::slice::from_ref(scenario), &options, &FakeMeter::steady(1))
-        .map_err(|error| error.to_string())?;
-    if report.interrupted {
-        return Err("interrupted".into());
-    }
-    let ran: usize =
-        report.cells.iter().map(|c| c.rows.iter().filter(|r| !r.samples.is_empty()).count()).sum();
-    Ok(format!("{ran} answers are right"))
+    // Edge cases, and a few levels of every structure.
+    let asked = ["--scenario", &scenario.name, "--n", "1,2,3,17,300", "--rounds", "1", "--structures", "*"];
+    let counted: &[&str] = if scenario.run.operations.is_some() { &["--operations", "500"] } else { &[] };
+    let args = request::words(&[&asked, counted].concat()).map_err(|error| error.to_string())?;
+    let report = answers(&Comparison::new(scenario.model, args))?;
+    Ok(format!("{} answers are right", report.series.len()))
 }
 
 /// Every kind of attack on every structure, by one timer and by a few.
 fn attacks() -> Result<String, String> {
-    let options = adversary::Options {
-        structures: vec!["*".into()],
-        patterns: Pattern::ALL.to_vec(),
-        populations: vec![1, 200],
-        budget: 8,
-        rounds: 1,
-        seed: 1,
-    };
-    let report = adversary::run(&options, &FakeMeter::steady(1)).map_err(|error| error.to_string())?;
-    if report.interrupted {
-        return Err("interrupted".into());
-    }
-    Ok(format!("{} kinds of calls answered rightly", report.rows.len()))
+    let words = ["--n", "1,200", "--budget", "8", "--rounds", "1"];
+    let args: AdversaryArgs = request::words(&words).map_err(|error| error.to_string())?;
+    Ok(format!("{} kinds of calls answered rightly", answers(&args)?.series.len() / 2))
 }
 
 /// The heap with the user's comparator.
@@ -168,14 +156,18 @@ fn by_itself() -> Result<String, String> {
 
 /// Every structure under the scheduler and alone, with few timers.
 fn scheduled() -> Result<String, String> {
-    let structures = Structure::all();
-    let options =
-        scheduler::Options { structures, sizes: vec![1, 2, 100], rounds: 1, operations: 1, seed: 1 };
-    let report = scheduler::run(&options, &FakeMeter::steady(1)).map_err(|error| error.to_string())?;
-    if report.interrupted {
-        return Err("interrupted".into());
-    }
-    Ok(format!("{} times every timer was added and deleted", report.rows.len()))
+    let structures = request::list(&Structure::all());
+    let words = ["--structures", &structures, "--n", "1,2,100", "--rounds", "1", "--operations", "1"];
+    let args: SchedulerArgs = request::words(&words).map_err(|error| error.to_string())?;
+    let added = answers(&args)?.series.iter().filter(|series| series.name == "memory").count();
+    Ok(format!("{added} times every timer was added and deleted"))
+}
+
+/// Every dictionary with few entries.
+fn registered() -> Result<String, String> {
+    let words = ["--n", "1,2,3,17,300", "--rounds", "1", "--operations", "500", "--threads", "2"];
+    let args: RegistryArgs = request::words(&words).map_err(|error| error.to_string())?;
+    Ok(format!("{} series of samples answered rightly", answers(&args)?.series.len()))
 }
 
 /// What `bench threads` times, once each.

@@ -4,23 +4,23 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use tickwright::service::Structure;
 
-use crate::adversary::pattern::Pattern;
-use crate::c_peers::PeersArgs;
-use crate::dictionaries::RegistryArgs;
 use crate::error::LabError;
-use crate::heap::HeapCommand;
+use crate::experiments::adversary::AdversaryArgs;
+use crate::experiments::bench::{CountedArgs, TimedArgs};
+use crate::experiments::c_peers::PeersArgs;
+use crate::experiments::dictionaries::RegistryArgs;
+use crate::experiments::heap::HeapCommand;
 #[cfg(target_os = "linux")]
-use crate::latency::{LatencyArgs, WorkerArgs};
-use crate::output::{OutputArgs, table};
-use crate::registry;
-use crate::reproduce::Reproduce;
-use crate::scenario::{Operations, Population, Rounds, Seed};
-use crate::sched::Sched;
-use crate::threads::ThreadsArgs;
+use crate::experiments::latency::{LatencyArgs, WorkerArgs};
+use crate::experiments::memory::MemoryArgs;
+use crate::experiments::reproduce::Reproduce;
+use crate::experiments::sched::Sched;
+use crate::experiments::scheduler::SchedulerArgs;
+use crate::experiments::threads::ThreadsArgs;
+use crate::output::table;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -153,104 +153,4 @@ pub(crate) enum Bench {
     Registry(RegistryArgs),
     /// Creating, switching and waking threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),
-}
-
-/// Arguments of the comparisons whose samples can be of any length.
-#[derive(Debug, Args)]
-pub(crate) struct CountedArgs {
-    /// Operations in a sample
-    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
-    pub(crate) operations: Option<Operations>,
-    #[command(flatten)]
-    pub(crate) timed: TimedArgs,
-}
-
-/// Arguments of all comparisons by rounds.
-#[derive(Debug, Args)]
-pub(crate) struct TimedArgs {
-    /// A scenario by name, or a file that ends in .toml; may be repeated
-    /// [default: all that are built in]
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) scenario: Vec<String>,
-    /// Structures, with * for anything and ! to take away: 'heap4/*,!list/*'
-    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
-    pub(crate) structures: Option<Vec<String>>,
-    /// What ratios refer to [default: the fastest baseline of each population]
-    #[arg(long, value_name = "STRUCTURE")]
-    pub(crate) baseline: Option<String>,
-    /// Populations: 2,500,10k,1M [default: the scenario's]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
-    pub(crate) n: Option<Vec<Population>>,
-    /// Samples of each structure; below 6 no difference can be shown
-    #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
-    pub(crate) rounds: Option<Rounds>,
-    /// What delays are generated from
-    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
-    pub(crate) seed: Option<Seed>,
-    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of
-    /// minutes
-    #[arg(long)]
-    pub(crate) quick: bool,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// Arguments of `bench adversary`.
-#[derive(Debug, Args)]
-pub(crate) struct AdversaryArgs {
-    /// Structures, with * for anything and ! to take away
-    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
-    pub(crate) structures: Vec<String>,
-    /// Deadlines of one kind alone; may be repeated [default: all]
-    #[arg(long, value_enum, value_delimiter = ',')]
-    pub(crate) pattern: Vec<Pattern>,
-    /// Timers of an attack
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
-    pub(crate) n: Vec<Population>,
-    /// How many timers an advance may deliver or move, where it has a budget
-    #[arg(long, allow_hyphen_values = true, default_value = "64", value_parser = Operations::parse)]
-    pub(crate) budget: Operations,
-    /// Times that each call is timed; the least counts
-    #[arg(long, allow_hyphen_values = true, default_value = "5", value_parser = Rounds::parse)]
-    pub(crate) rounds: Rounds,
-    /// What orders are generated from
-    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
-    pub(crate) seed: Seed,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// Arguments of `bench memory`.
-#[derive(Debug, Args)]
-pub(crate) struct MemoryArgs {
-    /// Structures, with * for anything and ! to take away
-    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
-    pub(crate) structures: Vec<String>,
-    /// Populations
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
-    pub(crate) n: Vec<Population>,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// Arguments of `bench scheduler`.
-#[derive(Debug, Args)]
-pub(crate) struct SchedulerArgs {
-    /// Structures of the scheduler, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4,wheel", value_parser = registry::family)]
-    pub(crate) structures: Vec<Structure>,
-    /// How many timers are pending
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k,1M", value_parser = Population::parse)]
-    pub(crate) n: Vec<Population>,
-    /// Samples of each; below 6 nothing can be shown
-    #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
-    pub(crate) rounds: Rounds,
-    /// Operations in a sample, at least
-    #[arg(long, allow_hyphen_values = true, default_value = "50k", value_parser = Operations::parse)]
-    pub(crate) operations: Operations,
-    /// What delays and orders are generated from
-    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
-    pub(crate) seed: Seed,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::error::LabError;
+use crate::models::scenario::Scenario;
 use crate::output::table;
-use crate::registry::{Kind, STRUCTURES, Structure, Ties};
-use crate::scenario::Scenario;
+use crate::structures::registry::{Kind, STRUCTURES, Structure, Ties};
 use crate::tour::{PLAN, Part};
 
 /// Everything that can be named on the command line.

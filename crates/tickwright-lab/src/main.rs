@@ -1,42 +1,24 @@
 //! `tickwright`: benchmarks and experiments on timer queues, with verified answers.
 #![deny(unsafe_code)]
 
-mod adversary;
 mod allocator;
-mod baseline;
-mod bench;
-mod c_peers;
-mod candidate;
 mod check;
 mod cli;
 mod command;
-mod crossover;
-mod dictionaries;
-mod expire;
-mod heap;
-mod hold;
-#[cfg(target_os = "linux")]
-mod latency;
+mod experiments;
 mod list;
-mod memory;
-mod network;
-mod ours;
-mod registry;
-mod reproduce;
-mod scenario;
-mod sched;
-mod scheduler;
+mod models;
 mod specimens;
-mod threads;
+mod structures;
 mod tour;
-mod verify;
 
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 use tickwright_measure::counter;
 use tickwright_measure::{
-    clock, duration, error, host, interrupt, output, progress, rounds, stats, virtualisation,
+    clock, duration, error, experiment, host, interrupt, output, progress, render, result, rounds, stats,
+    virtualisation,
 };
 
 use crate::allocator::Counting;

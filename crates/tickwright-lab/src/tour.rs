@@ -5,14 +5,15 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use crate::bench::{report, run};
-use crate::clock::OsClock;
 use crate::error::LabError;
+use crate::experiment::{Detail, conduct};
+use crate::experiments::bench::Comparison;
 #[cfg(target_os = "linux")]
-use crate::latency;
-use crate::output::{self, Files};
-use crate::reproduce::{asterisk, linux, nptl, xenomai};
-use crate::scenario::Scenario;
+use crate::experiments::latency;
+use crate::experiments::request;
+use crate::experiments::{asterisk, linux, nptl, xenomai};
+use crate::models::scenario::Model;
+use crate::output::{self, ReportFiles};
 
 /// A part of the tour.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -37,7 +38,12 @@ pub(crate) const PLAN: &[Part] = &[
     #[cfg(target_os = "linux")]
     Part { name: "latency", seconds: 3, command: "latency", run: latency::tour },
     #[cfg(target_os = "linux")]
-    Part { name: "helenos", seconds: 2, command: "reproduce helenos", run: crate::reproduce::helenos::tour },
+    Part {
+        name: "helenos",
+        seconds: 2,
+        command: "reproduce helenos",
+        run: crate::experiments::helenos::tour,
+    },
     Part { name: "nptl", seconds: 3, command: "reproduce nptl", run: nptl::tour },
 ];
 
@@ -84,18 +90,12 @@ What to run next
 With `cargo run --release --` in place of `tickwright` in a source tree.
 ";
 
-/// Populations of the tour's hold table: few, a kernel's, a server's.
-const POPULATIONS: [usize; 4] = [16, 500, 10_000, 100_000];
-
 fn hold(within: Duration) -> Result<(), LabError> {
-    let options = run::Options {
-        populations: Some(POPULATIONS.to_vec()),
-        operations: Some(10_000),
-        within: Some(within),
-        ..run::Options::default()
-    };
-    let report = run::run(&[Scenario::find("hold-exp-sparse")?], &options, &OsClock::start())?;
-    report::finish(&report, &Files::default())
+    // Few timers, a kernel's, a server's.
+    let words = ["--scenario", "hold-exp-sparse", "--n", "16,500,10k,100k", "--operations", "10k"];
+    let args = request::words(&words)?;
+    let comparison = Comparison { within: Some(within), ..Comparison::new(Model::Hold, args) };
+    ReportFiles::default().deliver(&conduct(&comparison, Detail::Brief)?)
 }
 
 #[cfg(test)]

@@ -175,7 +175,9 @@ fn the_heap_is_tested_and_says_so_in_every_form() {
     assert!(stdout(&output).contains("are right"), "{}", stdout(&output));
     let output = tickwright(&["heap", "test", "1k", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!((&report["rows"][1]["removed"], &report["rows"][1]["popped"]), (&100.into(), &1000.into()));
+    let count =
+        |at: usize| (report["series"][at]["name"].as_str(), report["series"][at]["samples"][0].as_f64());
+    assert_eq!((count(5), count(6)), ((Some("removed"), Some(100.0)), (Some("popped"), Some(1000.0))));
 }
 
 #[test]
@@ -368,13 +370,12 @@ fn results_go_to_files_beside_the_tables() {
     assert!(stdout(&output).contains("list/slab"));
     let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!((report["schema"].as_u64(), report["interrupted"].as_bool()), (Some(2), Some(false)));
-    assert_eq!(report["cells"][0]["seed"], 5);
-    assert_eq!(report["cells"][0]["rows"][0]["samples"].as_array().unwrap().len(), 6);
+    assert_eq!((&report["seed"], &report["experiment"]), (&5.into(), &"bench hold".into()));
+    assert_eq!(report["series"][0]["samples"].as_array().unwrap().len(), 6);
     assert!(report["host"]["cores"].as_u64() >= Some(1));
     let rows = fs::read_to_string(&csv).unwrap();
-    assert!(rows.starts_with(
-        "schema,scenario,measure,population,operations,seed,structure,round,ns_per_operation,interrupted\n"
-    ));
+    let heading = "schema,experiment,series,unit,per,n,scenario,structure,sample,value,interrupted\n";
+    assert!(rows.starts_with(heading), "{rows:.200}");
     fs::remove_file(&json).unwrap();
     fs::remove_file(&csv).unwrap();
 }
@@ -387,12 +388,12 @@ fn json_alone_is_all_of_standard_output() {
 
 #[test]
 fn every_comparison_writes_its_cells_with_what_was_typed() {
-    let commands: [(&str, &[&str], usize); 3] = [
-        ("network", &["--n", "20", "--operations", "100"], 1),
-        ("reads", &["--n", "20", "--operations", "100"], 4),
-        ("expire", &["--n", "20"], 2),
+    let commands: [(&str, &[&str], &str); 3] = [
+        ("network", &["--n", "20", "--operations", "100"], "exchange"),
+        ("reads", &["--n", "20", "--operations", "100"], "exchange and peek"),
+        ("expire", &["--n", "20"], "expire"),
     ];
-    for (command, more, cells) in commands {
+    for (command, more, measure) in commands {
         let args = [
             &["bench", command, "--rounds", "6", "--structures", "heap4/*,timer-queue,nexus-timer", "--json"],
             more,
@@ -402,10 +403,15 @@ fn every_comparison_writes_its_cells_with_what_was_typed() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
-        assert_eq!(report["cells"].as_array().unwrap().len(), cells);
-        let row = &report["cells"][0]["rows"][0];
-        assert_eq!((&row["structure"], &row["shape"]), (&"heap4/slab".into(), &"heap".into()));
-        assert!(row["to_wheel"]["median"].as_f64().is_some(), "{row}");
+        let series = report["series"].as_array().unwrap();
+        let last = series.iter().rfind(|series| series["labels"]["structure"] == "heap4/slab").unwrap();
+        assert_eq!(
+            (&last["name"], &last["unit"], &last["per"]),
+            (&measure.into(), &"ns".into(), &"operation".into())
+        );
+        let found = &report["findings"][0];
+        assert_eq!(found["labels"]["beside"], "baseline", "{found}");
+        assert!(found["figure"]["median"].is_f64() && found["verdict"].is_string(), "{found}");
     }
     refused(&["bench", "expire", "--operations", "5"], 2, &["--operations"]);
     refused(&["bench", "network", "--scenario", "periodic"], 2, &["tickwright bench hold"]);
@@ -423,11 +429,11 @@ fn an_attack_has_a_row_per_call() {
     let rows = fs::read_to_string(&csv).unwrap();
     assert!(
         rows.starts_with(
-            "schema,structure,kind,pattern,population,call,calls,median_ns,worst_ns,ratio,interrupted\n"
+            "schema,experiment,series,unit,per,calls,figure,n,pattern,structure,sample,value,interrupted\n"
         ),
         "{rows}"
     );
-    assert_eq!(rows.lines().count(), 1 + 2 * 5);
+    assert_eq!(rows.lines().count(), 1 + 2 * 5 * 2);
     fs::remove_file(&csv).unwrap();
     refused(&["bench", "adversary", "--pattern", "sidways"], 2, &["same-tick"]);
     refused(&["bench", "adversary", "--budget", "0"], 2, &["from 1 to"]);
@@ -440,13 +446,14 @@ fn the_scheduler_is_set_beside_its_parts() {
     let output = tickwright(&[&args[..], &[&to("--csv", &csv), "--structures", "heap4,rb/*"]].concat());
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    for word in ["add, ns", "del, ns", "bare queue", "bytes per timer", "rb: a delete by id takes"] {
+    for word in ["add, ns", "delete, ns", "bare queue", "bytes per timer", "rb: a delete by id takes"] {
         assert!(text.contains(word), "'{word}' is missing in: {text}");
     }
     let rows = fs::read_to_string(&csv).unwrap();
     fs::remove_file(&csv).unwrap();
-    assert!(rows.starts_with("schema,structure,n,round,add_ns,add_bare_ns,del_ns,"), "{rows}");
-    assert_eq!(rows.lines().count(), 1 + 2 * 2 * 6, "{rows}");
+    let heading = "schema,experiment,series,unit,per,n,part,structure,sample,value,interrupted\n";
+    assert!(rows.starts_with(heading), "{rows:.200}");
+    assert_eq!(rows.lines().count(), 1 + 2 * 2 * (6 * 6 + 1), "{rows}");
     refused(&["bench", "scheduler", "--structures", "lits"], 2, &["\"lits\"", "heap4"]);
 }
 
@@ -454,12 +461,15 @@ fn the_scheduler_is_set_beside_its_parts() {
 fn memory_is_weighed_without_the_callers_keys() {
     let args = ["bench", "memory", "--structures", "list/*,orx-4ary", "--n", "500", "--json"];
     let report: serde_json::Value = serde_json::from_str(&stdout(&tickwright(&args))).unwrap();
-    let bytes = |at: usize| report["rows"][at]["bytes"].as_u64().unwrap();
+    let bytes = |name: &str, structure: &str| {
+        let of = |s: &&serde_json::Value| s["name"] == name && s["labels"]["structure"] == structure;
+        report["series"].as_array().unwrap().iter().find(of).unwrap()["samples"][0].as_f64().unwrap()
+    };
     // A hook node of the list: two links, expiry, owner and payload.
-    assert_eq!(bytes(1), 500 * 40);
-    assert!(bytes(0) < bytes(1), "indices are shorter than pointers");
-    assert!((500 * 16..500 * 40).contains(&bytes(2)));
-    assert_eq!(report["fixed"][1]["heap"], 0);
+    assert_eq!(bytes("pending", "list/hook"), 40.0);
+    assert!(bytes("pending", "list/slab") < 40.0, "indices are shorter than pointers");
+    assert!((16.0..40.0).contains(&bytes("pending", "orx-4ary")));
+    assert_eq!(bytes("empty, heap", "list/hook"), 0.0);
     assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
 }
 
@@ -498,7 +508,7 @@ fn a_reader_that_goes_away_is_no_crash() {
 fn a_file_for_results_stands_behind_an_equals_sign() {
     let output = tickwright(&["heap", "test", "--json", "1k"]);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(report["rows"][0]["pushed"], 1000);
+    assert_eq!(report["series"][0]["samples"][0], 1000.0);
     assert!(!Path::new("1k").exists());
     refused(&[&SHORT[..], &["--json", "r.json"]].concat(), 2, &["'r.json'", "say --json=r.json"]);
 }
@@ -570,7 +580,7 @@ fn one_round_has_no_interval() {
     let args =
         ["bench", "hold", "--scenario", "periodic", "--n", "2,16", "--operations", "10", "--rounds", "1"];
     let text = stdout(&tickwright(&args));
-    assert!(text.contains("no interval from one round") && !text.contains(" 0 % interval"), "{text}");
+    assert!(text.contains("too few rounds to show one") && !text.contains("NaN"), "{text}");
     assert!(text.contains("round by round"), "the table says what a ratio is: {text}");
 }
 

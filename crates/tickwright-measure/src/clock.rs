@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A monotonic clock in nanoseconds since an origin of its own.
 pub trait Meter {
@@ -65,7 +65,7 @@ impl Meter for FakeMeter {
 }
 
 /// What reading the clock costs, and how fine it is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// ns between two readings in a row, the median of the means of batches: what each timed
     /// operation carries on top.

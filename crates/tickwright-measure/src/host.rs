@@ -1,13 +1,14 @@
 //! The facts about a machine that a figure depends on. What cannot be read is left out of a report,
 //! not guessed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The host, as a run found it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// CPU model name.
     pub cpu: Option<String>,
@@ -26,11 +27,11 @@ pub struct Host {
     /// Operating system and kernel release.
     pub kernel: Option<String>,
     /// The compiler that built this program.
-    pub rustc: &'static str,
+    pub rustc: Cow<'static, str>,
     /// `release` or `debug`.
-    pub profile: &'static str,
+    pub profile: Cow<'static, str>,
     /// The revision it was built from.
-    pub revision: Option<&'static str>,
+    pub revision: Option<Cow<'static, str>>,
     /// How late the kernel may wake this process on purpose, ns.
     pub timer_slack_ns: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes at the start.
@@ -65,9 +66,11 @@ impl Host {
             clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             kernel: line("/proc/sys/kernel/osrelease")
                 .map(|release| format!("{} {release}", std::env::consts::OS)),
-            rustc: env!("TICKWRIGHT_RUSTC"),
-            profile: env!("TICKWRIGHT_PROFILE"),
-            revision: Some(env!("TICKWRIGHT_REVISION")).filter(|revision| !revision.is_empty()),
+            rustc: env!("TICKWRIGHT_RUSTC").into(),
+            profile: env!("TICKWRIGHT_PROFILE").into(),
+            revision: Some(env!("TICKWRIGHT_REVISION"))
+                .filter(|revision| !revision.is_empty())
+                .map(Cow::from),
             timer_slack_ns: line("/proc/self/timerslack_ns").and_then(|slack| slack.parse().ok()),
             load: line("/proc/loadavg").and_then(|text| load(&text)),
             memory_bytes: fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory(&text)),
@@ -128,7 +131,7 @@ impl fmt::Display for Host {
         facts.extend(self.timer_slack_ns.map(|slack| format!("timer slack {slack} ns")));
         facts.extend(self.load.map(|[one, five, fifteen]| format!("load {one} {five} {fifteen}")));
         writeln!(f, "system {}", facts.join(", "))?;
-        let revision = self.revision.unwrap_or("unknown revision");
+        let revision = self.revision.as_deref().unwrap_or("unknown revision");
         write!(f, "build  {}, {}, {revision}", self.rustc, self.profile)
     }
 }

@@ -7,10 +7,15 @@
 //! | [`rounds`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |
-//! | [`output`] | files that are whole or not there, and tables |
+//! | [`output`] | files that are whole or not there |
+//! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`] | durations as people write them |
+//! | [`experiment`] | the shape of every bench and reproduction, and what runs it |
+//! | [`result`] | one layout for all results: envelope, series, findings, sections |
+//! | [`format`] | how figures are written |
+//! | [`render`] | a result as text, Markdown and SVG |
 #![deny(unsafe_code)]
 
 pub mod clock;
@@ -18,10 +23,16 @@ pub mod clock;
 pub mod counter;
 pub mod duration;
 pub mod error;
+pub mod experiment;
+pub mod format;
 pub mod host;
 pub mod interrupt;
 pub mod output;
 pub mod progress;
+pub mod render;
+pub mod result;
 pub mod rounds;
 pub mod stats;
+pub mod table;
+pub mod text;
 pub mod virtualisation;

@@ -1,5 +1,13 @@
 //! Lanes that take turns: each is sampled once a round, in random order.
 //!
+//! ```text
+//! round 0 (warms up)   cell 0: lane 2, lane 0, lane 1   cell 1: lane 0, lane 1, lane 2
+//! round 1              cell 0: lane 1, lane 2, lane 0   cell 1: ...
+//! ```
+//!
+//! A cell is one thing to measure on every lane: most runs have one. Cells keep their order, since
+//! one may prepare the next.
+//!
 //! What disturbs the machine for a while disturbs the lanes of a round alike, so ratios are taken
 //! round by round. For that all lanes have the same number of samples: a round that is interrupted
 //! counts for none.
@@ -9,12 +17,14 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use crate::interrupt;
+use crate::stats::FEWEST_ROUNDS;
 
 /// How often, and in which order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Rounds {
     counted: usize,
     warm_up: usize,
+    cells: usize,
     random: Pcg64Mcg,
 }
 
@@ -23,14 +33,16 @@ pub struct Rounds {
 pub struct Turn {
     /// The round, from 0 on; the one that warms up is among them.
     pub round: usize,
-    /// How many lanes had their turn in this round before.
+    /// What is measured.
+    pub cell: usize,
+    /// How many lanes had their turn in this cell and round before.
     pub place: usize,
     /// Whose turn it is.
     pub lane: usize,
 }
 
 impl Turn {
-    /// Whether the round of so many lanes ends with it.
+    /// Whether the cell of so many lanes ends with it.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
@@ -40,23 +52,38 @@ impl Turn {
 /// The samples of whole rounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken<S> {
-    /// Of each lane, in the order of rounds.
-    pub lanes: Vec<Vec<S>>,
+    /// By cell and lane, in the order of rounds.
+    pub cells: Vec<Vec<Vec<S>>>,
     /// SIGINT or SIGTERM ended it before its time.
     pub interrupted: bool,
+}
+
+impl<S> Taken<S> {
+    /// Of each lane, where there is one cell; in the order of rounds.
+    #[must_use]
+    pub fn lanes(self) -> Vec<Vec<S>> {
+        self.cells.into_iter().next().unwrap_or_default()
+    }
 }
 
 impl Rounds {
     /// So many rounds that count, after one that warms up. Equal seeds make equal orders.
     #[must_use]
     pub fn new(counted: usize, seed: u64) -> Self {
-        Self { counted, warm_up: 1, random: Pcg64Mcg::seed_from_u64(seed) }
+        Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed) }
     }
 
     /// The first round counts as well.
     #[must_use]
     pub fn without_warm_up(mut self) -> Self {
         self.warm_up = 0;
+        self
+    }
+
+    /// Each round measures so many things.
+    #[must_use]
+    pub fn cells(mut self, cells: usize) -> Self {
+        self.cells = cells;
         self
     }
 
@@ -81,33 +108,55 @@ impl Rounds {
         lanes: usize,
         sample: impl FnMut(Turn) -> Result<S, E>,
     ) -> Result<Taken<S>, E> {
-        self.run_until(lanes, interrupt::requested, sample)
+        self.run_while(lanes, || true, sample)
+    }
+
+    /// The same while there is time: `more` is asked before each round, once there are enough for
+    /// an interval.
+    ///
+    /// # Errors
+    /// The first of `sample`.
+    pub fn run_while<S, E>(
+        &mut self,
+        lanes: usize,
+        more: impl FnMut() -> bool,
+        sample: impl FnMut(Turn) -> Result<S, E>,
+    ) -> Result<Taken<S>, E> {
+        self.run_until(lanes, more, interrupt::requested, sample)
     }
 
     fn run_until<S, E>(
         &mut self,
         lanes: usize,
+        mut more: impl FnMut() -> bool,
         mut stop: impl FnMut() -> bool,
         mut sample: impl FnMut(Turn) -> Result<S, E>,
     ) -> Result<Taken<S>, E> {
-        let mut taken = Taken { lanes: (0..lanes).map(|_| Vec::new()).collect(), interrupted: false };
+        let of_cell = || (0..lanes).map(|_| Vec::new()).collect::<Vec<Vec<S>>>();
+        let mut cells: Vec<_> = (0..self.cells).map(|_| of_cell()).collect();
+        let mut interrupted = false;
         let mut order: Vec<usize> = (0..lanes).collect();
         'rounds: for round in 0..self.len() {
-            order.shuffle(&mut self.random);
-            for (place, &lane) in order.iter().enumerate() {
-                if stop() {
-                    taken.interrupted = true;
-                    break 'rounds;
-                }
-                let sample = sample(Turn { round, place, lane })?;
-                if round >= self.warm_up {
-                    taken.lanes[lane].push(sample);
+            if round >= self.warm_up + FEWEST_ROUNDS as usize && !more() {
+                break;
+            }
+            for (cell, taken) in cells.iter_mut().enumerate() {
+                order.shuffle(&mut self.random);
+                for (place, &lane) in order.iter().enumerate() {
+                    if stop() {
+                        interrupted = true;
+                        break 'rounds;
+                    }
+                    let sample = sample(Turn { round, cell, place, lane })?;
+                    if round >= self.warm_up {
+                        taken[lane].push(sample);
+                    }
                 }
             }
         }
-        let whole = taken.lanes.iter().map(Vec::len).min().unwrap_or(0);
-        taken.lanes.iter_mut().for_each(|samples| samples.truncate(whole));
-        Ok(taken)
+        let whole = cells.iter().flatten().map(Vec::len).min().unwrap_or(0);
+        cells.iter_mut().flatten().for_each(|samples| samples.truncate(whole));
+        Ok(Taken { cells, interrupted })
     }
 }
 

@@ -1,10 +1,15 @@
 //! Medians, spreads and intervals of few samples, and running figures of very many.
 
+pub mod rank;
+pub mod verdict;
 pub mod welch;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
+
+pub use self::rank::Shift;
+pub use self::verdict::{Bound, TIE, Verdict};
 
 /// How sure an interval is meant to be.
 pub const CONFIDENCE: f64 = 0.95;
@@ -12,13 +17,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// With fewer rounds no interval reaches [`CONFIDENCE`].
 pub const FEWEST_ROUNDS: u64 = 6;
 
-/// Differences below this are called a tie, whatever the interval says: layout and alignment alone
-/// move medians this far.
-pub const TIE: f64 = 0.20;
-
 /// An interval that holds the true median with probability `coverage`, whatever the distribution:
 /// two order statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -30,7 +31,7 @@ pub struct Interval {
 }
 
 /// What a handful of samples of one thing say.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many.
     pub samples: usize,
@@ -68,6 +69,23 @@ pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
 /// the ratio of a round is steadier than the ratio of two medians.
 pub fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
+}
+
+/// The mean of samples that are numbers; not a number when there are none.
+#[must_use]
+pub fn mean(samples: &[f64]) -> f64 {
+    let numbers = samples.iter().filter(|x| x.is_finite());
+    numbers.clone().sum::<f64>() / numbers.count() as f64
+}
+
+/// The least sample that at least this share of the samples does not exceed; `None` without
+/// samples.
+#[must_use]
+pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
 fn middle(sorted: &[f64]) -> f64 {
@@ -109,43 +127,6 @@ fn median_interval(sorted: &[f64]) -> Interval {
 pub fn sign_test(one: u64, other: u64) -> f64 {
     let few = one.min(other);
     Binomial::new(0.5, one + other).map_or(1.0, |split| (2.0 * split.cdf(few)).min(1.0))
-}
-
-/// What a ratio of times says, in the direction of the measured thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// At least [`TIE`] faster, and the interval does not touch 1.
-    Faster,
-    /// At least [`TIE`] slower, and the interval does not touch 1.
-    Slower,
-    /// Anything else.
-    NoDifferenceShown,
-}
-
-impl Verdict {
-    /// The verdict on a summary of [`ratios`].
-    pub fn on(ratio: &Summary) -> Self {
-        let Interval { low, high, coverage } = ratio.interval;
-        if coverage < CONFIDENCE {
-            Self::NoDifferenceShown
-        } else if ratio.median <= 1.0 / (1.0 + TIE) && high < 1.0 {
-            Self::Faster
-        } else if ratio.median >= 1.0 + TIE && low > 1.0 {
-            Self::Slower
-        } else {
-            Self::NoDifferenceShown
-        }
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::NoDifferenceShown => "no difference shown",
-        }
-    }
 }
 
 /// Count, extremes, mean and standard deviation of a stream, in one pass and constant memory.

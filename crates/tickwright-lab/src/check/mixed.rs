@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::candidate::{BenchQueue, Candidate};
-use crate::registry::{self, Structure, Ties, Visitor};
-use crate::verify::Ledger;
-use crate::verify::oracle::Oracle;
+use crate::models::verify::Ledger;
+use crate::models::verify::oracle::Oracle;
+use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::registry::{self, Structure, Ties, Visitor};
 
 /// Timers that there are.
 const TIMERS: u32 = 64;

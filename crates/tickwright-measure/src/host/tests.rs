@@ -11,7 +11,7 @@ fn text_files_are_read_or_left_out() {
 
 #[test]
 fn what_is_unknown_is_left_out_of_the_block() {
-    let host = Host { cores: 2, rustc: "rustc 1.95.0", profile: "release", ..Host::default() };
+    let host = Host { cores: 2, rustc: "rustc 1.95.0".into(), profile: "release".into(), ..Host::default() };
     assert_eq!(
         host.to_string(),
         "host   2 x unknown CPU\nsystem \nbuild  rustc 1.95.0, release, unknown revision"
@@ -22,7 +22,7 @@ fn what_is_unknown_is_left_out_of_the_block() {
 #[test]
 fn doubts_name_their_cause() {
     let host = Host {
-        profile: "debug",
+        profile: "debug".into(),
         load: Some([3.0, 0.0, 0.0]),
         governor: Some("powersave".into()),
         hypervisor: Some("KVM".into()),

@@ -13,9 +13,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::host::Host;
 
-/// The version of the JSON and CSV layouts. Rises when a field changes its meaning or goes; new
-/// fields do not raise it.
-pub const SCHEMA: u32 = 2;
+pub use crate::result::SCHEMA;
 
 /// Where a run writes besides the terminal.
 #[derive(Debug, Clone, Default, Args)]
@@ -32,7 +30,7 @@ pub struct OutputArgs {
 
 /// An output that could be opened.
 #[derive(Debug)]
-enum Sink {
+pub(super) enum Sink {
     Stdout,
     /// A pipe or a device, or a file in a folder that takes no other: written in place.
     Place {
@@ -235,7 +233,7 @@ impl Sink {
         })
     }
 
-    fn open(path: &Path) -> Result<Self, LabError> {
+    pub(super) fn open(path: &Path) -> Result<Self, LabError> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
@@ -267,7 +265,10 @@ impl Sink {
         }
     }
 
-    fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), LabError> {
+    pub(super) fn write(
+        &self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), LabError> {
         let (result, path) = match self {
             Self::Stdout => (content(&mut io::stdout().lock()), Path::new("standard output")),
             Self::Place { file, path } => (in_place(file, content), path.as_path()),

@@ -1,14 +1,15 @@
 //! Where results go: tables on the terminal, and files for other programs.
 
 pub mod file;
-pub mod table;
-pub mod text;
+mod report;
 
 use std::io::{self, Write};
 
 use crate::error::LabError;
 
+pub use crate::{table, text};
 pub use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
+pub use report::{ReportArgs, ReportFiles};
 
 /// What was typed, without where the program lies.
 pub fn command_line() -> String {

@@ -11,7 +11,7 @@ fn each_lane_has_one_turn_a_round_and_the_first_round_warms_up() {
     });
     let taken = taken.unwrap();
     assert!(!taken.interrupted);
-    for (lane, samples) in taken.lanes.iter().enumerate() {
+    for (lane, samples) in taken.lanes().iter().enumerate() {
         assert_eq!(*samples, (1..=5).map(|round| (lane, round)).collect::<Vec<_>>());
     }
     for (round, turns) in turns.chunks(3).enumerate() {
@@ -44,7 +44,7 @@ fn orders_differ_from_round_to_round_and_from_run_to_run_and_are_the_seeds() {
 fn without_a_warm_up_every_round_counts() {
     let mut rounds = Rounds::new(2, 1).without_warm_up();
     assert_eq!((rounds.len(), rounds.is_empty()), (2, false));
-    assert_eq!(rounds.run(1, |turn| Ok::<_, ()>(turn.round)).unwrap().lanes, [[0, 1]]);
+    assert_eq!(rounds.run(1, |turn| Ok::<_, ()>(turn.round)).unwrap().lanes(), [[0, 1]]);
     assert!(Rounds::new(0, 1).without_warm_up().is_empty());
 }
 
@@ -68,8 +68,42 @@ fn a_round_that_is_interrupted_counts_for_no_lane() {
             left -= usize::from(!over);
             over
         };
-        let taken = Rounds::new(9, 1).run_until(3, stop, |turn| Ok::<_, ()>(turn.round)).unwrap();
+        let taken = Rounds::new(9, 1).run_until(3, || true, stop, |turn| Ok::<_, ()>(turn.round)).unwrap();
         assert!(taken.interrupted);
-        assert!(taken.lanes.iter().all(|lane| lane.len() == whole), "{turns}: {:?}", taken.lanes);
+        assert!(taken.cells[0].iter().all(|lane| lane.len() == whole), "{turns}: {:?}", taken.cells);
     }
+}
+
+#[test]
+fn cells_keep_their_order_and_are_cut_to_whole_rounds_together() {
+    let mut turns = Vec::new();
+    // Two lanes and two cells; the signal comes in the second cell of the second counted round.
+    let mut left = 11;
+    let stop = || {
+        left -= 1;
+        left == 0
+    };
+    let taken = Rounds::new(9, 1).cells(2).run_until(
+        2,
+        || true,
+        stop,
+        |turn| {
+            turns.push((turn.round, turn.cell, turn.place));
+            Ok::<_, ()>((turn.round, turn.cell, turn.lane))
+        },
+    );
+    let taken = taken.unwrap();
+    let order: Vec<_> = (0..10).map(|at| (at / 4, at / 2 % 2, at % 2)).collect();
+    assert_eq!(turns, order);
+    assert_eq!(taken.cells, [[[(1, 0, 0)], [(1, 0, 1)]], [[(1, 1, 0)], [(1, 1, 1)]]]);
+}
+
+#[test]
+fn a_limit_of_time_leaves_enough_rounds_for_an_interval() {
+    let limited = |rounds: &mut Rounds| {
+        rounds.run_while(1, || false, |turn| Ok::<_, ()>(turn.round)).unwrap().lanes()[0].len()
+    };
+    assert_eq!(limited(&mut Rounds::new(100, 1)), FEWEST_ROUNDS as usize);
+    assert_eq!(limited(&mut Rounds::new(100, 1).without_warm_up()), FEWEST_ROUNDS as usize);
+    assert_eq!(limited(&mut Rounds::new(3, 1)), 3);
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::registry::STRUCTURES;
+use crate::structures::registry::STRUCTURES;
 
 #[test]
 fn every_structure_agrees_with_the_oracle() {

@@ -1,0 +1,269 @@
+//! Deadlines that an attacker chooses: what does the worst single call cost, beside the median one?
+//!
+//! Who may choose deadlines, as the clients of a server may, looks for the call that stalls
+//! everybody. Each call is timed alone. A stall of the machine hits a call once, and the
+//! structure's own cost comes back in every round: so the least of a call's rounds counts.
+//!
+//! - [`pattern`]: the deadlines; [`attack`]: the calls, one by one; [`tables`]: what a reader sees
+
+pub(crate) mod attack;
+mod data;
+pub(crate) mod pattern;
+mod tables;
+
+use clap::Args;
+
+use crate::allocator;
+use crate::clock::Meter;
+use crate::error::LabError;
+use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiments::adversary::attack::{Attack, Call, Calls, Part};
+use crate::experiments::adversary::data::{Data, Plan, Row, Skipped};
+use crate::experiments::adversary::pattern::Pattern;
+use crate::experiments::request;
+use crate::models::scenario::{Operations, Population, Rounds as Times, Seed};
+use crate::models::verify::{Answer, Evidence, Fold, Judge, Log};
+use crate::output::ReportArgs;
+use crate::progress::Progress;
+use crate::render::Format;
+use crate::result::{Finding, Section, Series, Unit, labels};
+use crate::rounds::Rounds;
+use crate::structures::candidate::Candidate;
+use crate::structures::registry::{self, Kind, Structure, Visitor};
+
+/// Arguments of `bench adversary`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AdversaryArgs {
+    /// Structures, with * for anything and ! to take away
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
+    pub(crate) structures: Vec<String>,
+    /// Deadlines of one kind alone; may be repeated [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) pattern: Vec<Pattern>,
+    /// Timers of an attack
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    /// How many timers an advance may deliver or move, where it has a budget
+    #[arg(long, allow_hyphen_values = true, default_value = "64", value_parser = Operations::parse)]
+    pub(crate) budget: Operations,
+    /// Times that each call is timed; the least counts
+    #[arg(long, allow_hyphen_values = true, default_value = "5", value_parser = Times::parse)]
+    pub(crate) rounds: Times,
+    /// What orders are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    pub(crate) seed: Seed,
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+}
+
+impl Experiment for AdversaryArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "bench adversary".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        Ok(Plan {
+            structures: registry::select(&self.structures)?,
+            patterns: if self.pattern.is_empty() { Pattern::ALL.to_vec() } else { self.pattern.clone() },
+            populations: request::sizes(&self.n),
+            budget: usize::try_from(self.budget.get()).unwrap_or(usize::MAX),
+            rounds: self.rounds.get() as usize,
+            seed: self.seed.get(),
+        })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        request::parameters([
+            ("structures", request::ids(&plan.structures).into()),
+            ("pattern", request::list(&plan.patterns).into()),
+            ("n", request::list(&plan.populations).into()),
+            ("budget", plan.budget.into()),
+            ("rounds", plan.rounds.into()),
+        ])
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let mut data = Data::default();
+        let steps = plan.populations.len() * plan.patterns.len() * plan.rounds;
+        let progress = Progress::steps(steps as u64, "adversary");
+        for &population in &plan.populations {
+            for &pattern in &plan.patterns {
+                progress.doing(format!("{pattern} n={}", Format::Count.write(population as f64)));
+                let (able, skipped) = who(&plan.structures, pattern, population)?;
+                data.skipped.extend(skipped);
+                let most =
+                    able.iter().map(|structure| registry::bytes_per_timer(structure)).max().unwrap_or(0);
+                allocator::room(
+                    most.saturating_mul(population),
+                    &format!("an attack of {population} timers"),
+                )?;
+                let attack = Attack::new(pattern, population, plan.budget, plan.seed);
+                let Some(calls) = rounds(&able, &attack, plan, lab.meter, &progress)? else {
+                    lab.interrupted = true;
+                    return Ok(data);
+                };
+                for (structure, calls) in able.iter().zip(calls) {
+                    data.rows.extend(rows(structure, pattern, population, &calls));
+                }
+            }
+        }
+        Ok(data)
+    }
+
+    /// The median and the worst call: all of them would be millions of figures.
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        let both = data.rows.iter().flat_map(|row| {
+            [("median", row.median_ns()), ("worst", row.worst_ns())].map(|(figure, ns)| {
+                let of = labels([
+                    ("structure", row.structure.id.into()),
+                    ("pattern", row.pattern.to_string().into()),
+                    ("n", row.population.into()),
+                    ("figure", figure.into()),
+                    ("calls", row.times.len().into()),
+                ]);
+                Series::new(row.call.to_string(), Unit::Ns, of).per("call").of([ns as f64])
+            })
+        });
+        both.collect()
+    }
+
+    /// The worst call that an attacker reaches, for each kind of deadlines: ours and others'.
+    fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (n, pattern) in tables::attacks(plan) {
+            let rows = data.rows.iter().filter(|row| row.pattern == pattern && row.population == n);
+            // Whoever advances without a budget asks for the whole stall.
+            let rows: Vec<&Row> = rows.filter(|row| row.call != Call::Advance).collect();
+            for (kind, whose) in [(Kind::Ours, "ours"), (Kind::Baseline, "others")] {
+                let of_kind = rows.iter().filter(|row| row.structure.kind == kind);
+                let Some(worst) = of_kind.max_by_key(|row| row.worst_ns()) else { continue };
+                let about = format!("worst call, {pattern}, n={}, {whose}", Format::Count.write(n as f64));
+                let ns = Format::Span.write(worst.worst_ns() as f64);
+                findings
+                    .push(Finding::stated(about, format!("{ns} ({}, {})", worst.structure.id, worst.call)));
+            }
+        }
+        findings
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, _: Detail) -> Vec<Section> {
+        tables::sections(plan, data)
+    }
+}
+
+/// Who takes part, and who does not and why.
+fn who(
+    chosen: &[&'static Structure],
+    pattern: Pattern,
+    population: usize,
+) -> Result<(Vec<&'static Structure>, Vec<Skipped>), LabError> {
+    struct Horizon;
+    impl Visitor for Horizon {
+        type Out = u64;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> u64 {
+            C::HORIZON
+        }
+    }
+    let mut able = Vec::new();
+    let mut skipped = Vec::new();
+    for &structure in chosen {
+        let horizon = registry::visit(structure, Horizon);
+        let why = registry::why_not(structure, population)?.or_else(|| {
+            (pattern.furthest(population) > horizon)
+                .then(|| format!("it takes delays of {horizon} ticks at most"))
+        });
+        match why {
+            None => able.push(structure),
+            Some(why) => skipped.push(Skipped { structure, pattern, population, why }),
+        }
+    }
+    Ok((able, skipped))
+}
+
+/// The least time of each call of each structure; none when it was interrupted.
+fn rounds(
+    able: &[&'static Structure],
+    attack: &Attack,
+    plan: &Plan,
+    meter: &dyn Meter,
+    progress: &Progress,
+) -> Result<Option<Vec<Calls>>, LabError> {
+    let parts = Part::ALL.map(|part| (part, Judge::default().expect(&attack.script(part), Evidence::Fold)));
+    let mut least: Vec<Option<Calls>> = vec![None; able.len()];
+    let mut rounds = Rounds::new(plan.rounds, plan.seed).without_warm_up();
+    let taken = rounds.run(able.len(), |turn| {
+        let structure = able[turn.lane];
+        let calls = registry::visit(structure, Suffer { attack, parts: &parts, meter }).map_err(|wrong| {
+            LabError::failed(format!("{} answered wrongly under {}: {wrong}", structure.id, attack.pattern))
+        })?;
+        match &mut least[turn.lane] {
+            Some(known) => known.keep_least(&calls),
+            none => *none = Some(calls),
+        }
+        if turn.is_last_of(able.len()) {
+            progress.step();
+        }
+        Ok(())
+    })?;
+    Ok((!taken.interrupted).then(|| least.into_iter().map(Option::unwrap_or_default).collect()))
+}
+
+/// One round of one structure: every part of the attack, each on a fresh queue.
+struct Suffer<'a> {
+    attack: &'a Attack,
+    /// With what an exact structure answers.
+    parts: &'a [(Part, Answer)],
+    meter: &'a dyn Meter,
+}
+
+impl Visitor for Suffer<'_> {
+    type Out = Result<Calls, String>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        let mut all = Calls::default();
+        for (part, expected) in self.parts {
+            let arena = C::arena(self.attack.population());
+            let mut queue = C::queue(&arena, self.attack.population());
+            let script = self.attack.script(*part);
+            let (calls, answer) = match Evidence::of(structure, None) {
+                Evidence::Fold => {
+                    let mut fold = Fold::default();
+                    let calls = self.attack.timed(*part, &mut queue, &mut fold, self.meter);
+                    (calls, Answer::Folded(fold))
+                }
+                Evidence::Log => {
+                    let mut log = Log::of(&script);
+                    let calls = self.attack.timed(*part, &mut queue, &mut log, self.meter);
+                    (calls, Answer::Logged(log))
+                }
+            };
+            Judge::default().judge(structure, &script, &answer, expected)?;
+            all.append(calls);
+        }
+        Ok(all)
+    }
+}
+
+fn rows(
+    structure: &'static Structure,
+    pattern: Pattern,
+    population: usize,
+    calls: &Calls,
+) -> impl Iterator<Item = Row> {
+    let row = move |(call, times): (Call, &[u64])| {
+        let mut times = times.to_vec();
+        times.sort_unstable();
+        (!times.is_empty()).then_some(Row { structure, pattern, population, call, times })
+    };
+    calls.iter().filter_map(row)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! The deadlines of an attack.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64;
+
+/// A kind of deadlines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pattern {
+    /// All at one tick
+    SameTick,
+    /// Multiples of the powers of 64, and a tick around them: where wheels of 64 buckets and factor
+    /// 64 cascade
+    Edges64,
+    /// Multiples of the powers of 8, and a tick around them: the same for wheels of factor 8
+    Edges8,
+    /// Each earlier than all before it
+    Descending,
+    /// The last ticks that there are
+    FarFuture,
+}
+
+/// Where [`Pattern::SameTick`] is: three cascades away in wheels of factor 64.
+const THE_TICK: u64 = 1_000_000;
+/// Edges lie below this, so that every structure takes their delays.
+const EDGES_END: u64 = 1 << 35;
+/// Multiples of each power.
+const MULTIPLES: u64 = 7;
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameTick => "same-tick",
+            Self::Edges64 => "edges64",
+            Self::Edges8 => "edges8",
+            Self::Descending => "descending",
+            Self::FarFuture => "far-future",
+        })
+    }
+}
+
+impl Pattern {
+    /// Every kind.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::SameTick, Self::Edges64, Self::Edges8, Self::Descending, Self::FarFuture];
+
+    /// Deadlines of timers `0..population`, in the order in which they are armed. The clock stands
+    /// at 0.
+    pub(crate) fn deadlines(self, population: usize, seed: u64) -> Vec<u64> {
+        let n = population as u64;
+        let mut deadlines: Vec<u64> = match self {
+            Self::SameTick => vec![THE_TICK; population],
+            Self::Edges64 => edges(64).into_iter().cycle().take(population).collect(),
+            Self::Edges8 => edges(8).into_iter().cycle().take(population).collect(),
+            Self::Descending => return (1..=n).rev().collect(),
+            Self::FarFuture => (0..n).map(|at| u64::MAX - at).collect(),
+        };
+        deadlines.shuffle(&mut Pcg64::seed_from_u64(seed));
+        deadlines
+    }
+
+    /// The longest delay.
+    pub(crate) fn furthest(self, population: usize) -> u64 {
+        match self {
+            Self::SameTick => THE_TICK,
+            Self::Edges64 | Self::Edges8 => EDGES_END,
+            Self::Descending => population as u64,
+            Self::FarFuture => u64::MAX,
+        }
+    }
+}
+
+/// `m * factor^k` and the ticks before and after, for the first multiples of each power.
+fn edges(factor: u64) -> Vec<u64> {
+    let powers = core::iter::successors(Some(factor), |power| power.checked_mul(factor));
+    let fits = |power: &u64| power.saturating_mul(MULTIPLES) < EDGES_END;
+    let edges = powers.take_while(fits).flat_map(|power| (1..=MULTIPLES).map(move |m| m * power));
+    edges.flat_map(|edge| [edge - 1, edge, edge + 1]).collect()
+}

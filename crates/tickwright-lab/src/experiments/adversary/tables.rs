@@ -1,0 +1,55 @@
+//! Tables of an attack: structures down, calls across.
+
+use super::attack::{ALL, Call};
+use super::data::{Data, Plan, Row};
+use super::pattern::Pattern;
+use crate::experiments::request::left_out;
+use crate::render::Format;
+use crate::result::{Cell, Section, Table};
+
+/// Every attack, in order.
+pub(super) fn attacks(plan: &Plan) -> impl Iterator<Item = (usize, Pattern)> {
+    plan.populations.iter().flat_map(|n| plan.patterns.iter().map(move |pattern| (*n, *pattern)))
+}
+
+/// A table an attack.
+pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
+    let above = format!(
+        "Single calls, the clock's reading in each: median, worst (in ns), and the worst in medians. Each\n\
+         call counts with the least of {} rounds.",
+        plan.rounds
+    );
+    let tables = attacks(plan).map(|(n, pattern)| one(plan, data, n, pattern));
+    [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(tables).collect()
+}
+
+fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
+    let mut table = Table::new().column("", Format::Text);
+    for call in ALL {
+        let name = match call {
+            Call::AdvanceWithin => format!("advance({})", plan.budget),
+            call => call.to_string(),
+        };
+        table = table.column(name, Format::Ns).column("worst", Format::Ns).column("", Format::Ratio);
+    }
+    let here = |row: &&Row| row.population == n && row.pattern == pattern;
+    for structure in &plan.structures {
+        let of_structure = || data.rows.iter().filter(here).filter(|row| row.structure == *structure);
+        if of_structure().next().is_none() {
+            continue;
+        }
+        let columns = ALL.iter().flat_map(|call| {
+            let row = of_structure().find(|row| row.call == *call);
+            [
+                row.map(|row| row.median_ns()).into(),
+                row.map(|row| row.worst_ns()).into(),
+                Cell::maybe(row.and_then(Row::ratio)),
+            ]
+        });
+        table.row([structure.id.into()].into_iter().chain(columns));
+    }
+    let count = Format::Count.write(n as f64);
+    let skipped = data.skipped.iter().filter(|skip| skip.population == n && skip.pattern == pattern);
+    let skipped = skipped.map(|skip| (skip.structure.id, count.clone(), skip.why.clone()));
+    Section::new(format!("{pattern}, n={count}")).table(table).text(left_out(skipped))
+}

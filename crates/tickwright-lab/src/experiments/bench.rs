@@ -1,0 +1,211 @@
+//! `tickwright bench hold | network | expire | reads`: every structure under one workload, in rounds
+//! in which each has its turn, answers [verified](crate::models::verify) before times count.
+//!
+//! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the
+//!   workloads
+//! - [`sampler`]: a queue that is sampled again and again
+//! - [`live`]: many queues alive at once, so that each is filled once and sampled in every round
+//! - [`run`]: rounds; [`cell`]: medians and ratios; [`findings`], [`tables`]: what a reader sees
+
+pub(crate) mod cell;
+pub(crate) mod findings;
+pub(crate) mod live;
+pub(crate) mod run;
+pub(crate) mod sampler;
+pub(crate) mod tables;
+pub(crate) mod work;
+
+use core::time::Duration;
+
+use clap::Args;
+
+use self::cell::Cell;
+use self::run::{Part, Plan, can_be_baseline};
+use self::tables::HARNESS;
+use crate::error::LabError;
+use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiments::request;
+use crate::models::scenario::{Model, Operations, Population, Rounds, Scenario, Seed};
+use crate::output::ReportArgs;
+use crate::result::{Finding, Section, Series, Unit, labels};
+use crate::structures::registry;
+
+/// Arguments of the comparisons whose samples can be of any length.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CountedArgs {
+    /// Operations in a sample [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
+    pub(crate) operations: Option<Operations>,
+    #[command(flatten)]
+    pub(crate) timed: TimedArgs,
+}
+
+/// Arguments of all comparisons by rounds.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TimedArgs {
+    /// A scenario by name, or a file that ends in .toml; may be repeated
+    /// [default: all that are built in]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) scenario: Vec<String>,
+    /// Structures, with * for anything and ! to take away: 'heap4/*,!list/*'
+    /// [default: the scenario's]
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    pub(crate) structures: Option<Vec<String>>,
+    /// What ratios refer to [default: the fastest baseline of each population]
+    #[arg(long, value_name = "STRUCTURE")]
+    pub(crate) baseline: Option<String>,
+    /// Populations, separated by commas: 2,16,1k [default: the scenario's]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
+    pub(crate) n: Option<Vec<Population>>,
+    /// Samples of each structure; below 6 no difference can be shown [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
+    pub(crate) rounds: Option<Rounds>,
+    /// What delays are generated from [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
+    pub(crate) seed: Option<Seed>,
+    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of
+    /// minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+}
+
+/// Of `--quick`.
+const QUICK_POPULATIONS: u64 = 10_000;
+const QUICK_OPERATIONS: u64 = 10_000;
+const QUICK_ROUNDS: u64 = 9;
+
+/// Structures under one model.
+#[derive(Debug, Clone)]
+pub(crate) struct Comparison {
+    /// The workload.
+    pub(crate) model: Model,
+    /// What was asked for.
+    pub(crate) args: CountedArgs,
+    /// No new round begins after this.
+    pub(crate) within: Option<Duration>,
+}
+
+impl Comparison {
+    /// As the command line asks for it.
+    pub(crate) fn new(model: Model, args: CountedArgs) -> Self {
+        Self { model, args, within: None }
+    }
+
+    /// Samples that are as long as there are timers.
+    pub(crate) fn timed(model: Model, timed: TimedArgs) -> Self {
+        Self::new(model, CountedArgs { operations: None, timed })
+    }
+
+    fn populations(&self, scenario: &Scenario) -> Vec<usize> {
+        let args = &self.args.timed;
+        if let Some(asked) = &args.n {
+            return request::sizes(asked);
+        }
+        let mut own = request::sizes(&scenario.populations);
+        if args.quick {
+            let most = QUICK_POPULATIONS as usize;
+            own.retain(|n| *n <= most);
+            if own.is_empty() {
+                own.push(most);
+            }
+        }
+        own
+    }
+}
+
+impl Experiment for Comparison {
+    type Plan = Plan;
+    type Data = Vec<Cell>;
+
+    fn name(&self) -> String {
+        format!("bench {}", self.model.name())
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let args = &self.args.timed;
+        let quick = |value: u64| args.quick.then_some(value);
+        let baseline = args.baseline.as_deref().map(registry::find).transpose()?;
+        let mut parts = Vec::new();
+        for scenario in Scenario::choose(self.model, &args.scenario)? {
+            let patterns = args.structures.clone().unwrap_or_else(|| scenario.structures());
+            let mut chosen = registry::select(&patterns)?;
+            // What ratios refer to must run, asked for or not.
+            chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
+            let operations = self.args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
+            for population in self.populations(&scenario) {
+                if let Some(baseline) = baseline {
+                    can_be_baseline(baseline, &scenario, population)?;
+                }
+                let able = chosen.iter().map(|s| Ok((*s, registry::why_not(s, population)?)));
+                parts.push(Part {
+                    population,
+                    rounds: args
+                        .rounds
+                        .map(|n| n.get())
+                        .or(quick(QUICK_ROUNDS))
+                        .unwrap_or(scenario.run.rounds.get()),
+                    operations: scenario.operations(operations, population),
+                    seed: args.seed.unwrap_or(scenario.run.seed).get(),
+                    structures: able.collect::<Result<_, LabError>>()?,
+                    scenario: scenario.clone(),
+                });
+            }
+        }
+        Ok(Plan { parts, baseline, within: self.within })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        let mut parameters = Parameters::new();
+        for part in &plan.parts {
+            let what = format!("{} n={}", part.scenario.name, part.population);
+            let how = format!("{} rounds of {} operations", part.rounds, part.operations);
+            parameters.insert(what, how.into());
+        }
+        if let Some(baseline) = plan.baseline {
+            parameters.insert("baseline".into(), baseline.id.into());
+        }
+        parameters
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        plan.parts.first().map(|part| part.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
+        run::run(plan, lab)
+    }
+
+    fn series(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Series> {
+        let of_cell = |cell: &Cell| -> Vec<Series> {
+            let series = |structure: &'static str, samples: &[f64]| {
+                let of = labels([
+                    ("scenario", cell.scenario.clone().into()),
+                    ("structure", structure.into()),
+                    ("n", cell.population.into()),
+                ]);
+                let name = cell.measure.to_string();
+                Series::new(name, Unit::Ns, of).per("operation").of(samples.iter().copied())
+            };
+            let ran = cell.rows.iter().filter(|row| !row.samples.is_empty());
+            let mut all: Vec<Series> = ran.map(|row| series(row.structure.id, &row.samples)).collect();
+            all.push(series(HARNESS, &cell.harness));
+            all
+        };
+        cells.iter().flat_map(of_cell).collect()
+    }
+
+    fn findings(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Finding> {
+        cells.iter().flat_map(findings::of).collect()
+    }
+
+    fn sections(&self, _: &Plan, cells: &Vec<Cell>, _: Detail) -> Vec<Section> {
+        let mut sections = tables::sections(cells);
+        sections.push(findings::section(cells));
+        sections
+    }
+}
+
+#[cfg(test)]
+mod tests;

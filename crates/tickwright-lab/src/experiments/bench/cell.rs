@@ -1,0 +1,115 @@
+//! What a run found: cells of rows, with their medians, ratios and verdicts.
+
+use crate::models::scenario::Measure;
+use crate::stats::{self, Summary};
+use crate::structures::registry::{Kind, Shape, Structure};
+
+/// One scenario at one population: a table column.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    /// The scenario's name.
+    pub(crate) scenario: String,
+    /// What was timed.
+    pub(crate) measure: Measure,
+    /// Timers pending.
+    pub(crate) population: usize,
+    /// What ratios refer to.
+    pub(crate) baseline: Option<&'static str>,
+    /// The fastest baseline that is a wheel.
+    pub(crate) wheel: Option<&'static str>,
+    /// The same loop without a queue, ns per operation, round by round: shown, not subtracted.
+    pub(crate) harness: Vec<f64>,
+    /// What asking and keeping the answer cost without a queue, ns: in each price of a question.
+    pub(crate) harness_question: Option<f64>,
+    /// In the order of the registry.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One structure in a cell.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Which.
+    pub(crate) structure: &'static Structure,
+    /// Why it was not run.
+    pub(crate) skipped: Option<String>,
+    /// ns per operation, round by round.
+    pub(crate) samples: Vec<f64>,
+    /// Of the samples.
+    pub(crate) summary: Option<Summary>,
+    /// To the baseline, round by round; below 1 is faster.
+    pub(crate) ratio: Option<Summary>,
+    /// To the fastest baseline that is a wheel, round by round.
+    pub(crate) to_wheel: Option<Summary>,
+    /// What a question costs: ns more than the exchange alone, round by round. In the cells of a
+    /// question.
+    pub(crate) question: Option<Summary>,
+}
+
+impl Cell {
+    /// The row of a structure, if it ran.
+    pub(crate) fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.structure.id == id && row.summary.is_some())
+    }
+
+    /// The fastest of a kind, by medians.
+    pub(crate) fn best(&self, kind: Kind) -> Option<&Row> {
+        self.fastest(|row| row.structure.kind == kind)
+    }
+
+    /// The fastest wheel of a kind, by medians.
+    pub(crate) fn best_wheel(&self, kind: Kind) -> Option<&Row> {
+        self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
+    }
+
+    fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
+        let ran = self.rows.iter().filter(|row| among(row) && row.summary.is_some());
+        ran.min_by(|a, b| median(a).total_cmp(&median(b)))
+    }
+}
+
+fn median(row: &Row) -> f64 {
+    row.summary.map_or(f64::INFINITY, |summary| summary.median)
+}
+
+/// Medians, the baseline, ratios and verdicts of a cell.
+pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
+    for row in &mut cell.rows {
+        row.summary = stats::summarise(row.samples.iter().copied());
+    }
+    if let Some((id, samples)) =
+        cell.best_wheel(Kind::Baseline).map(|row| (row.structure.id, row.samples.clone()))
+    {
+        cell.wheel = Some(id);
+        for row in cell.rows.iter_mut().filter(|row| row.structure.id != id) {
+            row.to_wheel = stats::ratios(&row.samples, &samples);
+        }
+    }
+    let reference = match baseline {
+        Some(id) => cell.row(id),
+        None => cell.best(Kind::Baseline).or_else(|| cell.best(Kind::Ours)),
+    };
+    let Some((id, samples)) = reference.map(|row| (row.structure.id, row.samples.clone())) else { return };
+    cell.baseline = Some(id);
+    for row in cell.rows.iter_mut().filter(|row| row.structure.id != id) {
+        row.ratio = stats::ratios(&row.samples, &samples);
+    }
+}
+
+/// Sets beside each question what it costs over the exchange alone, in the cells of one part.
+pub(crate) fn price_questions(cells: &mut [Cell]) {
+    let Some(alone) = cells.iter().find(|cell| cell.measure == Measure::Exchange).cloned() else { return };
+    for cell in cells.iter_mut().filter(|cell| cell.measure != Measure::Exchange) {
+        cell.harness_question =
+            median_of(&cell.harness).zip(median_of(&alone.harness)).map(|(both, one)| both - one);
+        for row in &mut cell.rows {
+            let Some(exchange) = alone.row(row.structure.id) else { continue };
+            let more = row.samples.iter().zip(&exchange.samples).map(|(both, one)| both - one);
+            row.question = stats::summarise(more);
+        }
+    }
+}
+
+/// The median of samples, where there are any.
+pub(crate) fn median_of(samples: &[f64]) -> Option<f64> {
+    stats::summarise(samples.iter().copied()).map(|summary| summary.median)
+}

@@ -1,0 +1,61 @@
+//! The best of ours beside the best of others, at each population.
+
+use crate::experiments::bench::cell::Cell;
+use crate::experiments::bench::tables::count;
+use crate::render::Format;
+use crate::result::{Finding, Section, findings_table, labels};
+use crate::stats::Summary;
+use crate::structures::registry::Kind;
+
+/// Ours beside the baseline, and beside the fastest wheel where that is another.
+pub(crate) fn of(cell: &Cell) -> Vec<Finding> {
+    let named = |about: &str, finding: Finding| {
+        finding.labelled(labels([
+            ("scenario", cell.scenario.clone().into()),
+            ("measure", cell.measure.to_string().into()),
+            ("n", cell.population.into()),
+            ("beside", about.to_owned().into()),
+        ]))
+    };
+    let at = format!("{}, {}, n={}", cell.scenario, cell.measure, count(cell.population));
+    let mut findings = Vec::new();
+    findings.extend(against_baseline(cell, &at).map(|finding| named("baseline", finding)));
+    findings.extend(against_wheel(cell, &at).map(|finding| named("wheel", finding)));
+    findings
+}
+
+/// All of them as a table. The best of ours is the one with the least median: it was chosen by the
+/// same samples, and the interval does not know that.
+pub(crate) fn section(cells: &[Cell]) -> Section {
+    let all: Vec<Finding> = cells.iter().flat_map(of).collect();
+    let heading = "best of ours beside the fastest of others";
+    Section::new("In short").table(findings_table(heading, Format::Ratio, &all))
+}
+
+fn against_baseline(cell: &Cell, at: &str) -> Option<Finding> {
+    let ours = cell.best(Kind::Ours)?;
+    let baseline = cell.baseline.and_then(|id| cell.row(id))?;
+    let (time, base) = (ours.summary?, baseline.summary?);
+    let ns = |summary: &Summary| Format::Ns.write(summary.median);
+    let Some(ratio) = ours.ratio else {
+        let here = format!("{} {} ns: the fastest, and the baseline itself", ours.structure.id, ns(&time));
+        return Some(Finding::stated(at, here));
+    };
+    let here = format!("{} {} ns, {} {} ns", ours.structure.id, ns(&time), baseline.structure.id, ns(&base));
+    Some(Finding::ratio(at, ratio, here))
+}
+
+/// By our fastest wheel, or else by our fastest.
+fn against_wheel(cell: &Cell, at: &str) -> Option<Finding> {
+    let wheel = cell.wheel.filter(|id| cell.baseline != Some(id)).and_then(|id| cell.row(id))?;
+    let ours = cell.best_wheel(Kind::Ours).or_else(|| cell.best(Kind::Ours))?;
+    let ns = |summary: Summary| Format::Ns.write(summary.median);
+    let here = format!(
+        "{} {} ns, {} {} ns",
+        ours.structure.id,
+        ns(ours.summary?),
+        wheel.structure.id,
+        ns(wheel.summary?)
+    );
+    Some(Finding::ratio(format!("{at}, the fastest wheel"), ours.to_wheel?, here))
+}

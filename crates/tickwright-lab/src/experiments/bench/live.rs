@@ -1,0 +1,76 @@
+//! Many queues alive at once. Each borrows its own arena and has its own type, so they stand on the
+//! stack, one visit inside the other, and the innermost sees them all.
+
+use std::fmt;
+
+use crate::experiments::bench::sampler::{Runner, Sampler};
+use crate::structures::candidate::Candidate;
+use crate::structures::registry::{self, Structure, Visitor};
+
+/// A queue that is alive, as a link of a chain through the stack.
+struct Link<'a> {
+    live: Live<'a>,
+    outer: Option<&'a Link<'a>>,
+}
+
+/// A queue that is alive.
+#[derive(Clone, Copy)]
+pub(crate) struct Live<'a> {
+    /// What it is.
+    pub(crate) structure: &'static Structure,
+    /// How it is driven.
+    pub(crate) sampler: &'a dyn Sampler,
+}
+
+impl fmt::Debug for Live<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Live").field(&self.structure.id).finish()
+    }
+}
+
+/// Makes an empty queue of each structure, with room for `capacity` timers, and calls `body` with
+/// all of them, in the same order.
+pub(crate) fn with_all(
+    structures: &[&'static Structure],
+    capacity: usize,
+    body: &mut dyn FnMut(&[Live<'_>]),
+) {
+    go(structures, capacity, None, body);
+}
+
+fn go(
+    structures: &[&'static Structure],
+    capacity: usize,
+    outer: Option<&Link<'_>>,
+    body: &mut dyn FnMut(&[Live<'_>]),
+) {
+    let Some((first, rest)) = structures.split_first() else {
+        let mut all = Vec::new();
+        let mut at = outer;
+        while let Some(link) = at {
+            all.push(link.live);
+            at = link.outer;
+        }
+        all.reverse();
+        return body(&all);
+    };
+    registry::visit(first, Nest { rest, capacity, outer, body });
+}
+
+struct Nest<'n> {
+    rest: &'n [&'static Structure],
+    capacity: usize,
+    outer: Option<&'n Link<'n>>,
+    body: &'n mut dyn FnMut(&[Live<'_>]),
+}
+
+impl Visitor for Nest<'_> {
+    type Out = ();
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) {
+        let arena = C::arena(self.capacity);
+        let runner = Runner::new(C::queue(&arena, self.capacity));
+        let link = Link { live: Live { structure, sampler: &runner }, outer: self.outer };
+        go(self.rest, self.capacity, Some(&link), self.body);
+    }
+}

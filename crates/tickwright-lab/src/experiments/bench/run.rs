@@ -1,0 +1,262 @@
+//! Rounds: each structure once in random order, its answer judged, its time kept.
+
+use core::time::Duration;
+
+use crate::allocator;
+use crate::clock::Meter;
+use crate::error::LabError;
+use crate::experiment::Lab;
+use crate::experiments::bench::cell::{Cell, Row, conclude, price_questions};
+use crate::experiments::bench::live::{Live, with_all};
+use crate::experiments::bench::sampler::{Empty, Runner, Sampler};
+use crate::experiments::bench::work::Work;
+use crate::interrupt;
+use crate::models::scenario::{Measure, Scenario};
+use crate::models::verify::{Answer, Evidence, Judge};
+use crate::progress::Progress;
+use crate::render::Format;
+use crate::rounds;
+use crate::structures::registry::{self, Structure};
+
+/// A wrong answer that [`run`] found, in words; or nothing.
+type Outcome = Result<(), String>;
+
+/// Measures every part of a plan, one after the other.
+///
+/// # Errors
+/// The first wrong answer; memory that is refused. An interruption is noted in `lab`.
+pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
+    let steps = plan.parts.iter().map(|part| part.rounds + 1).sum();
+    let progress =
+        Progress::steps(steps, plan.parts.first().map_or("bench", |part| part.scenario.model.name()));
+    let within = plan.within.map(|all| all / u32::try_from(plan.parts.len().max(1)).unwrap_or(u32::MAX));
+    let mut measured = Vec::new();
+    for part in &plan.parts {
+        let title = format!("{} n={}", part.scenario.name, Format::Count.write(part.population as f64));
+        progress.doing(title.clone());
+        let mut outcome = Ok(());
+        let mut cells = part.empty_cells();
+        let runs: Vec<_> =
+            part.structures.iter().filter(|(_, skip)| skip.is_none()).map(|(s, _)| *s).collect();
+        let bytes: usize = runs.iter().map(|structure| registry::bytes_per_timer(structure)).sum();
+        allocator::room(bytes.saturating_mul(part.population), &title)?;
+        with_all(&runs, part.population, &mut |live| {
+            let mut rounds = Rounds { part, live, meter: lab.meter, judge: Judge::default() };
+            outcome = rounds.run(within, &progress, &mut cells);
+        });
+        outcome.map_err(|wrong| LabError::failed(format!("{title}: {wrong}")))?;
+        for cell in &mut cells {
+            conclude(cell, plan.baseline.map(|structure| structure.id));
+        }
+        price_questions(&mut cells);
+        cells.retain(|cell| cell.rows.iter().any(|row| !row.samples.is_empty()));
+        measured.append(&mut cells);
+        if interrupt::requested() {
+            lab.interrupted = true;
+            break;
+        }
+    }
+    Ok(measured)
+}
+
+/// What is measured.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// A scenario at a population each.
+    pub(crate) parts: Vec<Part>,
+    /// What ratios refer to; by default the fastest baseline of each cell.
+    pub(crate) baseline: Option<&'static Structure>,
+    /// No new round begins after this, shared out over the parts.
+    pub(crate) within: Option<Duration>,
+}
+
+/// One scenario at one population, with what is needed to run it.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) scenario: Scenario,
+    pub(crate) population: usize,
+    pub(crate) rounds: u64,
+    pub(crate) operations: usize,
+    pub(crate) seed: u64,
+    /// With the reason why one is not run.
+    pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
+}
+
+/// Refuses a baseline that would leave cells without one.
+pub(crate) fn can_be_baseline(
+    baseline: &'static Structure,
+    scenario: &Scenario,
+    population: usize,
+) -> Result<(), LabError> {
+    let id = baseline.id;
+    if let Some(why) = registry::why_not(baseline, population)? {
+        let n = Format::Count.write(population as f64);
+        return Err(LabError::usage(format!(
+            "the baseline '{id}' cannot run at n={n}: {why}; choose another, or other populations"
+        )));
+    }
+    let lost = scenario.measures.iter().find_map(|m| Some((m, not_measured(baseline, *m)?)));
+    if let Some((measure, why)) = lost {
+        return Err(LabError::usage(format!(
+            "the baseline '{id}' cannot be measured in '{}' ({measure}): {why}; choose another, or other scenarios",
+            scenario.name
+        )));
+    }
+    Ok(())
+}
+
+/// Why a structure is left out of a measure; `None` when it is not.
+fn not_measured(structure: &Structure, measure: Measure) -> Option<&'static str> {
+    let lower_bound = measure.exact_head() && !structure.exact_head;
+    lower_bound.then_some("its head is a lower bound, which cannot be compared")
+}
+
+impl Part {
+    pub(crate) fn empty_cells(&self) -> Vec<Cell> {
+        let row = |measure: Measure, structure: &'static Structure, skipped: &Option<String>| Row {
+            structure,
+            skipped: skipped.clone().or_else(|| not_measured(structure, measure).map(str::to_owned)),
+            samples: Vec::new(),
+            summary: None,
+            ratio: None,
+            to_wheel: None,
+            question: None,
+        };
+        let cell = |measure: &Measure| Cell {
+            scenario: self.scenario.name.clone(),
+            measure: *measure,
+            population: self.population,
+            baseline: None,
+            wheel: None,
+            harness: Vec::new(),
+            harness_question: None,
+            rows: self.structures.iter().map(|(s, skipped)| row(*measure, s, skipped)).collect(),
+        };
+        self.scenario.measures.iter().map(cell).collect()
+    }
+}
+
+/// The queues of a part, the judge of their answers, and what else the rounds go through.
+pub(super) struct Rounds<'r> {
+    pub(super) part: &'r Part,
+    pub(super) live: &'r [Live<'r>],
+    pub(super) meter: &'r dyn Meter,
+    pub(super) judge: Judge,
+}
+
+impl Rounds<'_> {
+    /// Has one structure do some work, and judges what it answers; the time it took.
+    fn judged(
+        &mut self,
+        Live { structure, sampler }: Live<'_>,
+        work: &Work,
+        evidence: Evidence,
+        expected: &Answer,
+    ) -> Result<u64, String> {
+        let sample = sampler.sample(work, evidence, self.meter);
+        self.judge.judge(structure, work, &sample.answer, expected)?;
+        Ok(sample.ns)
+    }
+
+    /// A structure's turn in a measure; its time, if it can be measured.
+    fn turn(
+        &mut self,
+        live: Live<'_>,
+        measure: Measure,
+        work: &Work,
+        expected: &Answer,
+    ) -> Result<Option<u64>, String> {
+        if not_measured(live.structure, measure).is_some() {
+            // The same work without the question, so that it stays in step.
+            live.sampler.sample(&work.unasked(), Evidence::Fold, self.meter);
+            return Ok(None);
+        }
+        self.judged(live, work, Evidence::of(live.structure, Some(measure)), expected).map(Some)
+    }
+
+    /// Work that is not timed, on every queue. Whether it was finished before an interruption.
+    fn untimed(&mut self, work: &Work, harness: &dyn Sampler) -> Result<bool, String> {
+        let expected = self.judge.expect(work, Evidence::Fold);
+        harness.sample(work, Evidence::Fold, self.meter);
+        for &live in self.live {
+            if interrupt::requested() {
+                return Ok(false);
+            }
+            let id = live.structure.id;
+            self.judged(live, work, Evidence::of(live.structure, None), &expected).map_err(|wrong| {
+                format!("{id} answered wrongly at the begin or the end: {wrong}; no time of this run counts")
+            })?;
+        }
+        Ok(true)
+    }
+
+    /// Fills every queue, then samples all of them round by round.
+    pub(super) fn run(
+        &mut self,
+        within: Option<Duration>,
+        progress: &Progress,
+        cells: &mut [Cell],
+    ) -> Outcome {
+        let part = self.part;
+        let mut source = part.scenario.source(part.population, part.operations, part.seed);
+        let harness = Runner::new(Empty::new(part.population));
+        if !self.untimed(&source.fill(), &harness)? {
+            return Ok(());
+        }
+        // Another stream than that of the work, so that the order says nothing about it. The first
+        // round is for verification alone.
+        let mut rounds = rounds::Rounds::new(part.rounds as usize, part.seed ^ SHUFFLE).cells(cells.len());
+        let per_operation = |ns: u64| ns as f64 / part.operations as f64;
+        let (meter, live) = (self.meter, self.live);
+        let begun = meter.now();
+        let more = || {
+            let elapsed = meter.now().saturating_sub(begun);
+            within.is_none_or(|within| u128::from(elapsed) <= within.as_nanos())
+        };
+        // What all lanes do in a cell, and what is right.
+        let mut now: Option<(Work, Answer)> = None;
+        let taken = rounds.run_while(live.len(), more, |turn| {
+            let cell = &mut cells[turn.cell];
+            if turn.place == 0 {
+                let work = source.next(cell.measure);
+                let evidence = Evidence::oracle(Some(cell.measure));
+                let expected = self.judge.expect(&work, evidence);
+                let idle = harness.sample(&work, evidence, meter).ns;
+                if turn.round > 0 {
+                    cell.harness.push(per_operation(idle));
+                }
+                now = Some((work, expected));
+            }
+            let Some((work, expected)) = &now else { return Ok(None) };
+            let (one, measure) = (live[turn.lane], cell.measure);
+            let ns = self.turn(one, measure, work, expected).map_err(|wrong| {
+                format!(
+                    "{} answered wrongly in round {} ({measure}): {wrong}; no time of this run counts \
+                     (`tickwright check` says more)",
+                    one.structure.id, turn.round
+                )
+            })?;
+            if turn.is_last_of(live.len()) && turn.cell + 1 == part.scenario.measures.len() {
+                progress.step();
+            }
+            Ok::<_, String>(ns.map(per_operation))
+        })?;
+        for (cell, lanes) in cells.iter_mut().zip(taken.cells) {
+            let whole = lanes.first().map_or(0, Vec::len);
+            cell.harness.truncate(whole);
+            for (one, samples) in live.iter().zip(lanes) {
+                let row = cell.rows.iter_mut().find(|row| row.structure == one.structure);
+                if let Some(row) = row {
+                    row.samples = samples.into_iter().flatten().collect();
+                }
+            }
+        }
+        if let Some(last) = source.last().filter(|_| !taken.interrupted) {
+            self.untimed(&last, &harness)?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the order of candidates apart from the delays that they are given.
+const SHUFFLE: u64 = 0x5f0f_1e5c_a11d_1ce5;

@@ -1,0 +1,238 @@
+use super::cell::Cell;
+use super::live::Live;
+use super::run::Rounds as Turns;
+use super::sampler::{Empty, Runner};
+use super::*;
+use crate::clock::FakeMeter;
+use crate::experiment::conduct_plan;
+use crate::models::scenario::Measure;
+use crate::models::verify::Judge;
+use crate::progress::Progress;
+use crate::render;
+use crate::result::Report;
+use crate::stats::{FEWEST_ROUNDS, Verdict};
+
+/// A comparison, as a user would type it: seven rounds of 50 operations.
+fn asked(model: Model, scenario: &str, more: &[&str]) -> Comparison {
+    let counted: &[&str] = if model == Model::Expire { &[] } else { &["--operations", "50"] };
+    let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "7"] };
+    let words = [&["--scenario", scenario], rounds, counted, more].concat();
+    Comparison::new(model, request::words(&words).unwrap())
+}
+
+fn hold(scenario: &str, more: &[&str]) -> Comparison {
+    asked(Model::Hold, scenario, more)
+}
+
+/// Each reading moves the clock by `step` ns.
+fn report(comparison: &Comparison, step: u64) -> Report {
+    conduct_plan(comparison, &comparison.plan().unwrap(), Detail::Full, &FakeMeter::steady(step)).unwrap()
+}
+
+fn cells(comparison: &Comparison, step: u64) -> Vec<Cell> {
+    let meter = FakeMeter::steady(step);
+    let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
+    comparison.run(&comparison.plan().unwrap(), &mut lab).unwrap()
+}
+
+fn refused(comparison: &Comparison) -> String {
+    let error = comparison.plan().unwrap_err();
+    assert_eq!(error.code(), 2);
+    error.to_string()
+}
+
+#[test]
+fn every_structure_answers_as_the_oracle_in_every_measure() {
+    let all = [
+        (Model::Hold, "hold-exp-dense"),
+        (Model::Hold, "periodic"),
+        (Model::Network, "network"),
+        (Model::Expire, "expire"),
+        (Model::Reads, "reads"),
+    ];
+    for (model, name) in all {
+        for cell in cells(&asked(model, name, &["--structures", "*", "--n", "1,2,37"]), 100) {
+            assert!(cell.rows.iter().all(|row| row.samples.len() == 7 || row.skipped.is_some()));
+        }
+    }
+}
+
+#[test]
+fn equal_times_show_no_difference() {
+    // A reading moves the clock by 100 ns: 50 operations take 2 ns each, whatever the structure.
+    let asked = hold("hold-exp-sparse", &["--structures", "list/*,btree-map", "--n", "2,16"]);
+    let cell = &cells(&asked, 100)[0];
+    assert_eq!(cell.baseline, Some("btree-map"));
+    let row = cell.row("list/slab").unwrap();
+    assert_eq!((row.summary.unwrap().median, row.ratio.unwrap().median), (2.0, 1.0));
+    let report = report(&asked, 100);
+    assert_eq!(report.findings[0].verdict, Verdict::NoDifferenceShown);
+    let text = render::sections(&report.sections[..1]);
+    assert_eq!(
+        text,
+        "
+hold-exp-sparse, pop and insert
+Median ns per operation; x: its ratio to the baseline of the column, taken round by round,
+the median of these.
+                  n=2     x  n=16     x
+ list/slab        2.0  1.00   2.0  1.00
+ list/hook        2.0  1.00   2.0  1.00
+ btree-map        2.0  base   2.0  base
+ (harness alone)  2.0         2.0
+"
+    );
+    let last = render::sections(&report.sections[report.sections.len() - 1..]);
+    assert!(last.contains("list/slab 2.0 ns, btree-map 2.0 ns  no difference shown (under 20 %)"), "{last}");
+}
+
+#[test]
+fn a_head_that_is_a_lower_bound_is_not_measured_and_the_table_says_why() {
+    let asked = hold("periodic", &["--structures", "list/slab,timer-queue,btree-map", "--n", "2"]);
+    let ran: Vec<_> =
+        cells(&asked, 1).iter().map(|cell| (cell.measure, cell.row("timer-queue").is_some())).collect();
+    assert!(ran.contains(&(Measure::Head, false)) && ran.contains(&(Measure::Hold, true)), "{ran:?}");
+    let text = render::text(&report(&asked, 1));
+    assert!(text.contains("timer-queue not run at n=2: its head is a lower bound"), "{text}");
+}
+
+#[test]
+fn a_structure_is_left_out_where_it_makes_no_sense_and_the_table_says_why() {
+    let asked = hold("hold-exp-sparse", &["--structures", "list/slab,btree-map", "--n", "2,2000"]);
+    assert!(cells(&asked, 1)[1].row("list/slab").is_none());
+    let text = render::text(&report(&asked, 100));
+    assert!(text.contains("list/slab not run at n=2k: insertion is O(n)"), "{text}");
+    assert!(text.contains(" list/slab        2.0  1.00     -\n"), "{text}");
+}
+
+#[test]
+fn a_baseline_that_was_not_chosen_runs_all_the_same() {
+    let asked = |baseline: &str, n: &str| {
+        hold("hold-exp-sparse", &["--structures", "list/slab", "--n", n, "--baseline", baseline])
+    };
+    assert_eq!(cells(&asked("orx-4ary", "2"), 1)[0].baseline, Some("orx-4ary"));
+    let message = refused(&asked("list/slab", "2000"));
+    assert!(message.contains("'list/slab' cannot run at n=2k: insertion is O(n)"), "{message}");
+    assert!(refused(&asked("orx", "2")).contains("'orx-4ary'"));
+}
+
+#[test]
+fn a_time_limit_stops_rounds_but_leaves_enough_for_an_interval() {
+    let asked = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2", "--rounds", "100"]);
+    let limited = Comparison { within: Some(Duration::from_nanos(1)), ..asked };
+    assert_eq!(cells(&limited, 100)[0].rows[0].samples.len() as u64, FEWEST_ROUNDS);
+}
+
+#[test]
+fn quick_keeps_to_small_populations_and_few_rounds() {
+    let args = request::words(&["--quick", "--scenario", "hold-exp-sparse"]).unwrap();
+    let plan = Comparison::new(Model::Hold, args).plan().unwrap();
+    assert!(plan.parts.iter().all(|part| part.population <= 10_000 && part.rounds == 9));
+    assert!(plan.parts.len() > 3 && plan.parts.iter().all(|part| part.operations == 10_000));
+}
+
+#[test]
+fn a_structure_that_answers_wrongly_fails_the_run() {
+    let plan = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]).plan().unwrap();
+    // No queue at all, under the name of one.
+    let wrong = Runner::new(Empty::new(2));
+    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let mut cells = plan.parts[0].empty_cells();
+    let progress = Progress::steps(1, "test");
+    let meter = FakeMeter::steady(1);
+    let mut rounds = Turns { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = rounds.run(None, &progress, &mut cells).unwrap_err();
+    assert!(message.contains("list/slab answered wrongly in round 0"), "{message}");
+    assert!(cells[0].rows[0].samples.is_empty(), "no time counts");
+}
+
+#[test]
+fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
+    /// Forgets the first timer that it is given.
+    #[derive(Default)]
+    struct Forgets(crate::models::verify::oracle::Oracle, bool);
+    impl crate::structures::candidate::BenchQueue for Forgets {
+        fn insert(&mut self, id: u32, deadline: u64) {
+            if self.1 {
+                self.0.insert(id, deadline);
+            }
+            self.1 = true;
+        }
+        fn remove(&mut self, id: u32) {
+            self.0.remove(id);
+        }
+        fn reschedule(&mut self, _: u32, _: u64) {}
+        fn head(&mut self) -> Option<u64> {
+            self.0.head()
+        }
+        fn second(&mut self) -> Option<u64> {
+            self.0.second()
+        }
+        fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+            self.0.pop_expired(now)
+        }
+    }
+    // One exchange a round: no time passes in which one of a thousand timers could be due.
+    let words = ["--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
+    let plan = Comparison::new(Model::Network, request::words(&words).unwrap()).plan().unwrap();
+    let wrong = Runner::new(Forgets::default());
+    let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
+    let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
+    let mut rounds = Turns { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = rounds.run(None, &progress, &mut plan.parts[0].empty_cells()).unwrap_err();
+    assert!(message.contains("list/slab answered wrongly at the begin or the end: 999 of 1000"), "{message}");
+}
+
+#[test]
+fn a_baseline_that_cannot_be_measured_is_refused() {
+    let more = ["--structures", "list/slab", "--n", "2", "--baseline", "timer-queue"];
+    assert!(hold("hold-exp-sparse", &more).plan().is_ok());
+    for asked in [hold("periodic", &more), asked(Model::Reads, "reads", &more)] {
+        let message = refused(&asked);
+        assert!(
+            message.contains("'timer-queue' cannot be measured in") && message.contains("lower bound"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn wheels_are_compared_with_the_fastest_wheel_too() {
+    let more = ["--structures", "list/slab,btree-map,timer-queue", "--n", "2", "--baseline", "btree-map"];
+    let asked = asked(Model::Network, "network", &more);
+    let cell = &cells(&asked, 100)[0];
+    assert_eq!((cell.baseline, cell.wheel), (Some("btree-map"), Some("timer-queue")));
+    assert_eq!(cell.row("list/slab").unwrap().to_wheel.unwrap().median, 1.0);
+    let findings = report(&asked, 100).findings;
+    assert_eq!(findings[1].about, "network, exchange, n=2, the fastest wheel");
+    assert_eq!(findings[1].here, "list/slab 2.0 ns, timer-queue 2.0 ns");
+}
+
+#[test]
+fn a_question_is_priced_by_what_it_adds_round_by_round() {
+    let asked = asked(Model::Reads, "reads", &["--structures", "list/slab,timer-queue", "--n", "2"]);
+    let cells = cells(&asked, 100);
+    let prices: Vec<_> =
+        cells.iter().map(|cell| cell.row("list/slab").unwrap().question.map(|q| q.median)).collect();
+    assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
+    // A lower bound can be asked for, and not taken for the head.
+    let asked_for: Vec<_> = cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
+    assert_eq!(asked_for, [true, true, false, false]);
+    let text = render::text(&report(&asked, 100));
+    assert!(text.contains("The question alone, ns more than the exchange"), "{text}");
+}
+
+#[test]
+fn a_sample_of_expiries_is_as_long_as_there_are_timers() {
+    let cells = cells(&asked(Model::Expire, "expire", &["--structures", "list/*", "--n", "3"]), 30);
+    let measured: Vec<_> = cells.iter().map(|cell| cell.measure).collect();
+    assert_eq!(measured, [Measure::Insert, Measure::Expire]);
+    assert_eq!(cells[1].row("list/hook").unwrap().summary.unwrap().median, 10.0);
+}
+
+#[test]
+fn a_line_is_drawn_where_there_are_enough_populations() {
+    let plots = |n: &str| {
+        report(&hold("hold-exp-sparse", &["--structures", "list/*", "--n", n]), 100).plots().count()
+    };
+    assert_eq!((plots("2,3"), plots("2,3,4")), (0, 1));
+}

@@ -1,0 +1,270 @@
+//! `tickwright bench c-peers`: one C program that does the same adds, re-arms and deletes through
+//! our C library and through the event loops of others.
+//!
+//! The program is `crates/tickwright-capi/peers`; here it is built by `make`, run, and read. What
+//! it measures it has verified.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::error::LabError;
+use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiments::request;
+use crate::interrupt;
+use crate::models::scenario::{Population, Rounds, Seed};
+use crate::output::ReportArgs;
+use crate::progress::Progress;
+use crate::render::Format;
+use crate::result::{Finding, Section, Series, Table, Unit, labels};
+use crate::stats::{self, Verdict};
+
+/// Arguments of `bench c-peers`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PeersArgs {
+    /// Timers
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    /// Samples of each library; below 6 no difference can be shown
+    #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
+    rounds: Rounds,
+    /// What delays are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    seed: Seed,
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+}
+
+/// What the C program prints.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Printed {
+    skipped: Vec<Skipped>,
+    samples: Vec<Sample>,
+}
+
+impl Printed {
+    /// What an interrupted program has printed: an entry a line.
+    fn so_far(text: &str) -> Self {
+        let entry = |line: &str| line.trim().trim_end_matches(',').to_owned();
+        let entries: Vec<String> = text.lines().map(entry).collect();
+        Self {
+            skipped: entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect(),
+            samples: entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect(),
+        }
+    }
+}
+
+/// A library that did not take part.
+#[derive(Debug, Clone, Deserialize)]
+struct Skipped {
+    peer: String,
+    why: String,
+}
+
+/// One operation of one library in one round.
+#[derive(Debug, Clone, Deserialize)]
+struct Sample {
+    peer: String,
+    n: usize,
+    operation: String,
+    ns_per_operation: f64,
+}
+
+/// Who the others are compared with.
+const OURS: &str = "tickwright/wheel";
+const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
+/// Libraries in the program, for the bar.
+const PEERS: u64 = 6;
+
+impl Experiment for PeersArgs {
+    type Plan = Vec<usize>;
+    type Data = Printed;
+
+    fn name(&self) -> String {
+        "bench c-peers".into()
+    }
+
+    fn plan(&self) -> Result<Vec<usize>, LabError> {
+        Ok(request::sizes(&self.n))
+    }
+
+    fn parameters(&self, sizes: &Vec<usize>) -> Parameters {
+        request::parameters([("n", request::list(sizes).into()), ("rounds", self.rounds.get().into())])
+    }
+
+    fn seed(&self, _: &Vec<usize>) -> Option<u64> {
+        Some(self.seed.get())
+    }
+
+    /// The C program reads its own clock.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn run(&self, _: &Vec<usize>, lab: &mut Lab<'_>) -> Result<Printed, LabError> {
+        let printed = match build().and_then(|program| self.peers(&program)) {
+            Err(LabError::Interrupted) => Printed::so_far(""),
+            ran => ran?,
+        };
+        lab.interrupted = interrupt::requested();
+        lab.notes.extend(printed.skipped.iter().map(|skipped| format!("{}: {}", skipped.peer, skipped.why)));
+        Ok(printed)
+    }
+
+    fn series(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Series> {
+        let mut series = Vec::new();
+        for &n in sizes {
+            for peer in printed.peers(n) {
+                for operation in OPERATIONS {
+                    let of = labels([("peer", peer.to_owned().into()), ("n", n.into())]);
+                    let samples = printed.times(n, peer, operation);
+                    series.push(Series::new(operation, Unit::Ns, of).per("operation").of(samples));
+                }
+            }
+        }
+        series
+    }
+
+    /// Every library beside ours: above 1 the other one is slower.
+    fn findings(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for &n in sizes {
+            for peer in printed.peers(n).into_iter().filter(|peer| *peer != OURS) {
+                for operation in OPERATIONS {
+                    let theirs = printed.times(n, peer, operation);
+                    let Some(ratio) = stats::ratios(&theirs, &printed.times(n, OURS, operation)) else {
+                        continue;
+                    };
+                    let about = format!("{operation}, {peer} to {OURS}, n={}", Format::Count.write(n as f64));
+                    findings.push(Finding::ratio(about, ratio, Format::Ratio.write(ratio.median)));
+                }
+            }
+        }
+        findings
+    }
+
+    fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: Detail) -> Vec<Section> {
+        let mut sections: Vec<Section> = sizes.iter().map(|&n| section(printed, n)).collect();
+        sections.push(Section::new("").text(format!(
+            "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
+             Nothing is locked, and the time is what each loop has in its cache; but tickwright/sched locks and\n\
+             reads the clock at each call. Each library has counted and fired rightly.",
+            self.rounds.get()
+        )));
+        sections
+    }
+}
+
+impl PeersArgs {
+    /// Runs the C program.
+    ///
+    /// # Errors
+    /// When it cannot be started, or a library answered wrongly.
+    fn peers(&self, program: &Path) -> Result<Printed, LabError> {
+        let sizes: Vec<String> = self.n.iter().map(|n| n.get().to_string()).collect();
+        let failed = |what: String| LabError::failed(format!("the C program: {what}"));
+        let mut child = Command::new(program)
+            .args(["--n", &sizes.join(","), "--rounds", &self.rounds.get().to_string()])
+            .args(["--seed", &self.seed.get().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let told = interrupt::passing_on(&child);
+        let progress = Progress::steps(self.n.len() as u64 * self.rounds.get() * PEERS, "c-peers");
+        let mut text = String::new();
+        for line in BufReader::new(child.stdout.take().ok_or_else(|| failed("no output".into()))?).lines() {
+            let line = line.map_err(|error| failed(error.to_string()))?;
+            if line.contains("\"del\"") {
+                progress.step();
+            }
+            text += &(line + "\n");
+        }
+        drop(told);
+        let status = child.wait().map_err(|error| failed(error.to_string()))?;
+        match status {
+            _ if interrupt::requested() => Ok(Printed::so_far(&text)),
+            status if !status.success() => Err(failed(format!("it ended with {status}; see above"))),
+            _ => serde_json::from_str(&text).map_err(|error| failed(error.to_string())),
+        }
+    }
+}
+
+/// Builds the C program, beside this one.
+fn build() -> Result<PathBuf, LabError> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tickwright-capi");
+    if !sources.join("Makefile").exists() {
+        return Err(LabError::usage(format!(
+            "the C program is built from the sources, and '{}' is not there: run this from a checkout",
+            sources.display()
+        )));
+    }
+    let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+    let here = here.unwrap_or_else(env::temp_dir);
+    let program = here.join("c-peers");
+    let made = interrupt::output(
+        Command::new("make")
+            .args(["-s", "peers"])
+            .arg(format!("OUT={}", program.display()))
+            .arg(format!("STAGE={}", here.join("c-peers-prefix").display()))
+            .current_dir(sources)
+            .stdin(Stdio::null()),
+    )
+    .map_err(|error| LabError::usage(format!("make is needed to build the C program: {error}")))?;
+    if made.status.success() {
+        Ok(program)
+    } else if interrupt::requested() {
+        // Nothing is measured yet.
+        Err(LabError::Interrupted)
+    } else {
+        let said = String::from_utf8_lossy(&made.stderr).into_owned();
+        Err(LabError::usage(format!("the C program could not be built: {}", said.trim_end())))
+    }
+}
+
+impl Printed {
+    /// Who was measured with so many timers: ours first.
+    fn peers(&self, n: usize) -> Vec<&str> {
+        let mut peers: Vec<&str> = Vec::new();
+        for sample in self.samples.iter().filter(|sample| sample.n == n) {
+            if !peers.contains(&sample.peer.as_str()) {
+                peers.push(&sample.peer);
+            }
+        }
+        peers.sort_unstable_by_key(|peer| (!peer.starts_with("tickwright"), *peer));
+        peers
+    }
+
+    /// ns of one operation, round by round.
+    fn times(&self, n: usize, peer: &str, operation: &str) -> Vec<f64> {
+        let of = |s: &&Sample| s.n == n && s.peer == peer && s.operation == operation;
+        self.samples.iter().filter(of).map(|sample| sample.ns_per_operation).collect()
+    }
+}
+
+fn section(printed: &Printed, n: usize) -> Section {
+    let mut table = Table::new().column(format!("n={}", Format::Count.write(n as f64)), Format::Text);
+    for operation in OPERATIONS {
+        table = table.column(format!("{operation} ns"), Format::Ns).column("x", Format::Fixed(2));
+    }
+    for peer in printed.peers(n) {
+        let columns = OPERATIONS.iter().flat_map(|operation| {
+            let theirs = printed.times(n, peer, operation);
+            let ratio = match stats::ratios(&theirs, &printed.times(n, OURS, operation)) {
+                Some(_) if peer == OURS => "1".into(),
+                Some(ratio) if Verdict::on(&ratio) == Verdict::NoDifferenceShown => "~".into(),
+                ratio => ratio.map(|ratio| ratio.median).into(),
+            };
+            [stats::summarise(theirs).map(|summary| summary.median).into(), ratio]
+        });
+        table.row([peer.into()].into_iter().chain(columns));
+    }
+    Section::new("").table(table)
+}
+
+#[cfg(test)]
+mod tests;

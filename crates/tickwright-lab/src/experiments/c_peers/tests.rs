@@ -1,0 +1,62 @@
+use super::{PeersArgs, Printed};
+use crate::experiment::{Detail, Experiment};
+use crate::experiments::request;
+use crate::render;
+use crate::stats::Verdict;
+
+/// What the C program prints, with a library twice as slow as ours and one that is not there.
+fn printed() -> String {
+    let sample = |peer: &str, round: u64, operation: &str, ns: u64| {
+        format!(
+            r#"{{ "peer": "{peer}", "n": 1000, "round": {round}, "operation": "{operation}", "ns_per_operation": {ns}.00 }}"#
+        )
+    };
+    let mut samples = Vec::new();
+    for round in 0..8 {
+        for operation in ["add", "rearm", "del"] {
+            samples.push(sample("libother", round, operation, 40 + round));
+            samples.push(sample("tickwright/wheel", round, operation, 20));
+            samples.push(sample("tickwright/heap4", round, operation, 19 + round % 3));
+        }
+    }
+    format!(
+        r#"{{ "schema": 1, "seed": 1, "rounds": 8, "skipped": [{{ "peer": "libnone", "why": "not built: no libnone" }}], "samples": [{}] }}"#,
+        samples.join(",")
+    )
+}
+
+/// The lines are as the program prints them.
+#[test]
+fn what_an_interrupted_program_printed_is_kept() {
+    let cut = r#"{
+  "schema": 1,
+  "skipped": [
+    { "peer": "libnone", "why": "not built" }
+  ],
+  "samples": [
+    { "peer": "libother", "n": 10, "round": 1, "operation": "add", "ns_per_operation": 4.50 },
+    { "peer": "libother", "n": 10, "rou"#;
+    let Printed { skipped, samples } = Printed::so_far(cut);
+    assert_eq!((skipped.len(), samples.len()), (1, 1));
+    assert_eq!((samples[0].operation.as_str(), samples[0].ns_per_operation), ("add", 4.5));
+}
+
+#[test]
+fn the_table_says_how_many_times_and_who_is_missing() {
+    let printed: Printed = serde_json::from_str(&printed()).unwrap();
+    let args: PeersArgs = request::words(&["--n", "1k", "--rounds", "8"]).unwrap();
+    let sizes = args.plan().unwrap();
+    let text = render::sections(&args.sections(&sizes, &printed, Detail::Full));
+    let row = |peer: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(peer)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(row("tickwright/wheel")[1..], ["20", "1", "20", "1", "20", "1"]);
+    assert_eq!(row("tickwright/heap4")[2], "~");
+    assert_eq!(row("libother")[1..3], ["44", "2.17"]);
+    assert!(text.trim_start().starts_with("n=1k"), "{text}");
+    let findings = args.findings(&sizes, &printed);
+    let slower = findings.iter().filter(|finding| finding.verdict == Verdict::Slower).count();
+    assert_eq!((findings.len(), slower), (6, 3));
+    assert_eq!(args.series(&sizes, &printed).len(), 9);
+}

@@ -1,0 +1,134 @@
+//! Up to how many timers is the list as good as another structure? Samples of both in turns, and
+//! what they say.
+
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::progress::Progress;
+use crate::rounds::Rounds;
+use crate::stats::{self, CONFIDENCE, Summary, Verdict};
+
+/// The list beside a rival at one N; `S` names structures.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Point<S> {
+    pub(crate) n: usize,
+    /// ns of what was sampled, by median; or instructions.
+    pub(crate) list_ns: f64,
+    /// The rival: the best one where there are several.
+    pub(crate) best: S,
+    pub(crate) best_ns: f64,
+    /// The list to the rival, round by round: above 1 the list is slower.
+    pub(crate) ratio: Summary,
+    pub(crate) verdict: Verdict,
+}
+
+/// A list and its rivals over all N, which rise.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Crossover<S> {
+    pub(crate) list: S,
+    pub(crate) points: Vec<Point<S>>,
+}
+
+/// Samples at one N: those of each structure, in the order of rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampled<T> {
+    pub(crate) n: usize,
+    pub(crate) samples: Vec<Vec<T>>,
+}
+
+/// Takes samples of all `structures` in random order, round by round; the first round warms up, and
+/// `sample` is told the round from 0 on. An interruption leaves sizes out.
+///
+/// # Errors
+/// The first of `sample`.
+pub(crate) fn in_turns<S: Copy, T>(
+    structures: &[S],
+    sizes: &[usize],
+    rounds: usize,
+    seed: u64,
+    what: String,
+    mut sample: impl FnMut(S, usize, usize) -> Result<T, LabError>,
+) -> Result<Vec<Sampled<T>>, LabError> {
+    let mut turns = Rounds::new(rounds, seed);
+    let progress = Progress::steps(sizes.len() as u64, what);
+    let mut done = Vec::new();
+    for &n in sizes {
+        let taken = turns.run(structures.len(), |turn| sample(structures[turn.lane], n, turn.round))?;
+        if taken.interrupted {
+            break;
+        }
+        done.push(Sampled { n, samples: taken.lanes() });
+        progress.step();
+    }
+    Ok(done)
+}
+
+impl<S: Copy> Point<S> {
+    /// The list beside the best of its rivals, by medians. `None` without samples.
+    pub(crate) fn of(n: usize, list: &[f64], rivals: &[(S, &[f64])]) -> Option<Self> {
+        let median = |samples: &[f64]| Some(stats::summarise(samples.iter().copied())?.median);
+        let rivals: Vec<(S, &[f64], f64)> = rivals
+            .iter()
+            .map(|(rival, samples)| Some((*rival, *samples, median(samples)?)))
+            .collect::<Option<_>>()?;
+        let &(best, samples, best_ns) = rivals.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
+        let ratio = stats::ratios(list, samples)?;
+        Some(Self { n, list_ns: median(list)?, best, best_ns, ratio, verdict: Verdict::on(&ratio) })
+    }
+}
+
+impl<S> Crossover<S> {
+    /// The largest N up to which no interval lies above 1, and the smallest from which on all do:
+    /// the list is as good up to somewhere in between.
+    pub(crate) fn between(&self) -> (Option<usize>, Option<usize>) {
+        let above =
+            |point: &Point<S>| point.ratio.interval.low > 1.0 && point.ratio.interval.coverage >= CONFIDENCE;
+        let never = self.points.iter().take_while(|point| !above(point)).last();
+        (never.map(|point| point.n), self.from(above))
+    }
+
+    /// From where on the list is slower by what counts as a difference.
+    pub(crate) fn slower(&self) -> Option<usize> {
+        self.from(|point| point.verdict == Verdict::Slower)
+    }
+
+    fn from(&self, is: impl Fn(&Point<S>) -> bool) -> Option<usize> {
+        self.points.iter().rev().take_while(|point| is(point)).last().map(|point| point.n)
+    }
+
+    /// Up to where the list is faster, if it is anywhere.
+    pub(crate) fn faster(&self) -> Option<usize> {
+        self.points.iter().filter(|point| point.verdict == Verdict::Faster).map(|point| point.n).max()
+    }
+
+    /// Where the medians are equal, on a line through the logarithms of the neighbours.
+    pub(crate) fn at(&self) -> Option<f64> {
+        let above = self.points.iter().rposition(|point| point.ratio.median < 1.0)?;
+        let (low, high) = (self.points.get(above)?, self.points.get(above + 1)?);
+        let [from, to] = [low, high].map(|point| (point.n as f64).ln());
+        let share = low.ratio.median.ln() / (low.ratio.median.ln() - high.ratio.median.ln());
+        Some((from + share * (to - from)).exp())
+    }
+
+    /// What is shown, in a sentence; `rival` says to whom the list is compared.
+    pub(crate) fn words(&self, rival: &str) -> String {
+        let faster = match self.faster() {
+            Some(n) => format!("The list is shown to be faster up to N = {n}"),
+            None => format!("The list is nowhere shown to be faster than {rival}"),
+        };
+        let at = self.at().map_or(String::new(), |at| format!(" (equal medians near {at:.0})"));
+        let between = match self.between() {
+            (_, None) => "no difference against it is shown up to the largest N".to_owned(),
+            (None, Some(_)) => "it is behind from the smallest N on".into(),
+            (Some(never), Some(always)) => format!("the crossover lies between {never} and {always}{at}"),
+        };
+        let slower = match self.slower() {
+            Some(n) => format!("by a fifth and more it is slower from N = {n} on"),
+            None => "by a fifth it is not shown to be slower at the largest N".into(),
+        };
+        format!("{faster}; {between}; {slower}.")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Tables, targets and the answer of `bench registry`.
+
+use super::run::{Cell, Plan, Row, What};
+use super::subject::{How, Kind};
+use super::work::{Keys, Measure};
+use crate::render::Format;
+use crate::result::{Cell as Field, Finding, Section, Table, findings_table};
+use crate::stats::{self, Bound, CONFIDENCE, Summary};
+
+fn samples(rows: &[Row], kind: Kind) -> Option<&[f64]> {
+    rows.iter().find(|row| row.kind == kind && !row.samples.is_empty()).map(|row| row.samples.as_slice())
+}
+
+fn median(rows: &[Row], kind: Kind) -> Option<f64> {
+    stats::summarise(samples(rows, kind)?.iter().copied()).map(|summary| summary.median)
+}
+
+fn ratio(rows: &[Row], kind: Kind, to: &[Row], other: Kind) -> Option<Summary> {
+    stats::ratios(samples(rows, kind)?, samples(to, other)?)
+}
+
+fn count(n: usize) -> String {
+    Format::Count.write(n as f64)
+}
+
+/// Bounds of a ratio.
+const AT_10K: Bound = Bound::AtMost(0.85);
+const ANYWHERE: Bound = Bound::AtMost(1.0);
+/// Of look-ups at a million.
+const BPLUS: Bound = Bound::AtMost(1.2);
+/// An ascending insert by hint or at the end, to one by search: a third.
+const ASCENT: Bound = Bound::AtMost(0.333);
+
+pub(super) fn sections(plan: &Plan, cells: &[Cell]) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let calls = plan.keys.iter().flat_map(|keys| Measure::ALL.map(|measure| What::Calls(measure, *keys)));
+    let ascents = [How::Search, How::Hint, How::Append].map(What::Ascent);
+    for what in calls.chain(ascents) {
+        sections.push(medians(what, cells));
+    }
+    sections.push(Section::new("The red-black tree to AVL, by rounds").table(against_avl(cells)));
+    let targets = findings_table("target", Format::Fixed(2), &targets(cells));
+    sections.push(Section::new("Targets").table(targets));
+    sections.push(answer(cells));
+    sections.retain(|section| !section.blocks.is_empty());
+    sections
+}
+
+/// A column for each population: medians, and the ratio to intrusive-collections' tree.
+fn medians(what: What, cells: &[Cell]) -> Section {
+    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.what == what).collect();
+    let mut table = Table::new().column("ns", Format::Text);
+    for cell in &cells {
+        table = table.column(count(cell.population), Format::Ns).column("x", Format::Fixed(2));
+    }
+    for kind in Kind::ALL {
+        if cells.iter().all(|cell| samples(&cell.rows, kind).is_none()) {
+            continue;
+        }
+        let columns = cells.iter().flat_map(|cell| {
+            let to_base = match ratio(&cell.rows, kind, &cell.rows, Kind::IntrusiveRbtree) {
+                Some(_) if kind == Kind::IntrusiveRbtree => "base".into(),
+                Some(ratio) => ratio.median.into(),
+                None => "".into(),
+            };
+            [median(&cell.rows, kind).into(), to_base]
+        });
+        table.row([kind.name().into()].into_iter().chain(columns));
+    }
+    let title = match what {
+        What::Calls(measure, keys) => format!("{}, {} keys", measure.words(), keys.name()),
+        what => what.words().to_owned(),
+    };
+    Section::new(title).table(table)
+}
+
+/// With intervals: what HelenOS's figures of 2018 are about. It has no bound.
+fn against_avl(cells: &[Cell]) -> Table {
+    let mut table = Table::new().column("", Format::Text).column("N", Format::Count);
+    for storage in ["hooks", "slab"] {
+        table = table.column(storage, Format::Fixed(2));
+        table = table.column("from", Format::Fixed(2)).column("to", Format::Fixed(2));
+        table = table.column("differs", Format::Text);
+    }
+    for cell in cells {
+        let What::Calls(measure, keys) = cell.what else { continue };
+        let pairs = [(Kind::OdictHook, Kind::AvlHook), (Kind::OdictSlab, Kind::AvlSlab)];
+        let ratios = pairs.map(|(odict, avl)| ratio(&cell.rows, odict, &cell.rows, avl));
+        if ratios.iter().all(Option::is_none) {
+            continue;
+        }
+        let columns = ratios.into_iter().flat_map(|ratio| {
+            let interval = ratio.map(|ratio| ratio.interval);
+            [
+                ratio.map(|ratio| ratio.median).into(),
+                interval.map(|interval| interval.low).into(),
+                interval.map(|interval| interval.high).into(),
+                Field::from(ratio.as_ref().map_or("", differs)),
+            ]
+        });
+        let what = format!("{}, {}", measure.words(), keys.name());
+        table.row([what.into(), cell.population.into()].into_iter().chain(columns));
+    }
+    table
+}
+
+/// Which of the two takes less, if the interval shows it.
+pub(super) fn differs(ratio: &Summary) -> &'static str {
+    match ratio.interval {
+        interval if interval.coverage < CONFIDENCE => "too few rounds",
+        interval if interval.high < 1.0 => "odict faster",
+        interval if interval.low > 1.0 => "avl faster",
+        _ => "not shown",
+    }
+}
+
+/// From so many entries on there is something to search, which a hint can save.
+const SEARCHED: usize = 100;
+
+/// What ours are meant to reach.
+pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
+    let mut targets = Vec::new();
+    let mut target = |what: String, n: usize, ratio: Summary, bound: Bound| {
+        targets.push(Finding::bounded(format!("{what}, N = {}", count(n)), ratio, bound));
+    };
+    let with =
+        |what: &str, measure: Measure, keys: Keys| format!("{what}, {}, {}", measure.words(), keys.name());
+    for cell in cells {
+        let What::Calls(measure, keys) = cell.what else { continue };
+        for kind in [Kind::OdictHook, Kind::AvlHook] {
+            let Some(ratio) = ratio(&cell.rows, kind, &cell.rows, Kind::IntrusiveRbtree) else { continue };
+            let bound = if cell.population == 10_000 { AT_10K } else { ANYWHERE };
+            let what = format!("{} to intrusive-rbtree", kind.name());
+            target(with(&what, measure, keys), cell.population, ratio, bound);
+        }
+        if cell.population == 1_000_000 && measure != Measure::Churn {
+            let Some(ratio) = ratio(&cell.rows, Kind::Bplus, &cell.rows, Kind::BtreeMap) else { continue };
+            target(with("bplus to btree-map", measure, keys), cell.population, ratio, BPLUS);
+        }
+    }
+    for cell in cells.iter().filter(|cell| cell.population >= SEARCHED) {
+        let What::Ascent(how @ (How::Hint | How::Append)) = cell.what else { continue };
+        let search =
+            |other: &&Cell| (other.what, other.population) == (What::Ascent(How::Search), cell.population);
+        let Some(search) = cells.iter().find(search) else { continue };
+        // The B+ tree takes hints and does not use them, as it says.
+        let uses = |kind: &Kind| kind.ours() && (*kind, how) != (Kind::Bplus, How::Hint);
+        for kind in Kind::ALL.into_iter().filter(uses) {
+            if let Some(ratio) = ratio(&cell.rows, kind, &search.rows, kind) {
+                let what = format!("{}, {} to by search", kind.name(), cell.what.words());
+                target(what, cell.population, ratio, ASCENT);
+            }
+        }
+    }
+    targets
+}
+
+/// What a thread must spend in the dictionary for that to matter.
+const MATTERS: f64 = 0.01;
+
+/// The author's question: what would touch the trees?
+fn answer(cells: &[Cell]) -> Section {
+    let mut table = Table::new()
+        .column("std thread, registered", Format::Text)
+        .column("N", Format::Count)
+        .column("ns each", Format::Ns)
+        .column("destroy and create, ns", Format::Ns)
+        .column("share", Format::Percent);
+    // By dictionary: the first N from which on the tree takes its share.
+    let mut first: Vec<(Kind, Option<usize>)> = Vec::new();
+    let mut largest: Option<(usize, f64)> = None;
+    for threads in cells.iter().filter(|cell| cell.what == What::Thread) {
+        let churn = |cell: &&Cell| {
+            cell.population == threads.population && matches!(cell.what, What::Calls(Measure::Churn, _))
+        };
+        let churn = cells.iter().find(churn);
+        for row in &threads.rows {
+            let tree = churn.and_then(|churn| median(&churn.rows, row.kind));
+            let Some((whole, tree)) = median(&threads.rows, row.kind).zip(tree) else { continue };
+            let share = tree / whole.max(1.0);
+            let n = threads.population;
+            table.row([row.kind.name().into(), n.into(), whole.into(), tree.into(), (share * 100.0).into()]);
+            let known = first.iter().position(|(kind, _)| *kind == row.kind);
+            let at = known.unwrap_or_else(|| {
+                first.push((row.kind, None));
+                first.len() - 1
+            });
+            // From where on: there, and at all larger ones.
+            first[at].1 = (share >= MATTERS).then(|| first[at].1.unwrap_or(n));
+            if row.kind == Kind::OdictHook {
+                largest = Some((n, share));
+            }
+        }
+    }
+    if first.is_empty() {
+        return Section::default();
+    }
+    let said = first.iter().map(|(kind, from)| {
+        let from = from.map_or("at none of these N".to_owned(), |n| format!("from N = {}", count(n)));
+        format!("{} {from}", kind.name())
+    });
+    let mut text = format!(
+        "The tree takes {:.0} % of a thread's life: {}.\n",
+        MATTERS * 100.0,
+        said.collect::<Vec<_>>().join(", ")
+    );
+    if let Some((n, share)) = largest {
+        text += &format!("At N = {} odict takes {:.2} %.\n", count(n), share * 100.0);
+    }
+    text += "A ping-pong asks no tree, or one once (`tickwright reproduce helenos`). This asks it twice in each\n\
+             life, and the tables above ask nothing else.";
+    Section::new("Would creating and destroying threads show the tree?").table(table).text(text)
+}

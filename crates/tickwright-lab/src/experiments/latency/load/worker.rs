@@ -1,0 +1,148 @@
+//! The process that is the load. Its threads work until it is killed, its pipe is closed or its
+//! time is over.
+
+use core::ffi::CStr;
+use core::hint::black_box;
+use core::time::Duration;
+use std::io::{self, Read, Seek, Write};
+use std::process::Stdio;
+use std::thread;
+
+use clap::Args;
+use rustix::process::{
+    Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
+};
+
+use super::kind::Load;
+use super::{nameless, own_program};
+use crate::error::LabError;
+use crate::experiments::latency::platform::set_fifo;
+
+/// The hidden command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WorkerArgs {
+    /// What to do; nothing for a process that ends at once
+    #[arg(value_enum, value_delimiter = ',')]
+    loads: Vec<Load>,
+    /// Seconds after which it ends by itself
+    #[arg(long, default_value = "10")]
+    limit: u64,
+    /// Whose load it is
+    #[arg(long, default_value = "0")]
+    parent: i32,
+}
+
+/// The name of the process; the kernel keeps 15 letters.
+const NAME: &CStr = c"tickwright-load";
+
+impl WorkerArgs {
+    /// Works until it is ended.
+    ///
+    /// # Errors
+    /// When the system refuses the first rope.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        // It was started by way of /proc/self/exe, and would be called "exe" in `ps` and `top`.
+        let _ = rustix::thread::set_name(NAME);
+        if self.loads.is_empty() {
+            return Ok(());
+        }
+        set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(|error| LabError::io("tying the load to its run", error.into()))?;
+        // It may have ended before the rope was tied.
+        if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != self.parent) {
+            return Ok(());
+        }
+        // Under a policy of real time, which it may have inherited, it would leave no processor to
+        // the measurement.
+        let _ = set_fifo(0);
+        for load in Load::of(&self.loads) {
+            let work = move || {
+                let Err(error) = work(load);
+                eprintln!("tickwright: the load '{}' ended: {error}", load.word());
+            };
+            thread::Builder::new().spawn(work).map_err(|source| LabError::io("starting a load", source))?;
+        }
+        let limit = Duration::from_secs(self.limit);
+        let timed = move || {
+            thread::sleep(limit);
+            end();
+        };
+        thread::Builder::new().spawn(timed).map_err(|source| LabError::io("starting a load", source))?;
+        // Nothing is ever written to it: it ends when the other side does.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        end();
+        Ok(())
+    }
+}
+
+/// Ends this process and what it started.
+fn end() {
+    // Only a group of its own: started by hand it may share one with a shell's pipeline.
+    if getpgrp() == getpid() {
+        let _ = kill_current_process_group(Signal::KILL);
+    }
+    std::process::exit(0);
+}
+
+/// No way to end well.
+enum Never {}
+
+fn work(load: Load) -> Result<Never, io::Error> {
+    match load {
+        Load::Cache => cache(),
+        Load::Syscalls => loop {
+            black_box(getppid());
+        },
+        Load::Forks | Load::All => forks(),
+        Load::Files => files(),
+        Load::Pipe => pipe(),
+    }
+}
+
+const CACHE_BYTES: usize = 32 << 20;
+/// More than a page, and no power of two: another set of the cache and another page each time.
+const STRIDE: usize = 4096 + 64;
+
+fn cache() -> ! {
+    let mut memory = vec![0u8; CACHE_BYTES];
+    let mut at = 0;
+    loop {
+        memory[at] = memory[at].wrapping_add(1);
+        at = (at + STRIDE) % CACHE_BYTES;
+        black_box(&mut memory);
+    }
+}
+
+fn forks() -> Result<Never, io::Error> {
+    loop {
+        own_program().stdin(Stdio::null()).stdout(Stdio::null()).spawn()?.wait()?;
+    }
+}
+
+const FILE_BYTES: usize = 1 << 20;
+
+fn files() -> Result<Never, io::Error> {
+    let mut file = nameless()?;
+    let mut block = vec![0x5a; FILE_BYTES];
+    loop {
+        file.rewind()?;
+        file.write_all(&block)?;
+        file.sync_data()?;
+        file.rewind()?;
+        file.read_exact(&mut block)?;
+    }
+}
+
+fn pipe() -> Result<Never, io::Error> {
+    let (mut there_out, mut there_in) = io::pipe()?;
+    let (mut back_out, mut back_in) = io::pipe()?;
+    thread::Builder::new().spawn(move || {
+        let mut byte = [0];
+        while there_out.read_exact(&mut byte).and_then(|()| back_in.write_all(&byte)).is_ok() {}
+    })?;
+    let mut byte = [0];
+    loop {
+        there_in.write_all(&byte)?;
+        back_out.read_exact(&mut byte)?;
+    }
+}

@@ -1,0 +1,170 @@
+//! A turn of one structure: its timers armed, its driver asleep until the head is due, the periodic
+//! timer taken and armed anew.
+//!
+//! In the order of the original's tick handler: look at the head, take it, arm it for the next
+//! point of its grid, look at the head again until that lies ahead, and once more for the alarm;
+//! then the timer's owner runs and reads the clock. So every operation on the queue is part of the
+//! lateness.
+
+use super::clock::Host;
+use super::grid::{Due, Grid};
+use crate::error::LabError;
+use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::registry::{Structure, Visitor};
+
+const PERIODIC: u32 = 0;
+const HOST_TICK: u32 = 1;
+
+/// The longest sleep: how soon Ctrl-C is noticed by who waits for a long period.
+const LOOK_NS: u64 = 250_000_000;
+
+/// The original's: the first shot is a millisecond ahead.
+const FIRST_NS: u64 = 1_000_000;
+
+/// What a turn is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// ns.
+    pub(super) period: u64,
+    /// Points of the grid.
+    pub(super) points: u64,
+    /// ns between two ticks of the emulated host; 0 for none.
+    pub(super) host_period: u64,
+}
+
+/// Time in which the process did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub(super) struct Gap {
+    /// How long after the first point that it missed, ns.
+    pub(super) ns: u64,
+    /// Points that passed.
+    pub(super) periods: u64,
+    /// It was stopped and went on; otherwise suspended, or starved.
+    pub(super) stopped: bool,
+}
+
+/// What came of a turn. The room is kept from turn to turn.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// How late each point was, ns.
+    pub(super) lateness: Vec<u64>,
+    /// Points that passed unseen, those of gaps too.
+    pub(super) overruns: u64,
+    pub(super) gaps: Vec<Gap>,
+    pub(super) host_ticks: u64,
+    pub(super) wakes: u64,
+}
+
+impl Seen {
+    /// Points of the longest turn: 128 MiB.
+    pub(super) const MOST: u64 = 1 << 24;
+
+    /// Room for `points`, touched, so that no page is fetched in the measured loop.
+    pub(super) fn new(points: u64) -> Self {
+        // Late points come after the end of a turn at times.
+        let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
+        let mut lateness = vec![u64::MAX; room];
+        lateness.clear();
+        Self { lateness, ..Self::default() }
+    }
+
+    fn clear(&mut self) {
+        let lateness = core::mem::take(&mut self.lateness);
+        *self = Self { lateness, ..Self::default() };
+        self.lateness.clear();
+    }
+
+    /// The periods that the owner of the timer sees at `now`.
+    #[inline]
+    pub(super) fn note(&mut self, grid: &Grid, due: Due, now: u64, stopped: bool) {
+        let late = now.saturating_sub(due.expected);
+        self.overruns += due.missed;
+        if grid.is_gap(late, stopped) {
+            // The first point was missed like the others.
+            self.overruns += 1;
+            self.gaps.push(Gap { ns: late, periods: due.missed + 1, stopped });
+        } else {
+            self.lateness.extend(grid.samples(due, now));
+        }
+    }
+}
+
+/// A turn that waits for its structure's type.
+pub(super) struct Drive<'a, H> {
+    pub(super) turn: Turn,
+    pub(super) host: &'a mut H,
+    pub(super) seen: &'a mut Seen,
+    pub(super) stop: &'a dyn Fn() -> bool,
+}
+
+impl<H: Host> Visitor for Drive<'_, H> {
+    type Out = Result<(), LabError>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        if !C::holds(2) {
+            return Err(LabError::usage(format!(
+                "'{}' cannot hold two timers: take it away with --structures '!{}'",
+                structure.id, structure.id
+            )));
+        }
+        let arena = C::arena(2);
+        let mut queue = C::queue(&arena, 2);
+        drive(&mut queue, self).map_err(|wrong| {
+            LabError::failed(format!("'{}' is wrong: {wrong}; its figures are void", structure.id))
+        })
+    }
+}
+
+fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
+    let Drive { turn, host, seen, stop } = with;
+    seen.clear();
+    // A queue's time begins with it, as wheels and the rivals that have a horizon expect.
+    let origin = host.now();
+    let start = turn.period.max(FIRST_NS);
+    let mut grid = Grid::new(start, turn.period);
+    let end = start.saturating_add(turn.points.saturating_mul(turn.period));
+    // Half a period off, so that it heads the queue at times, as a host's tick does.
+    let mut host_grid = Grid::new(start.saturating_add(turn.period / 2), turn.host_period);
+    queue.insert(PERIODIC, grid.expected());
+    if turn.host_period > 0 {
+        queue.insert(HOST_TICK, host_grid.expected());
+    }
+    host.was_stopped();
+    let (mut now, mut stopped) = (0u64, false);
+    let mut shot = queue.wake();
+    while grid.expected() < end && !stop() {
+        let at = shot.ok_or("it lost both timers")?;
+        host.wait(at.min(now.saturating_add(LOOK_NS)).saturating_add(origin));
+        now = host.now().saturating_sub(origin);
+        seen.wakes += 1;
+        let mut periodic = None;
+        while queue.look_at_head().is_some_and(|head| head <= now) {
+            let (id, expiry) = queue.take_head(now).ok_or("its head is due and cannot be taken")?;
+            let (points, expected) = match id {
+                PERIODIC => (&mut grid, Some(&mut periodic)),
+                HOST_TICK => (&mut host_grid, None),
+                other => return Err(format!("it delivered timer {other}, which never was")),
+            };
+            let due = points.take(now).filter(|due| due.expected == expiry);
+            let due = due.ok_or_else(|| format!("timer {id} came for {expiry}, which is not its time"))?;
+            queue.insert(id, due.next);
+            match expected {
+                Some(periodic) => *periodic = Some(due),
+                None => seen.host_ticks += due.missed + 1,
+            }
+        }
+        shot = queue.wake();
+        if let Some(due) = periodic {
+            let then = host.now().saturating_sub(origin);
+            stopped |= host.was_stopped();
+            seen.note(&grid, due, then, stopped);
+            // Stopped after it had looked: the points that passed since are the next wake-up's, and
+            // of the same gap.
+            stopped &= grid.expected() <= then;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The path by instruction counts: this program runs itself under valgrind's callgrind, which
+//! counts inside of one function and writes the count down each time that it returns.
+
+use core::hint::black_box;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+
+use rustix::process::getppid;
+
+use super::sample::{Cell, Cost, Plan, Unit};
+use super::slice::{Lane, Slice};
+use crate::error::LabError;
+use crate::experiments::crossover::Sampled;
+use crate::interrupt;
+
+/// What becomes of a wish for counts.
+#[derive(Debug)]
+pub(super) enum Counted {
+    Cells(Vec<Cell>),
+    /// Why there are none.
+    Skipped(String),
+}
+
+/// The function that callgrind looks for. All it calls is counted, with some ten instructions of
+/// its own a slice.
+#[inline(never)]
+fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
+    run();
+    // The call above must not become a jump: callgrind waits for its return.
+    black_box(());
+}
+
+/// Its name in full: where a pattern begins with `*`, callgrind heeds one of its two options alone.
+const FUNCTION: &str = concat!(module_path!(), "::counted_slice_of_ticks");
+
+/// The slices of a plan, in the order in which they are run and counted.
+fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
+    plan.sizes.iter().flat_map(move |&n| {
+        (0..plan.rounds).flat_map(move |round| plan.lanes.iter().map(move |&lane| (n, round, lane)))
+    })
+}
+
+/// The part of the child: runs all slices, and prints nothing.
+///
+/// # Errors
+/// A structure that lost a timer, or Ctrl-C.
+pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
+    // Valgrind runs this program in its own process: so whose child it is tells whether anybody
+    // still waits for the counts.
+    let parent = getppid();
+    for (n, round, lane) in slices(plan) {
+        if interrupt::requested() || getppid() != parent {
+            return Err(LabError::Interrupted);
+        }
+        let timers = plan.timers(n, round);
+        let slice =
+            Slice { timers: &timers, ticks: plan.ticks, watch: &mut (), around: &mut counted_slice_of_ticks };
+        lane.run(slice).ok_or_else(|| LabError::failed(format!("{}: a timer is lost", lane.id())))?;
+    }
+    Ok(())
+}
+
+/// A directory that is gone when this is.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let path = env::temp_dir().join(format!("tickwright-counts-{}", process::id()));
+        fs::create_dir(&path).map(|()| Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Counts the slices of `plan`, which `arguments` of this program describe.
+///
+/// # Errors
+/// When callgrind fails or its files are not understood; Ctrl-C.
+pub(super) fn run(plan: &Plan, arguments: &[String]) -> Result<Counted, LabError> {
+    match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => {}
+        _ => {
+            return Ok(Counted::Skipped(
+                "no instruction counts: valgrind is not installed or does not run".into(),
+            ));
+        }
+    }
+    let program = env::current_exe().map_err(|source| LabError::io("finding this program", source))?;
+    let scratch = Scratch::new().map_err(|source| LabError::io("making a directory for counts", source))?;
+    let out = scratch.0.join("out");
+    let option = |name: &str, value: &Path| {
+        let mut option = std::ffi::OsString::from(name);
+        option.push(value);
+        option
+    };
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--quiet"])
+        .arg(format!("--toggle-collect={FUNCTION}"))
+        .arg(format!("--dump-after={FUNCTION}"))
+        .arg(option("--callgrind-out-file=", &out))
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::null());
+    let child =
+        interrupt::output(&mut valgrind).map_err(|source| LabError::io("running valgrind", source))?;
+    if interrupt::requested() {
+        return Err(LabError::Interrupted);
+    }
+    if !child.status.success() {
+        let told = String::from_utf8_lossy(&child.stderr);
+        let last: Vec<&str> = told.lines().rev().take(3).collect();
+        return Err(LabError::failed(format!("valgrind ended with {}: {}", child.status, last.join("; "))));
+    }
+    let mut counts = Vec::new();
+    for dump in 1..=slices(plan).count() {
+        let path = scratch.0.join(format!("out.{dump}"));
+        let text = fs::read_to_string(&path).map_err(|source| LabError::io("reading counts", source))?;
+        let total = total(&text).filter(|count| *count >= plan.ticks as u64);
+        let total = total.ok_or_else(|| {
+            LabError::failed(format!("callgrind's file {dump} has no count of {} ticks", plan.ticks))
+        })?;
+        counts.push(total as f64 / plan.ticks as f64);
+    }
+    Ok(Counted::Cells(cells(plan, &counts)))
+}
+
+/// The count in one of callgrind's files.
+pub(super) fn total(text: &str) -> Option<u64> {
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("totals:").or(line.strip_prefix("summary:")))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Counts in the order of [`slices`], by population and structure.
+pub(super) fn cells(plan: &Plan, counts: &[f64]) -> Vec<Cell> {
+    let lanes = plan.lanes.len();
+    let sizes = plan.sizes.iter().zip(counts.chunks(lanes * plan.rounds));
+    let sampled = sizes.map(|(&n, counts)| {
+        let of_lane = |at| {
+            let own = counts.iter().skip(at).step_by(lanes);
+            own.map(|&tick| Cost { to_callback: None, tick }).collect()
+        };
+        Sampled { n, samples: (0..lanes).map(of_lane).collect() }
+    });
+    sampled.filter_map(|sampled| plan.cell(&sampled, Unit::Instructions)).collect()
+}

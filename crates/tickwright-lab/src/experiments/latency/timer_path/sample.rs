@@ -1,0 +1,144 @@
+//! What ticks cost: slices of all structures in turns, less what the loop and the measurement cost.
+
+use serde::Serialize;
+
+use super::slice::{Lane, Slice, Spans, Timers, Watched, expected};
+use crate::counter::Counter;
+use crate::error::LabError;
+use crate::experiments::crossover::{Sampled, in_turns};
+
+/// What is sampled.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// [`Lane::Loop`] first.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) sizes: Vec<usize>,
+    pub(super) rounds: usize,
+    pub(super) ticks: usize,
+    pub(super) seed: u64,
+}
+
+/// By what a tick was weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unit {
+    Ns,
+    Instructions,
+}
+
+impl Unit {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Ns => "ns",
+            Self::Instructions => "instructions",
+        }
+    }
+}
+
+/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
+/// instructions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    pub(super) to_callback: Option<f64>,
+    pub(super) tick: f64,
+}
+
+impl From<Spans> for Cost {
+    fn from(spans: Spans) -> Self {
+        Self { to_callback: Some(spans.to_callback), tick: spans.whole }
+    }
+}
+
+/// The samples of one structure at one population, in the order of rounds, without the loop and the
+/// measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) structure: &'static str,
+    pub(super) to_callback: Vec<f64>,
+    pub(super) tick: Vec<f64>,
+}
+
+/// All structures at one population.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) population: usize,
+    pub(super) unit: Unit,
+    /// What was taken off: the loop and its readings.
+    pub(super) overhead: Row,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What no tick is under: a difference of two measurements may be nothing, and a ratio needs
+/// something.
+const LEAST: f64 = 0.1;
+
+impl Plan {
+    /// The timers of a round: each has other phases and periods.
+    pub(super) fn timers(&self, population: usize, round: usize) -> Timers {
+        Timers::new(population, self.seed.wrapping_add(round as u64))
+    }
+
+    /// Compares what every structure delivers with the oracle. The number of deliveries that were
+    /// right.
+    ///
+    /// # Errors
+    /// The structure that is wrong.
+    pub(super) fn verify(&self) -> Result<usize, LabError> {
+        let mut right = 0;
+        for &population in &self.sizes {
+            let timers = self.timers(population, 0);
+            let wanted = expected(&timers, self.ticks);
+            for lane in self.lanes.iter().filter(|lane| **lane != Lane::Loop) {
+                let slice =
+                    Slice { timers: &timers, ticks: self.ticks, watch: &mut (), around: &mut |run| run() };
+                if wanted.is_none() || lane.run(slice) != wanted {
+                    return Err(LabError::failed(format!(
+                        "{}: {population} timers do not tick in the oracle's order",
+                        lane.id()
+                    )));
+                }
+                right += self.ticks;
+            }
+        }
+        Ok(right)
+    }
+
+    /// Samples by the counter. An interruption leaves populations out.
+    ///
+    /// # Errors
+    /// A structure that lost a timer.
+    pub(super) fn by_clock(&self, counter: &Counter, what: &str) -> Result<Vec<Cell>, LabError> {
+        let sampled =
+            in_turns(&self.lanes, &self.sizes, self.rounds, self.seed, what.to_owned(), |lane, n, round| {
+                let timers = self.timers(n, round);
+                let mut watch = Watched::new(counter, self.ticks);
+                let slice =
+                    Slice { timers: &timers, ticks: self.ticks, watch: &mut watch, around: &mut |run| run() };
+                lane.run(slice).ok_or_else(|| LabError::failed(format!("{}: a timer is lost", lane.id())))?;
+                Ok(Cost::from(watch.means()))
+            })?;
+        Ok(sampled.iter().filter_map(|sampled| self.cell(sampled, Unit::Ns)).collect())
+    }
+
+    /// Takes the loop's cost off, round by round.
+    pub(super) fn cell(&self, sampled: &Sampled<Cost>, unit: Unit) -> Option<Cell> {
+        let row = |lane: &Lane, costs: &[Cost], off: &[Cost]| Row {
+            structure: lane.id(),
+            to_callback: costs
+                .iter()
+                .zip(off)
+                .filter_map(|(cost, off)| Some((cost.to_callback? - off.to_callback?).max(LEAST)))
+                .collect(),
+            tick: costs.iter().zip(off).map(|(cost, off)| (cost.tick - off.tick).max(LEAST)).collect(),
+        };
+        let (own, others) = sampled.samples.split_first()?;
+        let (lane, lanes) = self.lanes.split_first()?;
+        let nothing = vec![Cost { to_callback: Some(0.0), tick: 0.0 }; own.len()];
+        Some(Cell {
+            population: sampled.n,
+            unit,
+            overhead: row(lane, own, &nothing),
+            rows: lanes.iter().zip(others).map(|(lane, costs)| row(lane, costs, own)).collect(),
+        })
+    }
+}

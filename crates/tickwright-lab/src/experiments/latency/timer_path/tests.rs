@@ -1,0 +1,157 @@
+//! The path, its counts and what is made of them, without a clock.
+
+use super::counted::{cells, total};
+use super::report::{Path, crossings, lines};
+use super::sample::{Cell, Cost, Plan, Row, Unit};
+use super::slice::{Lane, Slice, Timers, Watch, expected, trimmed_mean};
+use crate::experiments::crossover::Sampled;
+use crate::structures::registry;
+
+fn lane(id: &str) -> Lane {
+    Lane::Of(registry::find(id).unwrap())
+}
+
+fn plan(ids: &[&str]) -> Plan {
+    let lanes = [Lane::Loop].into_iter().chain(ids.iter().map(|id| lane(id))).collect();
+    Plan { lanes, sizes: vec![1, 2, 40], rounds: 3, ticks: 100, seed: 7 }
+}
+
+#[test]
+fn every_structure_ticks_in_the_oracles_order() {
+    let told = super::check().unwrap();
+    assert!(told.ends_with("ticks in the oracle's order"), "{told}");
+}
+
+#[test]
+fn one_that_ticks_in_another_order_is_named() {
+    // A wheel that rounds up is no structure for the path.
+    let told = plan(&["list/hook", "coarse/slab"]).verify().unwrap_err().to_string();
+    assert!(told.contains("coarse/slab"), "{told}");
+}
+
+#[derive(Default)]
+struct Steps(String);
+
+impl Watch for Steps {
+    fn entry(&mut self) {
+        self.0.push('e');
+    }
+    fn callback(&mut self) {
+        self.0.push('c');
+    }
+    fn exit(&mut self) {
+        self.0.push('x');
+    }
+}
+
+#[test]
+fn a_tick_is_entered_calls_back_and_is_left() {
+    let timers = Timers::new(2, 1);
+    let mut steps = Steps::default();
+    let mut around = 0;
+    let slice = Slice {
+        timers: &timers,
+        ticks: 3,
+        watch: &mut steps,
+        around: &mut |run| {
+            around += 1;
+            run();
+        },
+    };
+    assert_eq!(lane("rb/slab").run(slice), expected(&timers, 3));
+    assert_eq!((steps.0.as_str(), around), ("ecxecxecx", 1), "the warm-up is not watched");
+    assert_ne!(expected(&timers, 3), expected(&Timers::new(2, 2), 3), "rounds differ");
+}
+
+#[test]
+fn the_loop_runs_with_any_population() {
+    for population in [1, 2, 9] {
+        let timers = Timers::new(population, 1);
+        let slice = Slice { timers: &timers, ticks: 5, watch: &mut (), around: &mut |run| run() };
+        assert!(Lane::Loop.run(slice).is_some());
+    }
+}
+
+#[test]
+fn interruptions_do_not_count() {
+    let mut counts: Vec<u64> = vec![10; 15];
+    counts.push(1_000_000);
+    assert_eq!(trimmed_mean(&mut counts), 10.0);
+    assert_eq!(trimmed_mean(&mut [4, 6]), 5.0);
+    assert_eq!(trimmed_mean(&mut []), 0.0);
+}
+
+#[test]
+fn the_loop_is_taken_off_round_by_round() {
+    let plan = plan(&["list/hook"]);
+    let cost = |to_callback, tick| Cost { to_callback: Some(to_callback), tick };
+    let samples = vec![vec![cost(10.0, 20.0), cost(11.0, 22.0)], vec![cost(15.0, 30.0), cost(10.5, 33.0)]];
+    let cell = plan.cell(&Sampled { n: 2, samples }, Unit::Ns).unwrap();
+    assert_eq!(cell.overhead.tick, [20.0, 22.0]);
+    assert_eq!(cell.rows[0].tick, [10.0, 11.0]);
+    assert_eq!(cell.rows[0].to_callback, [5.0, 0.1], "never nothing");
+    assert_eq!(lines(&[cell]).len(), 4);
+}
+
+#[test]
+fn counts_are_told_apart_by_population_round_and_structure() {
+    let plan = Plan { sizes: vec![1, 2], rounds: 2, ..plan(&["list/hook", "heap2/hook"]) };
+    // The loop takes 10; the list 1 more in each round, the heap 5.
+    let counts = [10.0, 11.0, 15.0, 10.0, 12.0, 15.0, 10.0, 13.0, 15.0, 10.0, 14.0, 15.0];
+    let found = cells(&plan, &counts);
+    let ticks: Vec<_> = found.iter().map(|cell| (cell.population, cell.rows[0].tick.clone())).collect();
+    assert_eq!(ticks, [(1, vec![1.0, 2.0]), (2, vec![3.0, 4.0])]);
+    assert!(found.iter().all(|cell| cell.rows[1].tick == [5.0, 5.0] && cell.rows[1].to_callback.is_empty()));
+}
+
+#[test]
+fn callgrinds_files_are_read() {
+    assert_eq!(total("events: Ir\nfn=(1) x\n5 7\n\ntotals: 1234\n"), Some(1234));
+    assert_eq!(total("summary: 77 3\n"), Some(77));
+    assert_eq!((total(""), total("totals: x")), (None, None));
+}
+
+fn made_up(population: usize, ticks: &[(&'static str, f64)]) -> Cell {
+    let noise = |tick: f64| (0..21).map(|round| tick + f64::from(round % 3) / 100.0).collect::<Vec<_>>();
+    let row = |&(structure, tick): &(&'static str, f64)| Row {
+        structure,
+        to_callback: noise(tick / 2.0),
+        tick: noise(tick),
+    };
+    Cell {
+        population,
+        unit: Unit::Ns,
+        overhead: row(&("the loop", 9.0)),
+        rows: ticks.iter().map(row).collect(),
+    }
+}
+
+#[test]
+fn the_published_order_is_found_or_not() {
+    let told = |ticks: [f64; 4]| {
+        let ids = ["list/slab", "heap2/slab", "rb/slab", "rb-cached/slab"];
+        let rows: Vec<_> = ids.into_iter().zip(ticks).collect();
+        serde_json::to_value(Path::of(&made_up(2, &rows))).unwrap()["orders"].clone()
+    };
+    let published = told([5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(published.as_array().map(Vec::len), Some(2), "to the callback, and the whole tick");
+    let verdict = |told: &serde_json::Value| told[1]["verdict"].as_str().unwrap().to_owned();
+    assert!(verdict(&published).starts_with("this run shows the published order"));
+    assert!(verdict(&told([5.0, 5.0, 5.0, 5.0])).contains("no difference"));
+    assert!(verdict(&told([9.0, 6.0, 7.0, 8.0])).contains("another order"));
+    let three = made_up(1, &[("list/slab", 1.0), ("rb/slab", 2.0), ("heap2/slab", 3.0)]);
+    assert_eq!(serde_json::to_value(Path::of(&three)).unwrap()["orders"], serde_json::json!([]));
+}
+
+#[test]
+fn each_rival_meets_the_list_of_its_storage() {
+    let cell = |n: usize, list: f64| {
+        made_up(n, &[("list/hook", list), ("heap4/hook", 20.0), ("list/slab", 50.0), ("heap4/slab", 20.0)])
+    };
+    let found = serde_json::to_value(crossings(&[cell(1, 10.0), cell(8, 30.0)])).unwrap();
+    assert_eq!(found.as_array().map(Vec::len), Some(2));
+    let words = |at: usize| found[at]["words"].as_str().unwrap().to_owned();
+    assert!(words(0).contains("faster up to N = 1; the crossover lies between 1 and 8"), "{}", words(0));
+    assert!(words(1).contains("behind from the smallest N on"), "{}", words(1));
+    assert!(crossings(&[]).is_empty());
+}

@@ -1,0 +1,135 @@
+//! What a re-arm costs that stays in its bucket, with one thread and with two on one shard.
+
+use std::sync::Barrier;
+
+use serde::Serialize;
+
+use super::counts::Counts;
+use super::oracle::Way;
+use super::outcome::{Column, WithSubject};
+use super::subject::{Rearmed, Subject};
+use crate::clock::Meter;
+use crate::error::LabError;
+use crate::progress::Progress;
+use crate::rounds::Rounds;
+use crate::stats::{self, Summary, Verdict};
+
+/// Timers of each thread: a server's hot connections, in the cache.
+const TIMERS: usize = 64;
+/// All deadlines lie in this granule of level 2, 64 ticks from here on, at a clock that stands at
+/// 0.
+const GRANULE: u64 = 1024;
+
+/// Threads that share the shard.
+pub(crate) const THREADS: [usize; 2] = [1, 2];
+
+/// A column's samples with so many threads.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Cost {
+    pub(crate) column: Column,
+    pub(crate) threads: usize,
+    /// ns a re-arm takes the thread that asks for it, one sample a round.
+    pub(crate) samples: Vec<f64>,
+}
+
+impl Cost {
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        stats::summarise(self.samples.iter().copied())
+    }
+
+    /// Related to another column with as many threads, round by round.
+    pub(crate) fn against(&self, other: &Self) -> Option<(Summary, Verdict)> {
+        let ratio = stats::ratios(&self.samples, &other.samples)?;
+        Some((ratio, Verdict::on(&ratio)))
+    }
+}
+
+/// Runs every column with every number of threads, in random order in each of `rounds`, `passes`
+/// over its timers a thread and sample.
+///
+/// # Errors
+/// Counters that do not say what was done.
+pub(crate) fn run(
+    meter: &(impl Meter + Sync),
+    rounds: u64,
+    passes: u64,
+    seed: u64,
+) -> Result<Vec<Cost>, LabError> {
+    let mut costs: Vec<Cost> = THREADS
+        .into_iter()
+        .flat_map(|threads| Column::ALL.map(|column| Cost { column, threads, samples: Vec::new() }))
+        .collect();
+    let mut turns = Rounds::new(rounds as usize, seed);
+    let progress = Progress::steps((turns.len() * costs.len()) as u64, "cost");
+    let taken = turns.run(costs.len(), |turn| {
+        let Cost { column, threads, .. } = costs[turn.lane];
+        progress.step();
+        column.run(Sample { meter, column, threads, passes })
+    })?;
+    for (cost, samples) in costs.iter_mut().zip(taken.lanes()) {
+        cost.samples = samples;
+    }
+    Ok(costs)
+}
+
+struct Sample<'a, M> {
+    meter: &'a M,
+    column: Column,
+    threads: usize,
+    passes: u64,
+}
+
+impl<M: Meter + Sync> WithSubject for Sample<'_, M> {
+    type Out = Result<f64, LabError>;
+
+    fn with<S: Subject>(self) -> Self::Out {
+        let Self { meter, column, threads, passes } = self;
+        let rearms = passes * TIMERS as u64;
+        let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
+        let shard = S::new();
+        let make = |_| {
+            let timer = shard.timer()?;
+            timer.modify(GRANULE + 63).map_err(|error| wrong(error.to_string()))?;
+            Ok(timer)
+        };
+        let timers: Vec<S::Timer> = (0..threads * TIMERS).map(make).collect::<Result<_, LabError>>()?;
+        let begun = shard.counts();
+        let barrier = Barrier::new(threads);
+        let slowest = std::thread::scope(|scope| {
+            let work = |mine| {
+                let barrier = &barrier;
+                move || {
+                    barrier.wait();
+                    let start = meter.now();
+                    rearm(mine, passes);
+                    meter.now().saturating_sub(start)
+                }
+            };
+            let others: Vec<_> = timers.chunks(TIMERS).skip(1).map(|mine| scope.spawn(work(mine))).collect();
+            let first = work(&timers[..TIMERS])();
+            others.into_iter().filter_map(|other| other.join().ok()).fold(first, u64::max)
+        });
+        let counts = Counts::between(&begun, &shard.counts());
+        let all = rearms * threads as u64;
+        let (matched, requeued) = match column.way() {
+            Way::Equal => (0, all),
+            Way::Bucket => (all, 0),
+        };
+        let locks = if matches!(column, Column::After | Column::Ours) { 0 } else { all };
+        let expected = Counts { matched, requeued, locks, ..Counts::default() };
+        if counts != expected {
+            return Err(wrong(format!("counted {counts:?}, expected {expected:?}")));
+        }
+        Ok(slowest as f64 / rearms as f64)
+    }
+}
+
+/// Each re-arm asks for another tick than the last one of that timer, in the same granule.
+fn rearm<T: Rearmed>(timers: &[T], passes: u64) {
+    for pass in 0..passes {
+        for timer in timers {
+            // Only a timer that is shut down refuses, and none is.
+            let _ = timer.modify(GRANULE + pass % 64);
+        }
+    }
+}

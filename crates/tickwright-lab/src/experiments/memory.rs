@@ -1,0 +1,271 @@
+//! `tickwright bench memory`: bytes per pending timer, as the allocator counts them.
+
+use clap::Args;
+
+use crate::allocator;
+use crate::clock::FakeMeter;
+use crate::error::LabError;
+use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiments::bench::sampler::{Runner, Sampler};
+use crate::experiments::bench::work::Source;
+use crate::experiments::request::{self, left_out};
+use crate::interrupt;
+use crate::models::hold::Hold;
+use crate::models::scenario::{Distribution, Increments, Measure, Population, Within};
+use crate::models::verify::Evidence;
+use crate::output::ReportArgs;
+use crate::render::Format;
+use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
+use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::registry::{self, Structure, Visitor};
+
+/// Arguments of `bench memory`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MemoryArgs {
+    /// Structures, with * for anything and ! to take away
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
+    pub(crate) structures: Vec<String>,
+    /// Populations
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
+    pub(crate) n: Vec<Population>,
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+}
+
+/// What is weighed.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    structures: Vec<&'static Structure>,
+    populations: Vec<usize>,
+}
+
+/// What was weighed.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    /// What each structure costs before it holds a timer.
+    fixed: Vec<Fixed>,
+    /// One per structure and population.
+    rows: Vec<Row>,
+}
+
+/// What a queue costs before it holds a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fixed {
+    /// Whose.
+    structure: &'static Structure,
+    /// Bytes of the queue itself, wherever it stands.
+    pub(crate) inline: usize,
+    /// Bytes on the heap, with room for one timer; nodes of the caller are not among them.
+    pub(crate) heap: usize,
+}
+
+impl Fixed {
+    /// Both.
+    pub(crate) fn bytes(&self) -> usize {
+        self.inline + self.heap
+    }
+}
+
+/// A structure at a population.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Which.
+    structure: &'static Structure,
+    /// Timers pending.
+    pub(crate) population: usize,
+    /// Why it was not run.
+    pub(crate) skipped: Option<String>,
+    /// Bytes on the heap with all timers pending and one delivery and insert per timer behind them
+    /// (at most 100,000), without what stands for the caller's own objects.
+    pub(crate) bytes: Option<usize>,
+}
+
+impl Row {
+    /// Bytes per pending timer.
+    pub(crate) fn per_timer(&self) -> Option<f64> {
+        self.bytes.map(|bytes| bytes as f64 / self.population as f64)
+    }
+}
+
+impl Experiment for MemoryArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "bench memory".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let structures = registry::select(&self.structures)?;
+        Ok(Plan { structures, populations: request::sizes(&self.n) })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        request::parameters([
+            ("structures", request::ids(&plan.structures).into()),
+            ("n", request::list(&plan.populations).into()),
+        ])
+    }
+
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let fixed = plan.structures.iter().map(|structure| registry::visit(structure, WeighEmpty)).collect();
+        let mut data = Data { fixed, rows: Vec::new() };
+        for &population in &plan.populations {
+            for structure in &plan.structures {
+                if interrupt::requested() {
+                    lab.interrupted = true;
+                    return Ok(data);
+                }
+                data.rows.push(weigh(structure, population)?);
+            }
+        }
+        Ok(data)
+    }
+
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        let pending = data.rows.iter().filter_map(|row| {
+            let of = labels([("structure", row.structure.id.into()), ("n", row.population.into())]);
+            Some(Series::new("pending", Unit::Bytes, of).per("timer").of([row.per_timer()?]))
+        });
+        let empty = data.fixed.iter().flat_map(|fixed| {
+            [("empty, inline", fixed.inline), ("empty, heap", fixed.heap)].map(|(name, bytes)| {
+                let of = labels([("structure", fixed.structure.id.into())]);
+                Series::new(name, Unit::Bytes, of).of([bytes as f64])
+            })
+        });
+        pending.chain(empty).collect()
+    }
+
+    fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
+        let least = plan.populations.iter().filter_map(|&n| {
+            let rows = data.rows.iter().filter(|row| row.population == n);
+            let sized = rows.filter_map(|row| Some((row.structure.id, row.per_timer()?)));
+            let (id, bytes) = sized.min_by(|a, b| a.1.total_cmp(&b.1))?;
+            let about = format!("fewest bytes per timer, n={}", Format::Count.write(n as f64));
+            Some(Finding::stated(about, format!("{id}, {bytes:.1}")))
+        });
+        least.collect()
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, _: Detail) -> Vec<Section> {
+        let mut table = Table::new().column("", Format::Text);
+        for n in &plan.populations {
+            table = table.column(format!("n={}", Format::Count.write(*n as f64)), Format::Fixed(1));
+        }
+        let mut table = table.column("empty queue", Format::Fixed(0));
+        for structure in &plan.structures {
+            let at =
+                |n: &usize| data.rows.iter().find(|row| row.structure == *structure && row.population == *n);
+            let fixed = data.fixed.iter().find(|fixed| fixed.structure == *structure);
+            let columns = plan.populations.iter().map(|n| Cell::maybe(at(n).and_then(Row::per_timer)));
+            table.row(
+                [structure.id.into()].into_iter().chain(columns).chain([fixed.map(Fixed::bytes).into()]),
+            );
+        }
+        let skipped = data.rows.iter().filter_map(|row| {
+            Some((row.structure.id, Format::Count.write(row.population as f64), row.skipped.clone()?))
+        });
+        vec![
+            Section::new("Bytes per pending timer, and of an empty queue")
+                .text(
+                    "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for\n\
+                     slabs). Hooks: the whole node. An empty queue: itself and on the heap, with room for one.",
+                )
+                .table(table)
+                .text(left_out(skipped)),
+        ]
+    }
+}
+
+/// A structure with so many timers.
+fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabError> {
+    let what = format!("{} with {population} timers", structure.id);
+    if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
+        // The delays, and the least that a structure takes. Asked first: a structure without memory
+        // would look like one that is bounded.
+        let bytes = registry::bytes_per_timer(structure) + 8;
+        allocator::room(population.saturating_mul(bytes), &what)?;
+    }
+    let skipped = registry::why_not(structure, population)?;
+    let bytes = skipped.is_none().then(|| registry::visit(structure, Weigh { population })).transpose()?;
+    Ok(Row { structure, population, skipped, bytes })
+}
+
+/// Bytes on the heap since `before`.
+fn grown(before: isize) -> usize {
+    usize::try_from(allocator::live_bytes() - before).unwrap_or(0)
+}
+
+struct Weigh {
+    population: usize,
+}
+
+/// Deliveries after filling, so that lazy structures show what they leave behind.
+const MOST_DELIVERIES: usize = 100_000;
+
+impl Visitor for Weigh {
+    type Out = Result<usize, LabError>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        let mean = Within::try_from(1 << 20).map_err(LabError::usage)?;
+        let increments = Increments { distribution: Distribution::Exponential, mean };
+        let mut hold = Hold::new(increments, self.population, self.population.min(MOST_DELIVERIES), 1);
+        let (fill, deliveries) = (hold.fill(), hold.next(Measure::Hold));
+        // A fold allocates nothing.
+        let (evidence, meter) = (Evidence::Fold, FakeMeter::steady(0));
+        let before = allocator::live_bytes();
+        let arena = C::arena(self.population);
+        let mut runner = Runner::new(C::queue(&arena, self.population));
+        runner.sample(&fill, evidence, &meter);
+        runner.sample(&deliveries, evidence, &meter);
+        let bytes = grown(before).saturating_sub(runner.callers_bytes());
+        let held = count(runner.queue(), self.population);
+        if held == self.population {
+            Ok(bytes)
+        } else {
+            let what = format!("{} with {} timers", structure.id, self.population);
+            Err(LabError::memory(format!("{what}: the queue holds {held} of them, the others were refused")))
+        }
+    }
+}
+
+/// Empties `queue` of at most `most` timers and one more, and counts them.
+fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
+    let mut held = 0;
+    let mut delivered = usize::MAX;
+    while delivered > 0 && held <= most {
+        // A granular head is a lower bound; what is due by then may be nothing yet.
+        delivered = 0;
+        let Some(head) = queue.head() else { break };
+        queue.advance(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);
+        held += delivered;
+    }
+    held
+}
+
+/// More than a granular structure of the registry delays a timer of these delays.
+const GRANULE: u64 = 1 << 32;
+
+struct WeighEmpty;
+
+impl Visitor for WeighEmpty {
+    type Out = Fixed;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Fixed {
+        let arena = C::arena(1);
+        let before = allocator::live_bytes();
+        let mut queue = C::queue(&arena, 1);
+        // What is allocated for the first timer is there from now on.
+        queue.insert(0, 1);
+        queue.pop();
+        let heap = grown(before).saturating_sub(queue.callers_bytes());
+        Fixed { structure, inline: C::INLINE, heap }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! `tickwright reproduce`: the classic experiments.
+
+use clap::Subcommand;
+
+use crate::error::LabError;
+#[cfg(target_os = "linux")]
+use crate::experiments::helenos;
+use crate::experiments::{asterisk, linux, nptl, xenomai};
+
+/// What can be reproduced.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Reproduce {
+    /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
+    Xenomai(xenomai::XenomaiArgs),
+    /// Linux 2016: how many re-arms can stay in their bucket, and without the lock?
+    Linux(linux::LinuxArgs),
+    /// Asterisk 2009: a sorted list or a heap under a scheduler of callbacks?
+    Asterisk(asterisk::AsteriskArgs),
+    /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
+    #[cfg(target_os = "linux")]
+    Helenos(helenos::HelenosArgs),
+    /// NPTL 2002: a kernel thread for each thread, M:N, or a manager?
+    Nptl(Box<nptl::NptlArgs>),
+}
+
+impl Reproduce {
+    /// Runs it and prints its report.
+    ///
+    /// # Errors
+    /// Those of the experiment.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        match self {
+            Self::Xenomai(args) => args.execute(),
+            Self::Linux(args) => args.execute(),
+            Self::Asterisk(args) => args.execute(),
+            #[cfg(target_os = "linux")]
+            Self::Helenos(args) => args.execute(),
+            Self::Nptl(args) => args.execute(),
+        }
+    }
+}

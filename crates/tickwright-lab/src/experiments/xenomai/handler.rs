@@ -1,0 +1,90 @@
+//! The interrupt handler: what a kernel does with its timer queue when the timer hardware fires.
+
+use super::instrument::{Op, Probe};
+use super::log::{Event, Log};
+use super::workload::{Toggle, Workload};
+use crate::structures::candidate::BenchQueue;
+
+/// What one wake-up did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wake {
+    /// Timers that ticked, the host tick included.
+    pub(crate) ticks: u32,
+    /// For when the hardware is set; `None` when nothing is pending.
+    pub(crate) shot: Option<u64>,
+}
+
+/// Serves every timer that is due at `now`, the one reading of the clock at entry, then programs
+/// the next shot.
+#[inline]
+pub(crate) fn wake<Q: BenchQueue, P: Probe>(
+    work: &mut Workload,
+    queue: &mut Q,
+    probe: &mut P,
+    log: &mut Log,
+    now: u64,
+) -> Wake {
+    log.push(Event::Woke { now });
+    let mut ticks = 0;
+    let mut urgent = false;
+    // Each timer is re-armed after `now`, so it ticks at most once here; more is a broken queue,
+    // which the oracle names.
+    while ticks <= work.timers().len() as u32 {
+        let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
+            break;
+        };
+        let Some((id, expiry)) = probe.time(Op::Remove, || queue.take_head(now)) else { break };
+        let Some((overruns, next)) = work.tick(id, now) else {
+            log.push(Event::Ticked { id, expiry, overruns: 0 });
+            break;
+        };
+        log.push(Event::Ticked { id, expiry, overruns });
+        ticks += 1;
+        probe.time(Op::Insert, || queue.insert(id, next));
+        if work.is_host(id) {
+            continue;
+        }
+        // A timer's tick makes a thread ready, which is more urgent than the host.
+        urgent = true;
+        match work.toggle(now) {
+            None => {}
+            Some(Toggle::Start(id, expiry)) => {
+                log.push(Event::Started { id, expiry });
+                probe.time(Op::Insert, || queue.insert(id, expiry));
+                heading_check(queue, probe);
+            }
+            Some(Toggle::Stop(id)) => {
+                log.push(Event::Stopped { id });
+                heading_check(queue, probe);
+                probe.time(Op::Remove, || queue.remove(id));
+            }
+        }
+    }
+    let shot = program(work, queue, probe, log, urgent);
+    log.push(Event::Programmed { head: shot });
+    Wake { ticks, shot }
+}
+
+/// Is the timer that starts or stops the one that the hardware is set for? Within the tick the
+/// answer changes nothing, since the hardware is set once at the end, but the kernel asks.
+fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
+    core::hint::black_box(probe.time(Op::Head, || queue.head()));
+}
+
+/// Sets the hardware. While urgent work is at hand the host tick must not interrupt it: the timer
+/// after it is set instead, and the head once that work is done. Here the work takes no time.
+fn program<Q: BenchQueue, P: Probe>(
+    work: &Workload,
+    queue: &mut Q,
+    probe: &mut P,
+    log: &mut Log,
+    urgent: bool,
+) -> Option<u64> {
+    let head = probe.time(Op::Head, || queue.head());
+    if !urgent || head.is_none() || head != work.host_due() {
+        return head;
+    }
+    let second = probe.time(Op::Second, || queue.second());
+    log.push(Event::Deferred { second });
+    probe.time(Op::Head, || queue.head())
+}

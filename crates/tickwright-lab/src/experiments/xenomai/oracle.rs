@@ -1,0 +1,192 @@
+//! The judge: a second model of the experiment, on std's ordered set alone, that replays an event
+//! log and names the first event that is not what it must be.
+
+use core::fmt;
+use std::collections::BTreeSet;
+
+use super::log::Event;
+use super::workload::{Timer, Workload};
+use crate::structures::registry::Ties;
+
+/// The first event that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// Its place in the log.
+    pub(crate) event: usize,
+    /// The clock reading of the wake-up in which it happened.
+    pub(crate) now: u64,
+    /// What had to happen.
+    pub(crate) expected: String,
+    /// What did.
+    pub(crate) found: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event, now, expected, found } = self;
+        write!(f, "event {event}, at tick {now}: expected {expected}, found {found}")
+    }
+}
+
+/// What a log holds that is right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Verified {
+    /// Ticks, each in its turn.
+    pub(crate) ticks: u64,
+    /// Periods missed, each accounted for.
+    pub(crate) overruns: u64,
+    /// Wake-ups.
+    pub(crate) wakes: u64,
+}
+
+impl Verified {
+    /// Adds what another log holds.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.ticks += other.ticks;
+        self.overruns += other.overruns;
+        self.wakes += other.wakes;
+    }
+}
+
+/// The timers as they must be.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    periods: Vec<u64>,
+    /// (expiry, arrival, id): the order in which exact queues deliver.
+    pending: BTreeSet<(u64, u64, u32)>,
+    /// The entry of each timer in `pending`.
+    place: Vec<Option<(u64, u64, u32)>>,
+    arrivals: u64,
+    ties: Ties,
+    now: u64,
+}
+
+impl Oracle {
+    /// What is pending when a queue that promises `ties` was filled with the armed timers of `work`
+    /// in the order of their numbers.
+    pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
+        let timers = work.timers();
+        let mut oracle = Self {
+            periods: timers.iter().map(|timer| timer.period).collect(),
+            pending: BTreeSet::new(),
+            place: vec![None; timers.len()],
+            arrivals: 0,
+            ties,
+            now: work.now,
+        };
+        for (id, Timer { expected, .. }) in (0..).zip(timers).filter(|(_, timer)| timer.armed) {
+            oracle.arm(id, *expected);
+        }
+        oracle
+    }
+
+    fn arm(&mut self, id: u32, expiry: u64) -> bool {
+        let entry = (expiry, self.arrivals, id);
+        self.arrivals += 1;
+        match self.place.get_mut(id as usize) {
+            Some(place @ None) => *place = Some(entry),
+            _ => return false,
+        }
+        self.pending.insert(entry)
+    }
+
+    fn disarm(&mut self, id: u32) -> bool {
+        let entry = self.place.get_mut(id as usize).and_then(Option::take);
+        entry.is_some_and(|entry| self.pending.remove(&entry))
+    }
+
+    fn expiry(&self, nth: usize) -> Option<u64> {
+        self.pending.iter().nth(nth).map(|(expiry, ..)| *expiry)
+    }
+
+    /// The first pending timer, when it is due.
+    fn due(&self) -> Option<(u64, u32)> {
+        self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
+    }
+
+    /// Whether timer `id` is pending, due when `first` is, and the queue need not keep the order of
+    /// equals.
+    fn may_precede(&self, id: u32, first: u64) -> bool {
+        self.ties == Ties::AnyOrder
+            && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)
+    }
+
+    /// Periods that lie between `expected` and now, counted along the grid.
+    fn overruns(&self, id: u32, expected: u64) -> (u64, u64) {
+        let period = self.periods[id as usize];
+        let mut missed = 0;
+        let mut next = expected.saturating_add(period);
+        while next <= self.now && next < u64::MAX {
+            missed += 1;
+            next = next.saturating_add(period);
+        }
+        (missed, next)
+    }
+
+    /// Replays the whole log.
+    pub(crate) fn verify(mut self, events: &[Event]) -> Result<Verified, Difference> {
+        let mut verified = Verified::default();
+        for (at, event) in events.iter().enumerate() {
+            self.step(*event, &mut verified).map_err(|(expected, found)| Difference {
+                event: at,
+                now: self.now,
+                expected,
+                found,
+            })?;
+        }
+        Ok(verified)
+    }
+
+    /// One event; what was expected and found when it differs.
+    fn step(&mut self, event: Event, verified: &mut Verified) -> Result<(), (String, String)> {
+        match event {
+            Event::Woke { now } => {
+                verified.wakes += 1;
+                if now < self.now {
+                    return Err((format!("a clock at {} or later", self.now), format!("{now}")));
+                }
+                self.now = now;
+            }
+            Event::Ticked { id, expiry, overruns } => {
+                let found = || format!("timer {id} due at {expiry}");
+                match self.due() {
+                    Some(right) if right == (expiry, id) => {}
+                    Some((first, _)) if first == expiry && self.may_precede(id, first) => {}
+                    Some((expiry, id)) => return Err((format!("timer {id} due at {expiry}"), found())),
+                    None => return Err((format!("nothing due by {}", self.now), found())),
+                }
+                let (missed, next) = self.overruns(id, expiry);
+                if missed != overruns {
+                    return Err((format!("{missed} overruns of timer {id}"), format!("{overruns}")));
+                }
+                verified.ticks += 1;
+                verified.overruns += missed;
+                self.disarm(id);
+                self.arm(id, next);
+            }
+            Event::Started { id, expiry } => {
+                if !self.arm(id, expiry) {
+                    return Err((format!("timer {id} idle"), "it was started while armed".into()));
+                }
+            }
+            Event::Stopped { id } => {
+                if !self.disarm(id) {
+                    return Err((format!("timer {id} armed"), "it was stopped while idle".into()));
+                }
+            }
+            Event::Deferred { second } => same("the second", self.expiry(1), second)?,
+            Event::Programmed { head } => {
+                if let Some((expiry, id)) = self.due() {
+                    return Err((format!("timer {id} due at {expiry}"), "it did not come out".into()));
+                }
+                same("the head", self.expiry(0), head)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn same(what: &str, expected: Option<u64>, found: Option<u64>) -> Result<(), (String, String)> {
+    let show = |answer: Option<u64>| answer.map_or_else(|| "none".into(), |expiry| format!("{expiry}"));
+    if expected == found { Ok(()) } else { Err((format!("{what} due at {}", show(expected)), show(found))) }
+}

@@ -1,0 +1,96 @@
+//! A slice of one structure's run: a fresh queue, filled with what is armed, driven until its time
+//! is over.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use super::handler::wake;
+use super::instrument::{Counts, Probe};
+use super::log::Log;
+use super::machine::Machine;
+use super::oracle::Verified;
+use super::workload::Workload;
+use crate::structures::candidate::{BenchQueue, Candidate};
+
+/// What a slice did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Slice {
+    /// Timers that ticked, the host tick included.
+    pub(crate) ticks: u64,
+    /// Times that the handler was entered.
+    pub(crate) wakes: u64,
+    /// Sum over all wake-ups of the timers then armed.
+    pub(crate) armed: u64,
+    /// Operations.
+    pub(crate) counts: Counts,
+    /// Wall time from the first sleep to the end.
+    pub(crate) wall: Duration,
+    /// Time that passed on the structure's clock, ns.
+    pub(crate) elapsed_ns: u64,
+}
+
+impl Slice {
+    /// Adds what another slice did.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.ticks += other.ticks;
+        self.wakes += other.wakes;
+        self.armed += other.armed;
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+        self.wall += other.wall;
+        self.elapsed_ns += other.elapsed_ns;
+    }
+
+    /// Whether the log and the driver count the same.
+    pub(crate) fn agrees_with(&self, verified: &Verified) -> bool {
+        self.ticks == verified.ticks && self.wakes == verified.wakes
+    }
+}
+
+/// Wake-ups between two questions whether to stop.
+const STOP_EVERY: u64 = 64;
+
+/// Drives a queue of candidate `C` for `length` ns of the structure's clock, or until the log is
+/// full or `stop` says so.
+pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
+    work: &mut Workload,
+    length: u64,
+    machine: &mut M,
+    probe: &mut P,
+    log: &mut Log,
+    stop: &dyn Fn() -> bool,
+) -> Slice {
+    let room = work.timers().len();
+    let arena = C::arena(room);
+    let mut queue = C::queue(&arena, room);
+    fill(work, &mut queue);
+    let begin = work.now;
+    let end = begin.saturating_add(length);
+    let mut slice = Slice::default();
+    let mut shot = queue.head();
+    let started = Instant::now();
+    machine.start(begin);
+    let now = loop {
+        machine.sleep_until(shot.unwrap_or(end).min(end));
+        let now = machine.now();
+        if now >= end || log.is_full() || probe.is_full() || (slice.wakes % STOP_EVERY == 0 && stop()) {
+            break now.min(end);
+        }
+        let woken = wake(work, &mut queue, probe, log, now);
+        slice.ticks += u64::from(woken.ticks);
+        slice.wakes += 1;
+        slice.armed += u64::from(work.armed());
+        shot = woken.shot;
+    };
+    slice.wall = started.elapsed();
+    slice.counts = probe.counts();
+    slice.elapsed_ns = now.saturating_sub(begin);
+    work.now = now;
+    slice
+}
+
+/// In the order of their numbers, as the oracle does.
+fn fill<Q: BenchQueue>(work: &Workload, queue: &mut Q) {
+    for (id, timer) in (0..).zip(work.timers()).filter(|(_, timer)| timer.armed) {
+        queue.insert(id, timer.expected);
+    }
+}

@@ -1,0 +1,162 @@
+//! The workload does what the published counts say.
+
+use core::cell::Cell;
+
+use super::super::instrument::{Op, Samples, Stats};
+use super::super::published::HOSTS;
+use super::super::verdict::{Acceptance, Prediction};
+use super::*;
+use crate::structures::baseline::btree_map::StdBTreeMap;
+
+#[test]
+fn the_model_predicts_the_published_counts() {
+    let prediction = Prediction::of(&params());
+    assert!((prediction.head_to_insert - 2.83).abs() < 0.01, "{prediction:?}");
+    assert!((prediction.ticks_per_second / 12_861.0 - 1.0).abs() < 0.01, "{prediction:?}");
+    assert!((prediction.population - 500.0).abs() < f64::EPSILON);
+    // The Xplained board has no host tick in its queue; 283.8 M heads by 113.0 M inserts are 2.510.
+    let xplained = Prediction::of(&Params { host_tick_ns: None, ..params() });
+    assert!((xplained.head_to_insert - 2.8).abs() < 1e-9);
+    assert!((xplained.head_to_insert_at(0.82) - 2.510).abs() < 0.01);
+    assert!((HOSTS[0].rows[0].per_tick() - 418.8).abs() < 0.1);
+}
+
+#[test]
+fn virtual_time_keeps_the_model() {
+    let (slice, _, verdict) = judged::<StdBTreeMap, _>(4 * SECOND, &mut Virtual::default());
+    assert!(slice.agrees_with(&verdict.expect("std is right")));
+    let count = |op: Op| slice.counts[op as usize] as f64;
+    let ratio = count(Op::Head) / count(Op::Insert);
+    assert!((ratio / 2.83 - 1.0).abs() < 0.01, "{ratio}");
+    let population = slice.armed as f64 / slice.wakes as f64;
+    assert!((population / 500.0 - 1.0).abs() < 0.05, "{population}");
+    let seconds_per_second = count(Op::Second) / 4.0;
+    assert!((seconds_per_second / 420.4 - 1.0).abs() < 0.02, "{seconds_per_second}");
+    assert!((slice.ticks as f64 / 4.0 / 12_861.0 - 1.0).abs() < 0.03, "{}", slice.ticks);
+    assert!((count(Op::Insert) - count(Op::Remove)).abs() < 100.0);
+}
+
+struct EventsOf(u64);
+
+impl Visitor for EventsOf {
+    type Out = Vec<Event>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Vec<Event> {
+        let (_, events, verdict) = judged::<C, _>(self.0, &mut Virtual::default());
+        assert_eq!(verdict.err(), None, "{}", structure.id);
+        events
+    }
+}
+
+#[test]
+fn one_seed_is_one_event_log_in_every_structure() {
+    let mut fifo = STRUCTURES.iter().filter(|structure| structure.ties == Ties::Fifo);
+    let first = registry::visit(fifo.next().expect("there are structures"), EventsOf(SECOND / 2));
+    for structure in fifo {
+        assert!(registry::visit(structure, EventsOf(SECOND / 2)) == first, "{}", structure.id);
+    }
+}
+
+#[test]
+fn seeds_differ() {
+    let of = |seed| Workload::new(&Params { seed, ..params() }).timers()[0].period;
+    assert_ne!(of(1), of(2));
+}
+
+#[test]
+fn a_run_lasts_as_planned_and_is_accepted() {
+    let plan = plan(Mode::Virtual, Duration::from_secs(1), true);
+    let outcome = ran(&plan, &FakeMeter::steady(10), &|| false);
+    let lane = &outcome.lanes[0];
+    assert!(!outcome.interrupted);
+    assert_eq!(lane.total.elapsed_ns, SECOND);
+    assert_eq!(lane.per_tick.len(), 8);
+    assert_eq!(lane.total.ticks, lane.verified.ticks);
+    let acceptance = Acceptance::of(lane, &Prediction::of(&plan.params), plan.mode);
+    assert!(acceptance.keeps_up && acceptance.failures.is_empty(), "{acceptance}");
+    let stats = lane.stats.as_ref().expect("it was instrumented");
+    assert_eq!(stats.of(Op::Insert).running().count(), lane.total.counts[Op::Insert as usize]);
+    assert_eq!(stats.overall().running().count(), lane.total.counts.iter().sum::<u64>());
+}
+
+#[test]
+fn a_run_that_never_toggles_is_not_the_experiment() {
+    let mut plan = plan(Mode::Virtual, Duration::from_secs(1), false);
+    plan.params.toggle_probability = 0.0;
+    let outcome = ran(&plan, &FakeMeter::steady(0), &|| false);
+    let acceptance = Acceptance::of(&outcome.lanes[0], &Prediction::of(&params()), plan.mode);
+    assert!(!acceptance.failures.is_empty(), "{acceptance}");
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 100
+    };
+    let outcome = ran(&plan(Mode::Virtual, Duration::from_secs(10), false), &FakeMeter::steady(0), &stop);
+    assert!(outcome.interrupted);
+    let ticks = outcome.lanes[0].total.ticks;
+    assert!(ticks > 0 && ticks < 12_000, "{ticks}");
+    assert_eq!(ticks, outcome.lanes[0].verified.ticks);
+}
+
+#[test]
+fn a_full_log_ends_a_slice_and_loses_nothing() {
+    let mut work = Workload::new(&params());
+    let mut log = Log::new(1000, 1001);
+    let mut elapsed = 0;
+    for _ in 0..20 {
+        log.clear();
+        let oracle = Oracle::filled(&work, Ties::Fifo);
+        let slice = drive::<StdBTreeMap, _, _>(
+            &mut work,
+            SECOND,
+            &mut Virtual::default(),
+            &mut Counting::default(),
+            &mut log,
+            &|| false,
+        );
+        assert!(slice.elapsed_ns < SECOND);
+        elapsed += slice.elapsed_ns;
+        oracle.verify(log.events()).expect("std is right");
+    }
+    assert_eq!(work.now, elapsed);
+}
+
+#[test]
+fn samples_carry_their_operation_and_saturate() {
+    let meter = FakeMeter::scripted([0, 7, 0, u64::MAX]);
+    let mut samples = Samples::new(10, 1);
+    let mut timing = Timing::new(&meter, &mut samples);
+    timing.time(Op::Second, || ());
+    timing.time(Op::Remove, || ());
+    assert_eq!(timing.counts(), [0, 1, 0, 1]);
+    let mut stats = Stats::new();
+    samples.drain_into(&mut stats);
+    assert_eq!(stats.of(Op::Second).running().max(), 7);
+    assert_eq!(stats.of(Op::Remove).running().max(), (1 << 30) - 1);
+    assert_eq!(stats.overall().running().count(), 2);
+}
+
+#[test]
+fn an_odd_number_of_timers_that_nothing_toggles_is_expected_as_it_is() {
+    let still = Params { timers: 3, toggle_probability: 0.0, ..params() };
+    assert_eq!(Prediction::of(&still).population, 1.0);
+    assert_eq!(Prediction::of(&Params { toggle_probability: 0.1, ..still }).population, 1.5);
+}
+
+/// A timer of 20 s ticks in few of the slices, which are 250 ms.
+#[test]
+fn a_slice_without_ticks_keeps_its_place() {
+    let slow =
+        Params { timers: 2, period_mean_ns: 20 * SECOND, period_spread: 0.0, host_tick_ns: None, ..params() };
+    let plan = Plan { params: slow, ..plan(Mode::Virtual, Duration::from_secs(30), false) };
+    let outcome = ran(&plan, &FakeMeter::steady(0), &|| false);
+    let per_tick = &outcome.lanes[0].per_tick;
+    assert!(
+        per_tick.iter().any(|ns| ns.is_nan()) && per_tick.iter().any(|ns| ns.is_finite()),
+        "{per_tick:?}"
+    );
+}

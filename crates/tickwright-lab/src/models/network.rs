@@ -1,0 +1,200 @@
+//! Time-outs of a network server: most are moved before they expire, a few are cancelled and set
+//! anew, about one in a hundred expires.
+//!
+//! Each operation is an exchange on a random connection, at a steady rate; time moves with the
+//! exchanges, and what is due at a new tick is delivered and armed again at once.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::models::scenario::{Measure, Timeouts};
+use crate::models::verify::{Notes, SPREAD, Witness};
+use crate::structures::candidate::BenchQueue;
+
+/// What is asked of the queue after each exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Nothing.
+    Nothing,
+    /// The next wake-up.
+    Wake,
+    /// The exact next expiry.
+    Expiry,
+    /// The head, with its key.
+    Peek,
+}
+
+impl Ask {
+    fn of(measure: Measure) -> Self {
+        match measure {
+            Measure::Wake => Self::Wake,
+            Measure::Expiry => Self::Expiry,
+            Measure::Peek => Self::Peek,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// One exchange.
+#[derive(Debug, Clone, Copy)]
+struct Exchange {
+    /// Ticks since the one before.
+    after: u32,
+    connection: u32,
+    /// How long the time-out is from now on.
+    delay: u32,
+    /// It is cancelled and inserted, not moved.
+    anew: bool,
+}
+
+/// The exchanges of a sample.
+#[derive(Debug, Clone)]
+pub(crate) struct Exchanges {
+    begin: u64,
+    all: Vec<Exchange>,
+    again: Again,
+    /// What is asked after each.
+    pub(crate) ask: Ask,
+}
+
+impl Exchanges {
+    /// The same without a question.
+    pub(crate) fn unasked(self) -> Self {
+        Self { ask: Ask::Nothing, ..self }
+    }
+
+    /// About how many answers there will be.
+    pub(crate) fn notes(&self) -> Notes {
+        let reads = if self.ask == Ask::Nothing { 0 } else { self.all.len() };
+        Notes { deliveries: self.all.len() / 16, reads }
+    }
+}
+
+/// The delay of a timer that expired and is armed again: drawn from its id and the tick, so that it
+/// does not depend on the order among equals.
+#[derive(Debug, Clone, Copy)]
+struct Again {
+    shortest: u64,
+    span: u64,
+}
+
+impl Again {
+    #[inline]
+    fn delay(self, id: u32, now: u64) -> u64 {
+        let random = (u64::from(id) ^ now << 24).wrapping_mul(SPREAD) >> 32;
+        self.shortest + ((random * self.span) >> 32)
+    }
+}
+
+/// The timed loop. What is asked is fixed before it, so that the loop without a question has no
+/// branch for it.
+pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, exchanges: &Exchanges, witness: &mut W) {
+    match exchanges.ask {
+        Ask::Nothing => serve(queue, exchanges, witness, |_, _| {}),
+        Ask::Wake => serve(queue, exchanges, witness, |queue, witness| witness.read(queue.wake())),
+        Ask::Expiry => serve(queue, exchanges, witness, |queue, witness| witness.read(queue.head())),
+        Ask::Peek => serve(queue, exchanges, witness, |queue, witness| witness.read(queue.look_at_head())),
+    }
+}
+
+#[inline(never)]
+fn serve<Q: BenchQueue, W: Witness>(
+    queue: &mut Q,
+    exchanges: &Exchanges,
+    witness: &mut W,
+    ask: impl Fn(&mut Q, &mut W),
+) {
+    let mut now = exchanges.begin;
+    let mut due = Vec::new();
+    for exchange in &exchanges.all {
+        if exchange.after > 0 {
+            now += u64::from(exchange.after);
+            queue.advance(now, usize::MAX, &mut |id, expiry| due.push((id, expiry)));
+            for (id, expiry) in due.drain(..) {
+                witness.delivered(id, expiry, now);
+                queue.insert(id, now + exchanges.again.delay(id, now));
+            }
+        }
+        let deadline = now + u64::from(exchange.delay);
+        if exchange.anew {
+            queue.remove(exchange.connection);
+            queue.insert(exchange.connection, deadline);
+        } else {
+            queue.reschedule(exchange.connection, deadline);
+        }
+        ask(queue, witness);
+    }
+}
+
+/// Connections, and exchanges from a seed.
+#[derive(Debug)]
+pub(crate) struct Network {
+    rng: Pcg64,
+    timeouts: Timeouts,
+    population: u32,
+    operations: usize,
+    /// Exchanges so far.
+    done: u64,
+    /// The tick of the last one.
+    now: u64,
+}
+
+impl Network {
+    /// Of one cell.
+    pub(crate) fn new(timeouts: Timeouts, population: usize, operations: usize, seed: u64) -> Self {
+        let population = u32::try_from(population).unwrap_or(u32::MAX).max(1);
+        Self { rng: Pcg64::seed_from_u64(seed), timeouts, population, operations, done: 0, now: 0 }
+    }
+
+    fn delay(&mut self) -> u64 {
+        self.rng.random_range(self.timeouts.shortest.get()..=self.timeouts.longest())
+    }
+
+    /// Draws the deadlines at the beginning, those of a server that has long been running. Each
+    /// connection had its last exchange some time ago, and has not timed out since.
+    pub(crate) fn deadlines(&mut self) -> Vec<u64> {
+        let revisit = self.timeouts.revisit.get() as f64;
+        let left = (0..self.population).map(|_| {
+            loop {
+                let u: f64 = self.rng.random();
+                let ago = (-(1.0 - u).ln() * revisit) as u64;
+                if let Some(left) = self.delay().checked_sub(ago).filter(|left| *left > 0) {
+                    break left;
+                }
+            }
+        });
+        left.collect()
+    }
+
+    /// Draws the exchanges of the next sample.
+    pub(crate) fn exchanges(&mut self, measure: Measure) -> Exchanges {
+        let (begin, revisit) = (self.now, self.timeouts.revisit.get());
+        let one_in = u32::try_from(self.timeouts.anew_one_in.get()).unwrap_or(u32::MAX);
+        let all = (0..self.operations).map(|_| {
+            self.done += 1;
+            let now = self.done * revisit / u64::from(self.population);
+            // At most `revisit`, which fits, as delays do.
+            let after = u32::try_from(now - self.now).unwrap_or(u32::MAX);
+            self.now = now;
+            Exchange {
+                after,
+                connection: self.rng.random_range(0..self.population),
+                delay: u32::try_from(self.delay()).unwrap_or(u32::MAX),
+                anew: self.rng.random_range(0..one_in) == 0,
+            }
+        });
+        let all = all.collect();
+        let (shortest, longest) = (self.timeouts.shortest.get(), self.timeouts.longest());
+        let again = Again { shortest, span: longest - shortest + 1 };
+        Exchanges { begin, all, again, ask: Ask::of(measure) }
+    }
+
+    /// The tick by which every time-out has passed. A granular structure may be late by less than a
+    /// delay.
+    pub(crate) fn end(&self) -> u64 {
+        self.now + 2 * self.timeouts.longest()
+    }
+}
+
+#[cfg(test)]
+mod tests;

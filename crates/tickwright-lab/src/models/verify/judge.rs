@@ -1,0 +1,94 @@
+//! Compares the answers of a structure with those of the oracle, or follows them in a ledger.
+
+use std::collections::BTreeMap;
+
+use super::ledger::Follower;
+use super::oracle::Oracle;
+use super::{Answer, Evidence, Fold, Log, Script};
+use crate::structures::registry::{self, Structure, Ties};
+
+/// Knows the right answers of one run, from its first work to its last.
+#[derive(Debug, Default)]
+pub(crate) struct Judge {
+    oracle: Oracle,
+    followers: BTreeMap<&'static str, Follower>,
+}
+
+impl Judge {
+    /// What an exact structure answers to the next work.
+    pub(crate) fn expect(&mut self, work: &impl Script, evidence: Evidence) -> Answer {
+        match evidence {
+            Evidence::Fold => {
+                let mut fold = Fold::default();
+                work.run(&mut self.oracle, &mut fold);
+                Answer::Folded(fold)
+            }
+            Evidence::Log => {
+                let mut log = Log::of(work);
+                work.run(&mut self.oracle, &mut log);
+                Answer::Logged(log)
+            }
+        }
+    }
+
+    /// Whether a structure answered rightly, as far as it promises; every work must come by, in
+    /// order.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub(crate) fn judge(
+        &mut self,
+        structure: &'static Structure,
+        work: &impl Script,
+        answer: &Answer,
+        expected: &Answer,
+    ) -> Result<(), String> {
+        match (answer, expected) {
+            (Answer::Logged(log), _) if !structure.ties.exact() => {
+                let follower = self
+                    .followers
+                    .entry(structure.id)
+                    .or_insert_with(|| Follower::new(registry::lateness(structure)));
+                follower.follow(work, log)
+            }
+            (Answer::Folded(found), Answer::Folded(expected)) if structure.ties.exact() => {
+                agree(found, expected, structure.ties)
+            }
+            (Answer::Logged(found), Answer::Logged(expected)) => {
+                each_agrees(found, expected, structure.ties, work.reads_a_bound())
+            }
+            _ => Err("its answers were not kept as they must be to be judged".into()),
+        }
+    }
+}
+
+fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), String> {
+    let same = found.found == expected.found && found.times == expected.times;
+    if same && (ties == Ties::AnyOrder || found.order == expected.order) {
+        return Ok(());
+    }
+    Err(format!("{} of {} answers, not in the oracle's order", found.found, expected.found))
+}
+
+pub(super) fn each_agrees(found: &Log, expected: &Log, ties: Ties, bound: bool) -> Result<(), String> {
+    let deliveries = |log: &Log| log.deliveries.len();
+    if (deliveries(found), found.reads.len()) != (deliveries(expected), expected.reads.len()) {
+        return Err(format!(
+            "{} deliveries where the oracle has {}",
+            deliveries(found),
+            deliveries(expected)
+        ));
+    }
+    for (found, expected) in found.deliveries.iter().zip(&expected.deliveries) {
+        if found.expiry != expected.expiry || (ties == Ties::Fifo && found.id != expected.id) {
+            return Err(format!("{found:?} where the oracle has {expected:?}"));
+        }
+    }
+    for (at, (read, head)) in found.reads.iter().zip(&expected.reads).enumerate() {
+        let agrees = if bound { read.is_some() == head.is_some() && read <= head } else { read == head };
+        if !agrees {
+            return Err(format!("answer {at} is {read:?} where the head is {head:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! What the answers are: timers by (expiry, arrival) in a std map. It knows nothing of the queues
+//! under measurement.
+
+use std::collections::BTreeMap;
+
+use crate::structures::candidate::BenchQueue;
+
+/// The map, and where each id is in it.
+#[derive(Debug, Default)]
+pub(crate) struct Oracle {
+    timers: BTreeMap<(u64, u64), u32>,
+    places: BTreeMap<u32, (u64, u64)>,
+    arrivals: u64,
+}
+
+impl Oracle {
+    /// The id and expiry of the head.
+    pub(crate) fn first(&self) -> Option<(u32, u64)> {
+        self.timers.first_key_value().map(|((expiry, _), id)| (*id, *expiry))
+    }
+}
+
+impl BenchQueue for Oracle {
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.arrivals += 1;
+        let place = (deadline, self.arrivals);
+        self.timers.insert(place, id);
+        self.places.insert(id, place);
+    }
+
+    fn remove(&mut self, id: u32) {
+        if let Some(place) = self.places.remove(&id) {
+            self.timers.remove(&place);
+        }
+    }
+
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.remove(id);
+        self.insert(id, deadline);
+    }
+
+    fn head(&mut self) -> Option<u64> {
+        self.timers.keys().next().map(|(expiry, _)| *expiry)
+    }
+
+    fn second(&mut self) -> Option<u64> {
+        self.timers.keys().nth(1).map(|(expiry, _)| *expiry)
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.head().filter(|head| *head <= now)?;
+        let ((expiry, _), id) = self.timers.pop_first()?;
+        self.places.remove(&id);
+        Some((id, expiry))
+    }
+}

@@ -1,0 +1,176 @@
+use super::judge::each_agrees;
+use super::ledger::Follower;
+use super::*;
+use crate::experiments::bench::work::Work;
+use crate::models::scenario::Scenario;
+use crate::models::verify::oracle::Oracle;
+use crate::structures::registry::STRUCTURES;
+use crate::structures::registry::Ties;
+
+/// An eighth of the delay, rounded up to a multiple of eight.
+fn eighth(delay: u64) -> u64 {
+    (delay / 8).next_multiple_of(8)
+}
+
+/// A granular structure of the tests: the first of the registry by all but its promise.
+fn granular() -> &'static Structure {
+    static GRANULAR: std::sync::LazyLock<Structure> =
+        std::sync::LazyLock::new(|| Structure { ties: Ties::Granular, ..STRUCTURES[0] });
+    &GRANULAR
+}
+
+/// Id, expiry and the tick of its delivery.
+type Told = (u32, u64, u64);
+
+fn delivered(told: &[Told]) -> Log {
+    let deliveries = told.iter().map(|&(id, expiry, now)| Delivery { id, expiry, now }).collect();
+    Log { deliveries, reads: Vec::new() }
+}
+
+fn read(answers: &[Option<u64>]) -> Log {
+    Log { deliveries: Vec::new(), reads: answers.to_vec() }
+}
+
+/// Two timers for 100 and 200, all delivered at 300: judged by what a structure says of it.
+#[track_caller]
+fn drained(notes: &[Told]) -> Result<(), String> {
+    let mut follower = Follower::new(eighth);
+    follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
+    follower.follow(&Work::Drain(300), &delivered(notes))
+}
+
+#[test]
+fn a_granular_structure_may_be_late_within_its_bound_and_in_its_own_order() {
+    assert_eq!(drained(&[(1, 224, 300), (0, 116, 300)]), Ok(()));
+}
+
+#[test]
+fn early_late_lost_and_twice_are_found() {
+    let cases: [(&[Told], &str); 5] = [
+        (&[(0, 99, 300), (1, 200, 300)], "early"),
+        (&[(0, 117, 300), (1, 200, 300)], "later than its bound, 116"),
+        (&[(0, 100, 300)], "timer 1, due at 232 at the latest, was not delivered by 300"),
+        (&[(0, 100, 300), (0, 100, 300), (1, 200, 300)], "not armed"),
+        (&[(0, 100, 300), (1, 200, 301)], "was not delivered by 300"),
+    ];
+    for (notes, word) in cases {
+        let message = drained(notes).unwrap_err();
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn the_mistakes_of_the_hold_model_are_found_too() {
+    let run = |notes: &[Told]| {
+        let mut follower = Follower::new(eighth);
+        follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
+        follower.follow(&Work::Hold(vec![10, 10]), &delivered(notes))
+    };
+    // Armed anew at 104 for 114: its bound is a bucket of 8 at least.
+    assert_eq!(run(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
+    assert!(run(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
+    assert!(run(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));
+    assert!(run(&[(0, 104, 104), (0, 122, 122), (1, 200, 200)]).unwrap_err().contains("too many"));
+}
+
+#[test]
+fn a_wake_up_may_be_early_and_never_late_and_the_head_is_exact() {
+    let judge = |measure, answer: Option<u64>| {
+        let mut judge = Judge::default();
+        let mut source = Scenario::find("reads").unwrap().source(1, 1, 1);
+        let mut queue = Oracle::default();
+        for work in [source.fill(), source.next(measure)] {
+            let expected = judge.expect(&work, Evidence::Log);
+            let mut log = Log::of(&work);
+            work.run(&mut queue, &mut log);
+            // One timer, and one question at the end.
+            let head = queue.head().unwrap();
+            log.reads.iter_mut().for_each(|read| *read = answer.map(|early| head - early));
+            judge.judge(&STRUCTURES[0], &work, &Answer::Logged(log), &expected)?;
+        }
+        Ok::<(), String>(())
+    };
+    assert_eq!(judge(Measure::Wake, Some(0)), Ok(()));
+    assert_eq!(judge(Measure::Wake, Some(40)), Ok(()));
+    assert_eq!(judge(Measure::Expiry, Some(0)), Ok(()));
+    assert!(judge(Measure::Expiry, Some(1)).unwrap_err().contains("where the head is"));
+    assert!(judge(Measure::Wake, None).is_err());
+    let late = each_agrees(&read(&[Some(101)]), &read(&[Some(100)]), Ties::Fifo, true);
+    assert!(late.unwrap_err().contains("answer 0 is Some(101)"));
+    assert!(each_agrees(&delivered(&[(1, 5, 5)]), &delivered(&[(2, 5, 5)]), Ties::Fifo, true).is_err());
+    assert!(each_agrees(&delivered(&[(1, 5, 5)]), &delivered(&[(2, 5, 5)]), Ties::AnyOrder, true).is_ok());
+    assert!(each_agrees(&delivered(&[(1, 6, 6)]), &delivered(&[(1, 5, 5)]), Ties::AnyOrder, true).is_err());
+}
+
+#[test]
+fn a_read_that_is_missing_or_late_is_found_in_a_granular_structure() {
+    let head = |log: Log| {
+        let mut follower = Follower::new(eighth);
+        follower.follow(&Work::Fill(vec![100]), &Log::default()).unwrap();
+        follower.follow(&Work::Head(1), &log)
+    };
+    assert_eq!(head(read(&[Some(116)])), Ok(()));
+    assert!(head(read(&[Some(117)])).unwrap_err().contains("must come by Some(116)"));
+    assert!(head(Log::default()).unwrap_err().contains("missing"));
+}
+
+#[test]
+fn what_is_kept_follows_from_what_is_promised() {
+    assert_eq!(Evidence::of(&STRUCTURES[0], None), Evidence::Fold);
+    assert_eq!(Evidence::of(&STRUCTURES[0], Some(Measure::Wake)), Evidence::Log);
+    assert_eq!(Evidence::of(granular(), Some(Measure::Hold)), Evidence::Log);
+    let mut judge = Judge::default();
+    let expected = judge.expect(&Work::Head(0), Evidence::Fold);
+    let folded = Answer::Folded(Fold::default());
+    assert!(judge.judge(granular(), &Work::Head(0), &folded, &expected).is_err());
+}
+
+/// Granular: due at the next multiple of eight.
+#[derive(Default)]
+struct Eights(Oracle);
+
+impl BenchQueue for Eights {
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.0.insert(id, deadline.next_multiple_of(8));
+    }
+    fn remove(&mut self, id: u32) {
+        self.0.remove(id);
+    }
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.0.reschedule(id, deadline.next_multiple_of(8));
+    }
+    fn head(&mut self) -> Option<u64> {
+        self.0.head()
+    }
+    fn second(&mut self) -> Option<u64> {
+        self.0.second()
+    }
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.0.pop_expired(now)
+    }
+}
+
+/// What the judge says of [`Eights`] in a scenario, if its bound were `lateness`.
+fn eights(scenario: &Scenario, lateness: fn(u64) -> u64) -> Result<(), String> {
+    let (mut queue, mut follower) = (Eights::default(), Follower::new(lateness));
+    let mut source = scenario.source(50, 400, 1);
+    let mut works = vec![source.fill()];
+    for _ in 0..3 {
+        works.extend(scenario.measures.iter().map(|measure| source.next(*measure)));
+    }
+    works.extend(source.last());
+    for work in works {
+        let mut log = Log::default();
+        work.run(&mut queue, &mut log);
+        follower.follow(&work, &log)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_granular_structure_is_followed_through_every_scenario() {
+    for scenario in Scenario::built_in().unwrap() {
+        assert_eq!(eights(&scenario, |_| 7), Ok(()), "{}", scenario.name);
+        assert!(eights(&scenario, |_| 6).is_err(), "{}", scenario.name);
+    }
+}

@@ -1,0 +1,71 @@
+//! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order;
+//! an id is its own handle and never goes stale.
+
+use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
+
+use crate::structures::candidate::{BenchQueue, Candidate};
+
+/// The candidate.
+#[derive(Debug)]
+pub(crate) struct Orx;
+
+/// The heap as it is.
+#[derive(Debug)]
+pub(crate) struct Queue(DaryHeapOfIndices<u32, u64, 4>);
+
+impl Candidate for Orx {
+    type Arena = ();
+    type Queue<'a> = Queue;
+
+    fn arena(_capacity: usize) {}
+
+    fn queue((): &(), capacity: usize) -> Queue {
+        Queue(DaryHeapOfIndices::with_index_bound(capacity))
+    }
+}
+
+impl BenchQueue for Queue {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.0.push(id, deadline);
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        self.0.remove(&id);
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.0.update_key(&id, deadline);
+    }
+
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        self.0.peek().map(|(_, deadline)| *deadline)
+    }
+
+    #[inline]
+    fn second(&mut self) -> Option<u64> {
+        let all = self.0.as_slice();
+        all.get(1..all.len().min(5))?.iter().map(|(_, deadline)| *deadline).min()
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        self.0.peek().filter(|(_, deadline)| *deadline <= now)?;
+        self.0.pop()
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.0.pop()
+    }
+
+    #[inline]
+    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
+        let &(id, deadline) = self.0.peek()?;
+        self.0.update_key(&id, deadline.saturating_add(delay));
+        Some((id, deadline))
+    }
+}

@@ -1,0 +1,81 @@
+//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. It delivers by time, equals in
+//! any order, and gives back the value alone; the deadline is kept beside it here. Its next
+//! time-out is a lower bound, so its head is found by looking twice.
+
+use timer_queue::{Timer, TimerQueue};
+
+use crate::structures::candidate::{BenchQueue, Candidate};
+
+/// The candidate.
+#[derive(Debug)]
+pub(crate) struct Wheel;
+
+/// The wheel, with the handle of each id.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    wheel: TimerQueue<(u32, u64)>,
+    handles: Vec<Option<Timer>>,
+}
+
+impl Candidate for Wheel {
+    type Arena = ();
+    type Queue<'a> = Queue;
+
+    const INLINE: usize = size_of::<TimerQueue<(u32, u64)>>();
+
+    fn arena(_capacity: usize) {}
+
+    fn queue((): &(), capacity: usize) -> Queue {
+        Queue { wheel: TimerQueue::with_capacity(capacity), handles: vec![None; capacity] }
+    }
+}
+
+impl BenchQueue for Queue {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.handles[id as usize] = Some(self.wheel.insert(deadline, (id, deadline)));
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        if let Some(handle) = self.handles[id as usize].take() {
+            self.wheel.remove(handle);
+        }
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        if let Some(handle) = self.handles[id as usize] {
+            self.wheel.get_mut(handle).1 = deadline;
+            self.wheel.reset(handle, deadline);
+        }
+    }
+
+    /// A lower bound.
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        self.wheel.next_timeout()
+    }
+
+    /// Not offered.
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        let expired = self.wheel.poll(now)?;
+        self.handles[expired.0 as usize] = None;
+        Some(expired)
+    }
+
+    /// The wheel stops at the first timer by itself.
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.pop_expired(u64::MAX)
+    }
+
+    fn callers_bytes(&self) -> usize {
+        self.handles.capacity() * size_of::<Option<Timer>>()
+    }
+}

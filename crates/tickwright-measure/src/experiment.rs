@@ -1,0 +1,148 @@
+//! The shape of every bench and every reproduction, and the driver that runs it.
+//!
+//! ```text
+//! arguments ─ plan ─▶ Plan ─ run ─▶ Data ─┬─ series     every sample
+//!            refuses        verifies,     ├─ findings   what follows from them
+//!            or never       then times    └─ sections   what a reader sees
+//!                                          └──────────▶ Report ─▶ text, JSON, CSV, Markdown, SVG
+//! ```
+//!
+//! `plan` is the only place that refuses a request, so nothing is written or measured before it
+//! returns. `findings` and `sections` are pure: they are tested without a clock. The driver is the
+//! only place that opens files, prints, and says that a run was interrupted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::clock::{Calibration, Meter, OsClock, calibrate};
+use crate::error::LabError;
+use crate::host::Host;
+use crate::interrupt;
+use crate::output::{ReportArgs, command_line};
+use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
+
+/// How much a reader wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The figures that answer the question, for the tour.
+    Brief,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+/// What a run may use, and what it has to say beside its data.
+pub struct Lab<'m> {
+    /// The clock that measures.
+    pub meter: &'m dyn Meter,
+    /// What makes figures doubtful, and what was left out.
+    pub notes: Vec<String>,
+    /// A signal stopped the run early.
+    pub interrupted: bool,
+}
+
+impl fmt::Debug for Lab<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lab").field("notes", &self.notes).finish_non_exhaustive()
+    }
+}
+
+/// What was asked for, by name.
+pub type Parameters = BTreeMap<String, Label>;
+
+/// A bench or a reproduction; the value holds its arguments.
+pub trait Experiment {
+    /// A request that was checked.
+    type Plan;
+    /// What a run measured: samples and counts, no words, no rounding.
+    type Data;
+
+    /// Its name on the command line: `bench hold`.
+    fn name(&self) -> String;
+
+    /// Checks the request.
+    ///
+    /// # Errors
+    /// What is wrong with it, with what would be valid.
+    fn plan(&self) -> Result<Self::Plan, LabError>;
+
+    /// The request in names and values, for the report; defaults included.
+    fn parameters(&self, plan: &Self::Plan) -> Parameters;
+
+    /// What all random choices follow from.
+    fn seed(&self, _plan: &Self::Plan) -> Option<u64> {
+        None
+    }
+
+    /// Whether the clock is read: then the report says what a reading costs.
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    /// Verifies answers, then measures.
+    ///
+    /// # Errors
+    /// The first wrong answer; memory that is refused. An interruption is none: it is noted in `lab`,
+    /// and what was measured is returned.
+    fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
+
+    /// Every sample. Pure.
+    fn series(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Series>;
+
+    /// What follows from the samples. Pure.
+    fn findings(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Finding>;
+
+    /// What a reader sees. Pure.
+    fn sections(&self, plan: &Self::Plan, data: &Self::Data, detail: Detail) -> Vec<Section>;
+}
+
+/// Runs an experiment and returns its report.
+///
+/// # Errors
+/// Those of [`Experiment::plan`] and [`Experiment::run`].
+pub fn conduct<E: Experiment>(experiment: &E, detail: Detail) -> Result<Report, LabError> {
+    let plan = experiment.plan()?;
+    conduct_plan(experiment, &plan, detail, &OsClock::start())
+}
+
+/// Runs an experiment whose request was checked.
+///
+/// # Errors
+/// Those of [`Experiment::run`].
+pub fn conduct_plan<E: Experiment>(
+    experiment: &E,
+    plan: &E::Plan,
+    detail: Detail,
+    meter: &dyn Meter,
+) -> Result<Report, LabError> {
+    let host = Host::read();
+    let clock: Option<Calibration> = experiment.is_timed().then(|| calibrate(meter));
+    let mut lab = Lab { meter, notes: host.doubts(), interrupted: false };
+    let data = experiment.run(plan, &mut lab)?;
+    Ok(Report {
+        schema: SCHEMA,
+        experiment: experiment.name(),
+        command: command_line(),
+        interrupted: lab.interrupted || interrupt::requested(),
+        host,
+        clock,
+        seed: experiment.seed(plan),
+        parameters: experiment.parameters(plan),
+        notes: lab.notes,
+        series: experiment.series(plan, &data),
+        findings: experiment.findings(plan, &data),
+        sections: experiment.sections(plan, &data, detail),
+    })
+}
+
+/// Runs an experiment; prints its report and writes it where it was asked for.
+///
+/// # Errors
+/// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] when the report is
+/// partial.
+pub fn execute<E: Experiment>(experiment: &E, output: &ReportArgs) -> Result<(), LabError> {
+    let plan = experiment.plan()?;
+    let files = output.open()?;
+    let report = conduct_plan(experiment, &plan, Detail::Full, &OsClock::start())?;
+    files.deliver(&report)
+}

@@ -1,0 +1,77 @@
+use super::*;
+use crate::result::{Section, Series, Unit, labels};
+
+fn report() -> Report {
+    let of = |structure: &'static str| labels([("structure", structure.into()), ("n", 500_u32.into())]);
+    let mut report = crate::result::empty("bench test");
+    report.series = vec![
+        Series::new("insert", Unit::Ns, of("rb, slab")).per("operation").of([1.5, 2.0]),
+        Series::new("alive", Unit::Count, labels([])).of([3.0]),
+    ];
+    report.sections = vec![Section::new("Insert").text("Nothing is wrong.")];
+    report
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tickwright-{name}-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn every_form_of_a_report_says_whether_it_is_whole() {
+    let folder = folder("forms");
+    let [json, csv, markdown] = ["r.json", "r.csv", "r.md"].map(|name| folder.join(name));
+    for interrupted in [false, true] {
+        let args = ReportArgs {
+            json: Some(json.clone()),
+            csv: Some(csv.clone()),
+            markdown: Some(markdown.clone()),
+            svg: Some(folder.join("r.svg")),
+        };
+        let files = args.open().unwrap();
+        let delivered = files.deliver(&Report { interrupted, ..report() });
+        assert_eq!(matches!(delivered, Err(LabError::Interrupted)), interrupted);
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        assert_eq!(Report::read(&json).unwrap(), Report { interrupted, ..report() });
+        let lines = format!(
+            "2,bench test,insert,ns,operation,500,\"rb, slab\",1,1.5,{interrupted}\n\
+             2,bench test,insert,ns,operation,500,\"rb, slab\",2,2,{interrupted}\n\
+             2,bench test,alive,count,,,,1,3,{interrupted}\n"
+        );
+        let heading = "schema,experiment,series,unit,per,n,structure,sample,value,interrupted\n";
+        assert_eq!(read(&csv), format!("{heading}{lines}"));
+        assert_eq!(read(&markdown).contains("**Interrupted**"), interrupted);
+        assert!(read(&folder.join("r.svg")).ends_with("</svg>\n"));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_report_without_samples_has_a_row_that_says_whether_it_is_whole() {
+    let mut out = Vec::new();
+    write_csv(&Report { interrupted: true, ..crate::result::empty("bench test") }, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text, "schema,experiment,series,unit,per,sample,value,interrupted\n2,bench test,,,,,,true\n");
+}
+
+#[test]
+fn two_outputs_in_one_place_are_refused() {
+    let dash = || Some(PathBuf::from("-"));
+    for args in [
+        ReportArgs { json: dash(), csv: dash(), ..ReportArgs::default() },
+        ReportArgs { markdown: dash(), svg: dash(), ..ReportArgs::default() },
+    ] {
+        let error = args.open().unwrap_err();
+        assert!(error.to_string().contains("standard output"), "{error}");
+    }
+    let folder = folder("same");
+    let plain = Some(folder.join("r"));
+    let detour = Some(folder.join(".").join("r"));
+    let error =
+        ReportArgs { csv: plain, markdown: detour, ..ReportArgs::default() }.open().unwrap_err().to_string();
+    assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(!ReportArgs { svg: dash(), ..ReportArgs::default() }.open().unwrap().terminal());
+    assert!(ReportArgs::default().open().unwrap().terminal());
+}

@@ -1,0 +1,16 @@
+//! From a report to what a reader sees: text for a terminal, Markdown, and SVG.
+
+mod markdown;
+mod plot;
+mod scale;
+mod svg;
+mod text;
+
+pub use self::markdown::markdown;
+pub use self::plot::{plot, spark};
+pub use self::svg::{escape, svg, svg_of};
+pub use self::text::{sections, text};
+pub use crate::format::Format;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Where a figure stands on an axis, and where its marks are.
+
+use crate::result::{Axis, Plot};
+
+/// From the least to the greatest of what is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Scale {
+    /// The scales of both axes; `None` when there is no point.
+    pub(super) fn of(plot: &Plot) -> Option<(Self, Self)> {
+        let points = || plot.curves.iter().flat_map(|curve| &curve.points);
+        let x = Self::around(&plot.x, points().map(|point| point.0), false)?;
+        let y = Self::around(&plot.y, points().map(|point| point.1), true)?;
+        Some((x, y))
+    }
+
+    /// A linear axis of heights begins at 0, so that lengths compare; a logarithmic one ends at whole
+    /// decades.
+    fn around(axis: &Axis, values: impl Iterator<Item = f64> + Clone, height: bool) -> Option<Self> {
+        let low = values.clone().min_by(f64::total_cmp)?;
+        let high = values.max_by(f64::total_cmp)?;
+        let (low, high) = match (axis.log, height) {
+            (true, true) => (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil())),
+            (false, true) => (low.min(0.0), high),
+            _ => (low, high),
+        };
+        let high = match high > low {
+            true => high,
+            false if axis.log => low * 10.0,
+            false => low + 1.0,
+        };
+        Some(Self { low, high, log: axis.log })
+    }
+
+    /// From 0 at the least to 1 at the greatest.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let part = if self.log {
+            (value / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    /// Round figures within it, about as many as `wanted`.
+    pub(super) fn marks(&self, wanted: usize) -> Vec<f64> {
+        if self.log {
+            let (first, last) = (self.low.log10().ceil() as i32, self.high.log10().floor() as i32);
+            let step = usize::try_from(last - first).unwrap_or(0).div_ceil(wanted.max(1)).max(1);
+            let decades: Vec<f64> = (first..=last).step_by(step).map(|decade| 10f64.powi(decade)).collect();
+            if decades.len() > 1 {
+                return decades;
+            }
+            return vec![self.low, self.high];
+        }
+        let step = tidy((self.high - self.low) / wanted.max(1) as f64);
+        let first = (self.low / step).ceil();
+        (0..=wanted * 3).map(|at| (first + at as f64) * step).take_while(|mark| *mark <= self.high).collect()
+    }
+}
+
+/// The next of 1, 2, 5, 10, 20 ... that is not less.
+fn tidy(step: f64) -> f64 {
+    let power = 10f64.powf(step.max(1e-12).log10().floor());
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|tidy| *tidy >= step)
+        .unwrap_or(power * 10.0)
+}

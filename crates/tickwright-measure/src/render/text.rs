@@ -1,0 +1,77 @@
+//! A report for the terminal.
+
+use comfy_table::CellAlignment;
+
+use super::plot;
+
+use crate::result::{Block, Cell, Report, Section, Table};
+use crate::table;
+
+/// The last line of a run that was interrupted.
+const INTERRUPTED: &str =
+    "\nINTERRUPTED: the run was stopped early; figures are missing or rest on fewer rounds.\n";
+
+/// The whole report: host, notes, sections.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let mut out = format!("{}\n", report.host);
+    if let Some(clock) = &report.clock {
+        out += &format!("clock  {clock}\n");
+    }
+    for note in &report.notes {
+        out += &format!("note   {note}\n");
+    }
+    out += &sections(&report.sections);
+    if report.interrupted {
+        out += INTERRUPTED;
+    }
+    out
+}
+
+/// Sections, an empty line before each.
+#[must_use]
+pub fn sections(sections: &[Section]) -> String {
+    let mut out = String::new();
+    for section in sections {
+        out.push('\n');
+        if !section.title.is_empty() {
+            out += &section.title;
+            out.push('\n');
+        }
+        for block in &section.blocks {
+            let block = match block {
+                Block::Text(text) => text.trim_end().to_owned(),
+                Block::Table(table) => lines(table),
+                Block::Plot(picture) => plot::plot(picture),
+            };
+            out += block.trim_end();
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A figure or words; `-` where nothing was measured.
+pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String {
+    match cell {
+        None => String::new(),
+        Some(Cell::Empty(())) => "-".to_owned(),
+        Some(Cell::Text(text)) => text.clone(),
+        Some(Cell::Number(value)) => {
+            table.columns.get(column).map(|column| column.format.write(*value)).unwrap_or_default()
+        }
+    }
+}
+
+fn lines(of: &Table) -> String {
+    let mut shown = table::text(of.columns.iter().map(|column| column.name.clone()));
+    for (column, declared) in shown.column_iter_mut().zip(&of.columns) {
+        if !declared.format.is_text() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in &of.rows {
+        shown.add_row((0..of.columns.len()).map(|at| field(row.get(at), of, at)));
+    }
+    table::show(&shown)
+}

@@ -1,0 +1,107 @@
+//! One result model for every command: what was run and where, the samples, what follows from them,
+//! and what a reader sees.
+//!
+//! ```text
+//! Report ── envelope   command, host, clock, seed, notes, interrupted
+//!        ├─ series     every sample, with labels and a unit        --csv, compare, --fail-if
+//!        ├─ findings   figures beside published ones and bounds    the tour's line, report
+//!        └─ sections   titles over text, tables and plots          terminal, markdown, HTML
+//! ```
+//!
+//! The JSON is the report itself. The terminal's text is rendered from the sections of the same
+//! report, so a text and its JSON cannot disagree, and `tickwright show` prints an old file again.
+
+pub mod compare;
+mod condition;
+mod csv;
+mod finding;
+mod read;
+mod section;
+mod series;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Calibration;
+use crate::host::Host;
+
+pub use self::condition::Condition;
+pub use self::csv::write as write_csv;
+pub use self::finding::{Finding, table as findings_table};
+pub use self::section::{Axis, Block, Cell, Column, Curve, Mark, Plot, Section, Table};
+pub use self::series::{Better, Label, Labels, Series, Unit, labels};
+
+/// The version of the layout. It rises when a field changes its meaning or goes; new fields do not
+/// raise it.
+pub const SCHEMA: u32 = 2;
+
+/// The result of one run of one command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// What was run, as the command line names it: `bench hold`.
+    pub experiment: String,
+    /// What was typed.
+    pub command: String,
+    /// SIGINT or SIGTERM stopped the run early: figures are missing or rest on fewer rounds.
+    pub interrupted: bool,
+    /// The machine and the build.
+    pub host: Host,
+    /// What reading the clock costs; `None` where no time was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Calibration>,
+    /// What all random choices follow from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// What was asked for, by name; defaults included.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Label>,
+    /// What makes figures doubtful, and what was left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// All samples.
+    pub series: Vec<Series>,
+    /// What follows from them.
+    pub findings: Vec<Finding>,
+    /// What a reader sees.
+    pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// The first series of a name whose labels include all of `wanted`.
+    #[must_use]
+    pub fn find(&self, name: &str, wanted: &Labels) -> Option<&Series> {
+        let has = |series: &&Series| wanted.iter().all(|(key, value)| series.labels.get(key) == Some(value));
+        self.series.iter().filter(|series| series.name == name).find(has)
+    }
+
+    /// The plots of all sections, in order.
+    pub fn plots(&self) -> impl Iterator<Item = &Plot> {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.filter_map(|block| if let Block::Plot(plot) = block { Some(plot) } else { None })
+    }
+}
+
+/// A report without a result, for tests.
+#[cfg(test)]
+pub(crate) fn empty(experiment: &str) -> Report {
+    Report {
+        schema: SCHEMA,
+        experiment: experiment.to_owned(),
+        command: format!("tickwright {experiment}"),
+        interrupted: false,
+        host: Host { cores: 3, ..Host::default() },
+        clock: None,
+        seed: Some(7),
+        parameters: BTreeMap::new(),
+        notes: Vec::new(),
+        series: Vec::new(),
+        findings: Vec::new(),
+        sections: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use super::super::{Unit, empty, labels};
+use super::*;
+use crate::render;
+
+fn report(ns: f64, rate: f64) -> Report {
+    let samples = |middle: f64| (0..9).map(move |i| middle * (1.0 + 0.001 * f64::from(i)));
+    let mut report = empty("bench hold");
+    report.series = vec![
+        Series::new("hold", Unit::Ns, labels([("n", 16_u32.into())])).of(samples(ns)),
+        Series::new("rate", Unit::PerSecond, labels([])).better(Better::Higher).of(samples(rate)),
+        Series::new("calls", Unit::Count, labels([])).better(Better::Neither).of(samples(5.0)),
+    ];
+    report
+}
+
+fn words(first: &Report, second: &Report) -> Vec<&'static str> {
+    compare(first, second).unwrap().iter().map(Compared::words).collect()
+}
+
+#[test]
+fn two_runs_of_one_command_show_no_difference() {
+    let none = "no difference shown";
+    assert_eq!(words(&report(10.0, 5.0), &report(10.5, 5.2)), [none; 3]);
+    let compared = compare(&report(10.0, 5.0), &report(10.0, 5.0)).unwrap();
+    let text = render::sections(&sections("a.json", "b.json", &compared));
+    assert!(text.contains("No difference is shown between a.json and b.json."), "{text}");
+}
+
+#[test]
+fn what_became_worse_is_named_in_its_own_direction() {
+    assert_eq!(words(&report(10.0, 5.0), &report(15.0, 5.0))[..2], ["WORSE", "no difference shown"]);
+    assert_eq!(words(&report(10.0, 5.0), &report(6.0, 2.0))[..2], ["better", "WORSE"]);
+    assert_eq!(words(&report(10.0, 5.0), &report(10.0, 9.0))[1], "better");
+    let compared = compare(&report(10.0, 5.0), &report(15.0, 5.0)).unwrap();
+    let text = render::sections(&sections("a.json", "b.json", &compared));
+    assert!(text.contains("One of 3 series differs: hold (n 16)."), "{text}");
+    assert!(text.contains("1.50x"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let other = empty("bench memory");
+    let error = compare(&report(1.0, 1.0), &other).unwrap_err().to_string();
+    assert!(error.contains("`bench hold`") && error.contains("`bench memory`"), "{error}");
+    let error = compare(&report(1.0, 1.0), &empty("bench hold")).unwrap_err().to_string();
+    assert!(error.contains("no series in common"), "{error}");
+}

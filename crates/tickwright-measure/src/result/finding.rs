@@ -1,0 +1,132 @@
+//! What follows from the samples: a figure beside a published one or a bound, and the verdict.
+
+use serde::{Deserialize, Serialize};
+
+use super::section::{Cell, Table};
+use super::series::Labels;
+use crate::format::Format;
+use crate::stats::{Bound, CONFIDENCE, Summary, TIE, Verdict};
+
+/// One thing that a run found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is about, in words: `heap4 beside the fastest rival, n=10k`.
+    pub about: String,
+    /// The same for programs.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// What was published, with its source where a reader needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// What this run found, in words.
+    pub here: String,
+    /// The figure behind `here`: mostly a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Summary>,
+    /// What the figure should keep to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    /// What is concluded.
+    pub verdict: Verdict,
+}
+
+impl Finding {
+    /// A ratio of times: faster, slower, or no difference shown.
+    pub fn ratio(about: impl Into<String>, figure: Summary, here: impl Into<String>) -> Self {
+        let verdict = Verdict::on(&figure);
+        Self { figure: Some(figure), ..Self::stated(about, here) }.judged(verdict)
+    }
+
+    /// A figure that should keep to a bound: held, missed, or not shown.
+    pub fn bounded(about: impl Into<String>, figure: Summary, bound: Bound) -> Self {
+        let here = format!("{:.2}", figure.median);
+        Self { figure: Some(figure), bound: Some(bound), ..Self::stated(about, here) }
+            .judged(bound.judge(&figure))
+    }
+
+    /// A fact that no test decides.
+    pub fn stated(about: impl Into<String>, here: impl Into<String>) -> Self {
+        Self {
+            about: about.into(),
+            labels: Labels::new(),
+            published: None,
+            here: here.into(),
+            figure: None,
+            bound: None,
+            verdict: Verdict::Stated,
+        }
+    }
+
+    /// With a verdict.
+    #[must_use]
+    pub fn judged(mut self, verdict: Verdict) -> Self {
+        self.verdict = verdict;
+        self
+    }
+
+    /// Beside what was published.
+    #[must_use]
+    pub fn published(mut self, words: impl Into<String>) -> Self {
+        self.published = Some(words.into());
+        self
+    }
+
+    /// With labels.
+    #[must_use]
+    pub fn labelled(mut self, labels: Labels) -> Self {
+        self.labels = labels;
+        self
+    }
+}
+
+/// Findings as rows: the figure with its interval, the bound where one of them has one, the verdict.
+/// `format` is that of the figures.
+#[must_use]
+pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
+    let bounded = findings.iter().any(|finding| finding.bound.is_some());
+    let mut table = Table::new().column(heading, Format::Text);
+    if bounded {
+        table = table.column("limit", Format::Text);
+    }
+    let mut table = table.column("figure", format).column("from", format).column("to", format);
+    let words = findings.iter().any(|finding| finding.figure.is_none() || finding.bound.is_none());
+    if words {
+        table = table.column("here", Format::Text);
+    }
+    let mut table = table.column("verdict", Format::Text);
+    for finding in findings {
+        let figure = finding.figure;
+        let interval = figure.map(|figure| figure.interval).filter(|interval| interval.coverage > 0.0);
+        let mut row = vec![Cell::from(finding.about.as_str())];
+        if bounded {
+            row.push(finding.bound.map_or(String::new(), |bound| bound.to_string()).into());
+        }
+        row.push(figure.map(|figure| figure.median).into());
+        row.push(interval.map(|interval| interval.low).into());
+        row.push(interval.map(|interval| interval.high).into());
+        if words {
+            row.push(finding.here.as_str().into());
+        }
+        row.push(format!("{}{}", finding.verdict.words(), finding.why()).into());
+        table.row(row);
+    }
+    table
+}
+
+impl Finding {
+    /// Why no difference is shown.
+    fn why(&self) -> String {
+        match &self.figure {
+            Some(ratio) if self.verdict == Verdict::NoDifferenceShown => {
+                if ratio.interval.coverage < CONFIDENCE {
+                    " (too few rounds to show one)".into()
+                } else if (1.0 / (1.0 + TIE)..1.0 + TIE).contains(&ratio.median) {
+                    format!(" (under {:.0} %)", TIE * 100.0)
+                } else {
+                    " (the interval includes 1)".into()
+                }
+            }
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What a reader sees: titles over text, tables with declared columns, and plots.
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::Format;
+
+/// A titled part of a report.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Section {
+    /// Empty where the section needs none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// From top to bottom.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// An empty section.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), blocks: Vec::new() }
+    }
+
+    /// With one more paragraph; an empty one is left out.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            self.blocks.push(Block::Text(text));
+        }
+        self
+    }
+
+    /// With one more table; one without rows is left out.
+    #[must_use]
+    pub fn table(mut self, table: Table) -> Self {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+        self
+    }
+
+    /// With one more plot; one without points is left out.
+    #[must_use]
+    pub fn plot(mut self, plot: Plot) -> Self {
+        if plot.curves.iter().any(|curve| !curve.points.is_empty()) {
+            self.blocks.push(Block::Plot(plot));
+        }
+        self
+    }
+}
+
+/// A piece of a section.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    /// Paragraphs; lines are kept.
+    Text(String),
+    /// Rows under a heading.
+    Table(Table),
+    /// A picture.
+    Plot(Plot),
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// How its numbers are written. Columns of text stand to the left, others to the right.
+    pub format: Format,
+}
+
+/// One field of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// A figure, written in the column's format.
+    Number(f64),
+    /// Words.
+    Text(String),
+    /// Nothing was measured.
+    Empty(()),
+}
+
+impl Cell {
+    /// A figure, or nothing.
+    pub fn maybe(value: Option<f64>) -> Self {
+        value.map_or(Self::Empty(()), Self::Number)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(value: f64) -> Self {
+        // JSON knows no infinity.
+        if value.is_finite() { Self::Number(value) } else { Self::Empty(()) }
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(value: u64) -> Self {
+        Self::Number(value as f64)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(value: usize) -> Self {
+        Self::Number(value as f64)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Empty(()), Into::into)
+    }
+}
+
+/// Rows under declared columns.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Table {
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// Each as long as there are columns, or shorter.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With one more column, to the right.
+    #[must_use]
+    pub fn column(mut self, name: impl Into<String>, format: Format) -> Self {
+        self.columns.push(Column { name: name.into(), format });
+        self
+    }
+
+    /// One more row, below.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+/// One axis of a plot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it counts, with the unit: `timers`, `ns per operation`.
+    pub name: String,
+    /// How its ticks are written.
+    pub format: Format,
+    /// Whether equal distances are equal ratios.
+    pub log: bool,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(name: impl Into<String>, format: Format) -> Self {
+        Self { name: name.into(), format, log: false }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(name: impl Into<String>, format: Format) -> Self {
+        Self { name: name.into(), format, log: true }
+    }
+}
+
+/// How points are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// A dot at each point, joined by a line.
+    #[default]
+    Line,
+    /// A step from each point to the next: the counts of a histogram.
+    Steps,
+    /// Dots alone.
+    Dots,
+}
+
+/// Points of one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What the legend says.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A picture of curves over two axes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// How points are drawn.
+    pub mark: Mark,
+    /// Drawn in this order; the legend keeps it.
+    pub curves: Vec<Curve>,
+}
+
+impl Plot {
+    /// An empty plot of lines.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
+    }
+
+    /// Drawn otherwise.
+    #[must_use]
+    pub fn marked(mut self, mark: Mark) -> Self {
+        self.mark = mark;
+        self
+    }
+
+    /// With one more curve. Points that are no numbers, or not above 0 on a logarithmic axis, are
+    /// left out.
+    #[must_use]
+    pub fn curve(mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let fits = |value: f64, axis: &Axis| value.is_finite() && (!axis.log || value > 0.0);
+        let points = points.into_iter().filter(|(x, y)| fits(*x, &self.x) && fits(*y, &self.y)).collect();
+        self.curves.push(Curve { name: name.into(), points });
+        self
+    }
+}

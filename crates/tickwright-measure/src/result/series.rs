@@ -1,0 +1,148 @@
+//! Samples of one thing, with what tells them from others.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What tells a series from others of its name: `structure = heap4/slab`, `n = 1000`.
+pub type Labels = BTreeMap<String, Label>;
+
+/// Labels from pairs.
+pub fn labels<const N: usize>(pairs: [(&str, Label); N]) -> Labels {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The value of a label or of a parameter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// Yes or no.
+    Bool(bool),
+    /// A count.
+    Whole(u64),
+    /// A figure.
+    Number(f64),
+    /// A name.
+    Text(Cow<'static, str>),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(f),
+            Self::Whole(value) => value.fmt(f),
+            Self::Number(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+macro_rules! label_from {
+    ($($from:ty => |$value:ident| $into:expr;)+) => {
+        $(impl From<$from> for Label {
+            fn from($value: $from) -> Self {
+                $into
+            }
+        })+
+    };
+}
+
+label_from! {
+    bool => |value| Self::Bool(value);
+    u64 => |value| Self::Whole(value);
+    u32 => |value| Self::Whole(value.into());
+    usize => |value| Self::Whole(value as u64);
+    f64 => |value| Self::Number(value);
+    &'static str => |value| Self::Text(value.into());
+    String => |value| Self::Text(value.into());
+}
+
+/// The unit of a series' samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+    /// How many, without a unit.
+    Count,
+    /// Instructions, as callgrind counts them.
+    Instructions,
+    /// Per second.
+    PerSecond,
+    /// Hundredths.
+    Percent,
+    /// A quotient of two figures of one unit.
+    Ratio,
+}
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// Less is better: times, bytes.
+    #[default]
+    Lower,
+    /// More is better: rates.
+    Higher,
+    /// Neither: a count that describes the work.
+    Neither,
+}
+
+/// Samples of one thing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What was measured: `insert`.
+    pub name: String,
+    /// The unit of a sample.
+    pub unit: Unit,
+    /// What a sample is spread over: `operation`, `timer`. `None`: a sample is a total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Cow<'static, str>>,
+    /// Which direction is good.
+    #[serde(default)]
+    pub better: Better,
+    /// What tells it from others of this name.
+    pub labels: Labels,
+    /// One value a round, in order. Series of one interleaved run have equal lengths, and the values
+    /// of one place were measured in one round.
+    pub samples: Vec<f64>,
+}
+
+impl Series {
+    /// An empty series of totals of which less is better.
+    pub fn new(name: impl Into<String>, unit: Unit, labels: Labels) -> Self {
+        Self { name: name.into(), unit, per: None, better: Better::Lower, labels, samples: Vec::new() }
+    }
+
+    /// Each sample is the mean of so many of `what`.
+    #[must_use]
+    pub fn per(mut self, what: &'static str) -> Self {
+        self.per = Some(what.into());
+        self
+    }
+
+    /// Which direction is good.
+    #[must_use]
+    pub fn better(mut self, better: Better) -> Self {
+        self.better = better;
+        self
+    }
+
+    /// With these samples.
+    #[must_use]
+    pub fn of(mut self, samples: impl IntoIterator<Item = f64>) -> Self {
+        self.samples.extend(samples);
+        self
+    }
+
+    /// `insert (structure heap4/slab, n 1000)`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let labels: Vec<String> = self.labels.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        if labels.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, labels.join(", ")) }
+    }
+}

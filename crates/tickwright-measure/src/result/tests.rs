@@ -1,0 +1,79 @@
+use super::*;
+use crate::format::Format;
+
+fn whole() -> Report {
+    let mut report = empty("bench hold");
+    report.parameters.insert("rounds".into(), 9_u32.into());
+    report.series =
+        vec![Series::new("hold", Unit::Ns, labels([("n", 16_u32.into())])).per("operation").of([1.0, 2.0])];
+    let figure = crate::stats::summarise([0.4, 0.5, 0.5, 0.5, 0.5, 0.6]).unwrap();
+    report.findings = vec![Finding::ratio("heap4 beside list", figure, "0.5 of it").published("slower")];
+    let mut table = Table::new().column("structure", Format::Text).column("ns", Format::Ns);
+    table.row(["heap4".into(), 9.5.into()]);
+    table.row(["list".into(), Cell::maybe(None)]);
+    let plot = Plot::new("time", Axis::log("timers", Format::Count), Axis::linear("ns", Format::Ns));
+    let plot = plot.curve("heap4", [(1.0, 2.0), (10.0, 4.0), (0.0, 1.0), (5.0, f64::NAN)]);
+    report.sections = vec![Section::new("Hold").text("Words.").table(table).plot(plot)];
+    report
+}
+
+#[test]
+fn a_report_comes_back_from_its_json() {
+    let text = serde_json::to_string(&whole()).unwrap();
+    assert_eq!(Report::parse("r.json", &text).unwrap(), whole());
+    assert_eq!(whole().find("hold", &labels([("n", 16_u32.into())])).unwrap().samples, [1.0, 2.0]);
+    assert_eq!(whole().find("hold", &labels([("n", 17_u32.into())])), None);
+    assert_eq!(whole().findings[0].verdict, crate::stats::Verdict::Faster);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_left_out() {
+    let report = whole();
+    let plot = report.plots().next().unwrap();
+    assert_eq!(plot.curves[0].points, [(1.0, 2.0), (10.0, 4.0)]);
+    let section = Section::new("").table(Table::new()).text(" \n").plot(Plot::new(
+        "",
+        Axis::linear("x", Format::Text),
+        Axis::linear("y", Format::Text),
+    ));
+    assert_eq!(section.blocks, []);
+}
+
+#[track_caller]
+fn refused(text: &str, words: &[&str]) {
+    let error = Report::parse("r.json", text).unwrap_err();
+    assert_eq!(error.code(), 2);
+    for word in words.iter().chain(&["'r.json'"]) {
+        assert!(error.to_string().contains(word), "'{word}' is missing in: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_report_is_named_with_the_remedy() {
+    let text = serde_json::to_string(&whole()).unwrap();
+    refused("", &["ends too early", "--json=FILE"]);
+    refused(&text[..text.len() - 9], &["ends too early"]);
+    refused("[1]", &["no result"]);
+    refused(
+        "{\"schema\": 1, \"command\": \"tickwright bench hold --json=a\"}",
+        &["schema 1", "`tickwright bench hold --json=FILE`"],
+    );
+    refused("{\"schema\": 3}", &["schema 3", "reads schema 2"]);
+    refused(&text.replace("\"series\"", "\"serious\""), &["damaged", "series", "`tickwright bench hold"]);
+}
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_a_terminal() {
+    let mut report = whole();
+    report.sections[0].title = "a\u{1b}[31mb".into();
+    report.notes = vec!["c\u{7}".into()];
+    let text = serde_json::to_string(&report).unwrap();
+    let read = Report::parse("r.json", &text).unwrap();
+    assert_eq!((read.sections[0].title.as_str(), read.notes[0].as_str()), ("a\\u{1b}[31mb", "c\\u{7}"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let error = Report::read(std::path::Path::new("/no/such/r.json")).unwrap_err();
+    assert!(error.to_string().contains("'/no/such/r.json' cannot be read"), "{error}");
+}
