@@ -2,6 +2,7 @@
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
+use crate::setters::setters;
 
 /// Where an M:N thread starts. The other models leave that to the platform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,44 +70,26 @@ impl Attributes {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
     }
 
-    /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`],
-    /// rounded up to pages.
-    #[must_use]
-    pub fn stack(mut self, bytes: usize) -> Self {
-        self.stack = Some(bytes);
-        self
-    }
+    setters! {
+        /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`],
+        /// rounded up to pages.
+        stack(self, bytes: usize) { self.stack = Some(bytes) }
 
-    /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask for
-    /// another. A frame that is larger than the guard may step over it, where
-    /// the compiler does not probe stacks, as C compilers do not unasked. A guard costs addresses,
-    /// and one mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0:
-    /// none, so that an overflow overwrites whatever is there.
-    #[must_use]
-    pub fn guard(mut self, bytes: usize) -> Self {
-        self.guard = Some(bytes);
-        self
-    }
+        /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask
+        /// for another. A frame that is larger than the guard may step over it, where the compiler
+        /// does not probe stacks, as C compilers do not unasked. A guard costs addresses, and one
+        /// mapping whatever its size. It may be up to [`MOST_GUARD`], rounded up to pages. 0: none,
+        /// so that an overflow overwrites whatever is there.
+        guard(self, bytes: usize) { self.guard = Some(bytes) }
 
-    /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
-    #[must_use]
-    pub fn name(mut self, name: &str) -> Self {
-        self.name = Some(Name::new(name));
-        self
-    }
+        /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
+        name(self, name: &str) { self.name = Some(Name::new(name)) }
 
-    /// Nobody joins it: what it leaves is dropped when it ends.
-    #[must_use]
-    pub fn detached(mut self, detached: bool) -> Self {
-        self.detached = detached;
-        self
-    }
+        /// Nobody joins it: what it leaves is dropped when it ends.
+        detached(self, detached: bool) { self.detached = detached }
 
-    /// Where it starts.
-    #[must_use]
-    pub fn place(mut self, place: Place) -> Self {
-        self.place = place;
-        self
+        /// Where it starts.
+        place(self, place: Place) { self.place = place }
     }
 
     /// Whether a thread could be created with them.

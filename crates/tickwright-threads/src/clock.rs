@@ -2,77 +2,58 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 
-use tickwright::clock::{Clock, Instant, Watcher};
+use tickwright::clock::{Clock, Instant, SystemClock, Watcher};
 
 use crate::here;
 use crate::kernel_thread::KernelThread;
-use crate::primitive::lock;
 use crate::wait::Waiters;
+
+/// A clock that a runtime is to have.
+#[derive(Clone)]
+pub(crate) struct AnyClock(pub(crate) Arc<dyn Clock>);
+
+impl fmt::Debug for AnyClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock").finish_non_exhaustive()
+    }
+}
+
+impl Default for AnyClock {
+    fn default() -> Self {
+        Self(Arc::new(SystemClock::Monotonic))
+    }
+}
 
 /// A clock that several threads sleep by. A clock that moves by command wakes them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
-    /// The clock moves by command, and wakes these.
+    /// The clock moves by command, and wakes those who are asleep.
     by_command: bool,
-    asleep: Waiters,
+    asleep: Arc<Waiters>,
 }
 
-impl fmt::Debug for Timekeeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timekeeper").field("by_command", &self.by_command).finish_non_exhaustive()
-    }
-}
-
-/// What the clock knows of a timekeeper.
-struct ClockWatch(Mutex<Weak<Timekeeper>>);
-
-impl Watcher for ClockWatch {
+impl Watcher for Waiters {
     fn clock_moved(&self) {
-        let timekeeper = lock(&self.0).upgrade();
-        if let Some(timekeeper) = timekeeper {
-            timekeeper.asleep.wake_all();
-        }
-    }
-}
-
-/// Keeps the watch of a timekeeper alive.
-pub(crate) struct Timed {
-    pub(crate) keeper: Arc<Timekeeper>,
-    _watch: Arc<dyn Watcher>,
-}
-
-impl fmt::Debug for Timed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.keeper.fmt(f)
-    }
-}
-
-impl Timed {
-    pub(crate) fn by(clock: Arc<dyn Clock>) -> Self {
-        let watch = Arc::new(ClockWatch(Mutex::new(Weak::new())));
-        let watcher: Arc<dyn Watcher> = Arc::clone(&watch) as _;
-        let by_command = clock.watch(&Arc::downgrade(&watcher));
-        let keeper = Arc::new(Timekeeper { clock, by_command, asleep: Waiters::new() });
-        *lock(&watch.0) = Arc::downgrade(&keeper);
-        Self { keeper, _watch: watcher }
+        self.wake_all();
     }
 }
 
 impl Timekeeper {
+    pub(crate) fn new(AnyClock(clock): AnyClock) -> Self {
+        let asleep = Arc::new(Waiters::new());
+        let watcher: Arc<dyn Watcher> = Arc::clone(&asleep) as _;
+        let by_command = clock.watch(&Arc::downgrade(&watcher));
+        Self { clock, by_command, asleep }
+    }
+
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
     }
 
     pub(crate) fn moves_by_command(&self) -> bool {
         self.by_command
-    }
-
-    /// Who sleeps otherwise than by [`park_until`](Self::park_until) looks again after so long: a
-    /// clock that was set tells nobody.
-    pub(crate) fn longest_sleep(&self) -> Duration {
-        self.clock.longest_sleep().unwrap_or(Duration::MAX)
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -138,6 +119,7 @@ impl Timekeeper {
     /// How long to wait by the machine's clock before this clock, which goes on by itself, is
     /// looked at again.
     pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
-        at.duration_since(now).min(self.longest_sleep())
+        // A clock that was set tells nobody.
+        at.duration_since(now).min(self.clock.longest_sleep().unwrap_or(Duration::MAX))
     }
 }

@@ -10,7 +10,6 @@ const COUNT_BITS: u32 = 22;
 const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
 
 /// The number of a runtime: a part of the ids of its threads.
-#[derive(Debug)]
 pub(crate) struct Series(u32);
 
 /// Which numbers runtimes have, a bit for each. The first is nobody's own.

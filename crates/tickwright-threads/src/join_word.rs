@@ -69,7 +69,6 @@ pub(crate) enum Claim {
     Running,
 }
 
-#[derive(Debug)]
 pub(crate) struct JoinWord(AtomicU64);
 
 fn generation_of(word: u64) -> u32 {
@@ -113,7 +112,7 @@ impl JoinWord {
     }
 
     /// Whether nobody will join that thread.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn is_detached(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & DETACHED != 0)
     }

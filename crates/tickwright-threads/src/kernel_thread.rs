@@ -32,11 +32,10 @@ mod real {
     use super::word::Word;
 
     /// A kernel thread, to be woken.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub(crate) struct KernelThread(Option<&'static Place>);
 
     /// Where one thread waits.
-    #[derive(Debug)]
     struct Place {
         word: Word,
         number: u32,
@@ -225,7 +224,6 @@ mod word {
     const LONGEST: Duration = Duration::from_secs(1 << 30);
 
     /// What one thread sleeps at: the kernel compares it before it lets the thread sleep.
-    #[derive(Debug)]
     pub(super) struct Word {
         word: AtomicU32,
         /// What stands for the kernel.
@@ -297,7 +295,6 @@ mod word {
     use crate::primitive::lock;
 
     /// What one thread sleeps at.
-    #[derive(Debug)]
     pub(super) struct Word {
         notified: Mutex<bool>,
         event: Condvar,
@@ -347,7 +344,7 @@ mod modelled {
     }
 
     /// A kernel thread, to be woken.
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub(crate) struct KernelThread(Thread);
 
     impl KernelThread {

@@ -104,6 +104,7 @@ mod record;
 mod registry;
 mod roster;
 mod runtime;
+mod setters;
 mod stack;
 mod threads;
 mod wait;

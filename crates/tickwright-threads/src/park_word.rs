@@ -15,7 +15,6 @@ const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
 const UNPARKED: u32 = 2;
 
-#[derive(Debug)]
 pub(crate) struct ParkWord(AtomicU32);
 
 impl ParkWord {

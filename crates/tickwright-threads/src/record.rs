@@ -24,7 +24,6 @@ const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
 /// One thread, or a free place for one. `S` is what a model keeps to end the platform's thread.
-#[derive(Debug)]
 pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
     /// Of a kernel thread.
@@ -51,7 +50,6 @@ pub(crate) struct Record<S> {
 }
 
 /// What few threads have, or only those that are dear to create anyway.
-#[derive(Debug)]
 pub(crate) struct Slow<S> {
     pub(crate) name: Option<Box<str>>,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
@@ -141,13 +139,11 @@ impl<S> Record<S> {
 }
 
 /// All records of a runtime, by number.
-#[derive(Debug)]
 pub(crate) struct Table<S> {
     shards: Box<[Chunks<S>]>,
     series: Series,
 }
 
-#[derive(Debug)]
 struct Chunks<S> {
     chunks: [OnceLock<Box<[Record<S>]>>; CHUNKS],
 }
@@ -155,7 +151,6 @@ struct Chunks<S> {
 const FULL: CreateError = CreateError::TooMany { error: None };
 
 /// Which places of a shard are free. For one party at a time.
-#[derive(Debug)]
 pub(crate) struct FreeList {
     shard: u32,
     head: u32,

@@ -59,12 +59,6 @@ pub(crate) struct Registry {
     len: usize,
 }
 
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("len", &self.len).finish()
-    }
-}
-
 impl Registry {
     pub(crate) fn new(dictionary: Dictionary) -> Self {
         let order: Order = By(|id| id.to_bits());

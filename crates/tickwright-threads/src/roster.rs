@@ -19,7 +19,6 @@
 //! 3. In a forked child a lock may be held for ever by a thread of the parent: no shard is
 //!    looked at there.
 
-use core::fmt;
 use std::sync::PoisonError;
 
 use crate::error::{CreateError, JoinError};
@@ -42,12 +41,6 @@ pub(crate) struct Locked<X> {
 /// The threads that were created at one place.
 pub(crate) struct Shard<X> {
     locked: Mutex<Locked<X>>,
-}
-
-impl<X> fmt::Debug for Shard<X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shard").finish_non_exhaustive()
-    }
 }
 
 impl<X> Shard<X> {
@@ -86,7 +79,6 @@ impl<X> HasShard for Shard<X> {
 
 /// All threads of a runtime. `P` has a shard; `S` is what a record keeps to end the platform's
 /// thread.
-#[derive(Debug)]
 pub(crate) struct Roster<P, S> {
     table: Table<S>,
     places: Box<[P]>,

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use crate::error::CreateError;
 
 /// A mapping: the guard, which nobody may touch, and above it the stack.
-#[derive(Debug)]
 pub(crate) struct Mapping {
     base: usize,
     guard: usize,

@@ -1,19 +1,18 @@
 //! Who may be woken, whatever it is.
 
-use core::fmt;
 use std::sync::Arc;
 
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 
 /// A runtime whose threads are not kernel threads.
-pub(crate) trait Wake: Send + Sync + fmt::Debug {
+pub(crate) trait Wake: Send + Sync {
     /// Ends the wait of that thread, or its next one. Nothing happens if the thread has gone.
     fn wake(&self, id: ThreadId);
 }
 
 /// A thread that may be woken. A wake-up that comes before the wait is kept for it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Waiter {
     /// A kernel thread.
     Kernel(KernelThread),

@@ -46,7 +46,6 @@ const OPEN: u32 = 8;
 const ENDED: u32 = 16;
 
 /// The two words of one thread.
-#[derive(Debug)]
 pub(crate) struct WakeFlags {
     all: AtomicU32,
     own: AtomicU32,

@@ -38,6 +38,7 @@ use crate::overflow::SignalStack;
 use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
+use crate::setters::setters;
 use crate::threads::Threads;
 
 /// Settings of the manager model: each thread is one of the platform's, started and buried by one
@@ -62,14 +63,8 @@ use crate::threads::Threads;
 /// assert_eq!(runtime.join(thread).ok(), Some(42));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Manager(OneToOne);
-
-impl Default for Manager {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl Manager {
     /// Stacks of 2 MiB with a guard of a page, a red-black tree, the monotonic clock.
@@ -78,34 +73,24 @@ impl Manager {
         Self(OneToOne::new())
     }
 
-    /// The stack of threads that do not ask for another, in bytes.
-    #[must_use]
-    pub fn stack(self, bytes: usize) -> Self {
-        Self(self.0.stack(bytes))
-    }
+    setters! {
+        /// The stack of threads that do not ask for another, in bytes.
+        stack(self, bytes: usize) { self.0 = self.0.stack(bytes) }
 
-    /// The guard of threads that do not ask for another, in bytes; 0: none.
-    #[must_use]
-    pub fn guard(self, bytes: usize) -> Self {
-        Self(self.0.guard(bytes))
-    }
+        /// The guard of threads that do not ask for another, in bytes; 0: none.
+        guard(self, bytes: usize) { self.0 = self.0.guard(bytes) }
 
-    /// What threads are registered in.
-    #[must_use]
-    pub fn dictionary(self, dictionary: Dictionary) -> Self {
-        Self(self.0.dictionary(dictionary))
-    }
+        /// What threads are registered in.
+        dictionary(self, dictionary: Dictionary) { self.0 = self.0.dictionary(dictionary) }
 
-    /// The clock that its threads sleep by.
-    #[must_use]
-    pub fn clock(self, clock: impl Clock + 'static) -> Self {
-        Self(self.0.clock(clock))
+        /// The clock that its threads sleep by.
+        clock(self, clock: impl Clock + 'static) { self.0 = self.0.clock(clock) }
     }
 
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
-        let (pthread, dictionary, timed) = self.0.parts()?;
+        let (pthread, dictionary, keeper) = self.0.parts()?;
         let funnel = Funnel::new(pthread).map_err(|(what, error)| RuntimeError::Start { what, error })?;
-        Ok(Kernel::new(Box::new(funnel), dictionary, timed))
+        Ok(Kernel::new(Box::new(funnel), dictionary, keeper))
     }
 }
 
@@ -113,7 +98,6 @@ impl Manager {
 const STACK: usize = 2 << 20;
 
 /// The manager starts the thread.
-#[derive(Debug)]
 struct Funnel {
     pthread: Pthread,
     requests: Arc<RequestPipe>,

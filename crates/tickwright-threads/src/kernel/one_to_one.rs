@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use tickwright::clock::{Clock, SystemClock};
+use tickwright::clock::Clock;
 
 use super::pthread::{Pthread, Refused, Run, Stacks};
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
-use crate::clock::Timed;
+use crate::clock::{AnyClock, Timekeeper};
 use crate::error::RuntimeError;
 use crate::registry::Dictionary;
+use crate::setters::setters;
 use crate::threads::Threads;
 
 /// Settings of the one-to-one model: each thread is one of the platform's.
@@ -23,25 +24,13 @@ use crate::threads::Threads;
 /// assert_eq!(runtime.join(thread).ok(), Some(42));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct OneToOne {
     stack: usize,
     guard: usize,
     stacks: Stacks,
     dictionary: Dictionary,
-    clock: Arc<dyn Clock>,
-}
-
-impl core::fmt::Debug for OneToOne {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { stack, guard, stacks, dictionary, clock: _ } = self;
-        f.debug_struct("OneToOne")
-            .field("stack", stack)
-            .field("guard", guard)
-            .field("stacks", stacks)
-            .field("dictionary", dictionary)
-            .finish_non_exhaustive()
-    }
+    clock: AnyClock,
 }
 
 impl Default for OneToOne {
@@ -60,60 +49,41 @@ impl OneToOne {
             guard: 4096,
             stacks: Stacks::Platform,
             dictionary: Dictionary::RedBlack,
-            clock: Arc::new(SystemClock::Monotonic),
+            clock: AnyClock::default(),
         }
     }
 
-    /// The stack of threads that do not ask for another, in bytes.
-    #[must_use]
-    pub fn stack(mut self, bytes: usize) -> Self {
-        self.stack = bytes;
-        self
-    }
+    setters! {
+        /// The stack of threads that do not ask for another, in bytes.
+        stack(self, bytes: usize) { self.stack = bytes }
 
-    /// The guard of threads that do not ask for another, in bytes; 0: none.
-    #[must_use]
-    pub fn guard(mut self, bytes: usize) -> Self {
-        self.guard = bytes;
-        self
-    }
+        /// The guard of threads that do not ask for another, in bytes; 0: none.
+        guard(self, bytes: usize) { self.guard = bytes }
 
-    /// Where stacks come from.
-    #[must_use]
-    pub fn stacks(mut self, stacks: Stacks) -> Self {
-        self.stacks = stacks;
-        self
-    }
+        /// Where stacks come from.
+        stacks(self, stacks: Stacks) { self.stacks = stacks }
 
-    /// What threads are registered in.
-    #[must_use]
-    pub fn dictionary(mut self, dictionary: Dictionary) -> Self {
-        self.dictionary = dictionary;
-        self
-    }
+        /// What threads are registered in.
+        dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
 
-    /// The clock that its threads sleep by.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+        /// The clock that its threads sleep by.
+        clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
-        let (pthread, dictionary, timed) = self.parts()?;
-        Ok(Kernel::new(Box::new(Direct(pthread)), dictionary, timed))
+        let (pthread, dictionary, keeper) = self.parts()?;
+        Ok(Kernel::new(Box::new(Direct(pthread)), dictionary, keeper))
     }
 
     /// What a runtime of kernel threads is made of.
-    pub(super) fn parts(self) -> Result<(Pthread, Dictionary, Timed), RuntimeError> {
+    pub(super) fn parts(self) -> Result<(Pthread, Dictionary, Timekeeper), RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;
-        Ok((Pthread::new(self.stack, self.guard, self.stacks), self.dictionary, Timed::by(self.clock)))
+        Ok((Pthread::new(self.stack, self.guard, self.stacks), self.dictionary, Timekeeper::new(self.clock)))
     }
 }
 
 /// The creator itself starts the thread.
-#[derive(Debug)]
 struct Direct(Pthread);
 
 impl Starter for Direct {

@@ -34,7 +34,6 @@ pub enum Stacks {
 }
 
 /// Starts threads on stacks of one kind.
-#[derive(Debug)]
 pub(crate) struct Pthread {
     stack: usize,
     guard: usize,
@@ -43,14 +42,13 @@ pub(crate) struct Pthread {
 }
 
 /// Stacks of ours that nobody runs on, and threads that were let go and may run still.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
     let_go: Mutex<Vec<LetGo>>,
 }
 
 /// A thread that nobody will join but us, and our stack that it runs on until it is gone.
-#[derive(Debug)]
 struct LetGo {
     thread: libc::pthread_t,
     mapping: Mapping,
@@ -92,7 +90,6 @@ fn after_a_fork(child: bool) {
 }
 
 /// A thread that was started and is joined once. Dropped instead, it is let go.
-#[derive(Debug)]
 pub(crate) struct Joinable {
     thread: libc::pthread_t,
     /// What it runs on, if that is ours, and where that goes.
@@ -283,7 +280,6 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
 }
 
 /// A thread on a mapping of its own, in the hands of one keeper.
-#[derive(Debug)]
 pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,

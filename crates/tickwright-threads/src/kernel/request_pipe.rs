@@ -42,7 +42,6 @@ const NONE: u32 = u32::MAX;
 /// How often it looks after threads that end, in ms.
 const LINGERING_MS: i32 = 10;
 
-#[derive(Debug)]
 pub(super) struct RequestPipe {
     process: Process,
     reader: PipeReader,
@@ -52,21 +51,18 @@ pub(super) struct RequestPipe {
     dead: AtomicBool,
 }
 
-#[derive(Debug)]
 struct Table {
     places: Vec<Place>,
     free: u32,
     used: usize,
 }
 
-#[derive(Debug)]
 struct Place {
     state: State,
     /// Its stack may go when the thread is gone.
     let_go: bool,
 }
 
-#[derive(Debug)]
 enum State {
     /// Nobody's, and the next such place.
     Free(u32),
@@ -93,12 +89,6 @@ struct CreateRequest {
     answer: Mutex<Option<Result<(), CreateError>>>,
 }
 
-impl core::fmt::Debug for CreateRequest {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CreateRequest").field("stack", &self.stack).finish_non_exhaustive()
-    }
-}
-
 impl CreateRequest {
     fn answer(&self, answer: Result<(), CreateError>) {
         *lock(&self.answer) = Some(answer);
@@ -113,7 +103,6 @@ impl CreateRequest {
 }
 
 /// The right to a thread's stack. Dropped, the manager frees that, as soon as the thread is gone.
-#[derive(Debug)]
 pub(crate) struct StackLease {
     requests: Arc<RequestPipe>,
     place: u32,

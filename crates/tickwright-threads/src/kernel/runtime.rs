@@ -14,7 +14,7 @@ use tickwright::clock::{Clock, Instant};
 use super::pthread;
 use super::starter::{Started, Starter};
 use crate::attributes::{Attributes, Name};
-use crate::clock::{Timed, Timekeeper};
+use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
 use crate::here::{self, Host};
 use crate::id::ThreadId;
@@ -55,11 +55,10 @@ fn own_shard() -> usize {
 }
 
 /// A runtime of kernel threads.
-#[derive(Debug)]
 pub(crate) struct Kernel {
     roster: Roster<Shard<()>, Started>,
     starter: Box<dyn Starter>,
-    timed: Timed,
+    keeper: Timekeeper,
     closing: AtomicBool,
     /// Who waits until no thread is left.
     closers: Waiters,
@@ -67,20 +66,16 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, timed: Timed) -> Arc<Self> {
+    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, keeper: Timekeeper) -> Arc<Self> {
         overflow::notice();
         Arc::new_cyclic(|me| Self {
             roster: Roster::new((0..SHARDS).map(|at| Shard::new(at, dictionary, ())).collect()),
             starter,
-            timed,
+            keeper,
             closing: AtomicBool::new(false),
             closers: Waiters::new(),
             me: Weak::clone(me),
         })
-    }
-
-    pub(crate) fn timekeeper(&self) -> &Arc<Timekeeper> {
-        &self.timed.keeper
     }
 
     /// Whether the caller is a thread of this runtime.
@@ -138,7 +133,7 @@ impl Kernel {
     /// Waits for a thread that the caller has claimed.
     fn wait(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
         record.slow(|slow| slow.joiner = Some(here::waiter()));
-        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.timekeeper().wait_until(at))
+        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.keeper.wait_until(at))
     }
 
     /// The same without end: the platform's own join does it at once.
@@ -291,7 +286,7 @@ impl Threads for Kernel {
     }
 
     fn now(&self) -> Instant {
-        self.timekeeper().now()
+        self.keeper.now()
     }
 
     fn close(&self) {
@@ -337,7 +332,7 @@ impl Host for Member {
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        self.runtime.timekeeper().clock()
+        self.runtime.keeper.clock()
     }
 
     fn is_shared(&self) -> bool {
@@ -361,7 +356,7 @@ impl Host for Member {
     }
 
     fn wait_until(&self, at: Instant) -> bool {
-        self.runtime.timekeeper().park_until(at)
+        self.runtime.keeper.park_until(at)
     }
 
     fn park(&self, until: Option<Instant>) {

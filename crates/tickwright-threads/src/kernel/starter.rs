@@ -1,13 +1,10 @@
 //! What the models over the platform's threads differ in: how a thread is started and ended.
 
-use core::fmt;
-
 use super::pthread::{Joinable, Refused, Run};
 use super::request_pipe::StackLease;
 use crate::attributes::Attributes;
 
 /// A thread that was started, for the thread that joins it. Dropped instead, it is let go.
-#[derive(Debug)]
 pub(crate) enum Started {
     /// The creator's.
     Own(Joinable),
@@ -17,7 +14,7 @@ pub(crate) enum Started {
 }
 
 /// How a model starts and ends the platform's threads.
-pub(crate) trait Starter: Send + Sync + fmt::Debug {
+pub(crate) trait Starter: Send + Sync {
     /// The model in a word.
     fn model(&self) -> &'static str;
 

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd as _;
 
-#[derive(Debug)]
 pub(super) struct Pipe {
     read: PipeReader,
     write: PipeWriter,

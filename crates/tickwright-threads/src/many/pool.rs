@@ -3,7 +3,6 @@
 //!
 //! Nothing here knows what a worker does: a pool hands over and wakes.
 
-use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -17,7 +16,7 @@ use super::settings::Knobs;
 use super::sleep::IdleWorkers;
 use super::sleepers::Structure;
 use crate::attributes::Attributes;
-use crate::clock::Timed;
+use crate::clock::Timekeeper;
 use crate::error::CreateError;
 use crate::id::ThreadId;
 use crate::memory::try_text;
@@ -58,7 +57,7 @@ pub(crate) struct WorkerPool {
     pub(super) most_stacks: usize,
     pub(super) stacks: Arc<AtomicUsize>,
     pub(super) structure: Structure,
-    pub(super) timed: Timed,
+    pub(super) keeper: Timekeeper,
     pub(super) idle_workers: IdleWorkers,
     /// The worker that gets the next spread thread.
     pub(super) turn: AtomicU32,
@@ -69,14 +68,6 @@ pub(crate) struct WorkerPool {
     /// Threads that wait until no thread is left.
     pub(super) closers: Waiters,
     pub(super) workers: Mutex<Vec<KernelThread<()>>>,
-}
-
-impl fmt::Debug for WorkerPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerPool")
-            .field("workers", &(self.roster.places().len() - 1))
-            .finish_non_exhaustive()
-    }
 }
 
 /// False: there is no memory for the name.
@@ -99,7 +90,7 @@ pub(super) fn ask_for_the_signal_mask() {
 
 impl WorkerPool {
     pub(super) fn now(&self) -> Instant {
-        self.timed.keeper.now()
+        self.keeper.now()
     }
 
     /// What others reach of the workers. The last one is for creators from outside.

@@ -12,7 +12,6 @@ use crate::record::NONE;
 #[cfg(all(test, loom))]
 mod models;
 
-#[derive(Debug)]
 pub(crate) struct RemoteQueue(AtomicU32);
 
 /// Where a record keeps the number of the next one.

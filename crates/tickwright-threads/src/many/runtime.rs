@@ -15,7 +15,7 @@ use super::sleepers::{self, Structure};
 use super::worker::Worker;
 use super::{coroutines, on_worker};
 use crate::attributes::Attributes;
-use crate::clock::Timed;
+use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::here;
 use crate::id::ThreadId;
@@ -73,7 +73,7 @@ impl WorkerPool {
             most_stacks: settings.most_stacks,
             stacks: Arc::default(),
             structure,
-            timed: Timed::by(Arc::clone(&settings.clock)),
+            keeper: Timekeeper::new(settings.clock.clone()),
             idle_workers: IdleWorkers::new(),
             turn: AtomicU32::new(0),
             closing: AtomicBool::new(false),
@@ -119,7 +119,7 @@ impl WorkerPool {
         record.slow(|slow| slow.joiner = Some(here::waiter()));
         // One that gave started may have left its name.
         record.joiner.store(0, Ordering::Relaxed);
-        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.timed.keeper.wait_until(at))
+        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.keeper.wait_until(at))
     }
 }
 

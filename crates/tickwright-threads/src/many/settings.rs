@@ -1,13 +1,14 @@
 //! The settings of the M:N model.
 
-use core::fmt;
 use std::sync::Arc;
 use std::thread;
 
-use tickwright::clock::{Clock, SystemClock};
+use tickwright::clock::Clock;
 
+use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
+use crate::setters::setters;
 
 /// The guard of a stack. Compilers that do not probe step over one page with a frame of two, into
 /// the neighbor's stack.
@@ -77,7 +78,7 @@ impl Default for Knobs {
 /// assert_eq!(runtime.join(thread).ok(), Some(42));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ManyToMany {
     pub(super) workers: Option<usize>,
     pub(super) stack: usize,
@@ -88,35 +89,7 @@ pub struct ManyToMany {
     pub(super) portable: bool,
     pub(super) dictionary: Dictionary,
     pub(super) sleepers: String,
-    pub(super) clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for ManyToMany {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            workers,
-            stack,
-            guard,
-            keep,
-            most_stacks,
-            knobs,
-            portable,
-            dictionary,
-            sleepers,
-            clock: _,
-        } = self;
-        f.debug_struct("ManyToMany")
-            .field("workers", workers)
-            .field("stack", stack)
-            .field("guard", guard)
-            .field("keep", keep)
-            .field("most_stacks", most_stacks)
-            .field("knobs", knobs)
-            .field("portable", portable)
-            .field("dictionary", dictionary)
-            .field("sleepers", sleepers)
-            .finish_non_exhaustive()
-    }
+    pub(super) clock: AnyClock,
 }
 
 impl Default for ManyToMany {
@@ -140,83 +113,46 @@ impl ManyToMany {
             portable: cfg!(any(miri, tickwright_portable)),
             dictionary: Dictionary::RedBlack,
             sleepers: String::from("heap4"),
-            clock: Arc::new(SystemClock::Monotonic),
+            clock: AnyClock::default(),
         }
     }
 
-    /// How many workers there are: 1 to 255.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
+    setters! {
+        /// How many workers there are: 1 to 255.
+        workers(self, workers: usize) { self.workers = Some(workers) }
 
-    /// The stack of threads that do not ask for another, in bytes.
-    #[must_use]
-    pub fn stack(mut self, bytes: usize) -> Self {
-        self.stack = bytes;
-        self
-    }
+        /// The stack of threads that do not ask for another, in bytes.
+        stack(self, bytes: usize) { self.stack = bytes }
 
-    /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with
-    /// [`Knobs::guard`] turned off.
-    #[must_use]
-    pub fn guard(mut self, bytes: usize) -> Self {
-        self.guard = bytes;
-        self
-    }
+        /// The guard of threads that do not ask for another, in bytes; 0: none. It is 0 with
+        /// [`Knobs::guard`] turned off.
+        guard(self, bytes: usize) { self.guard = bytes }
 
-    /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of
-    /// threads that were created elsewhere, are kept for all workers: at most so many again, of up
-    /// to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
-    #[must_use]
-    pub fn keep(mut self, stacks: usize) -> Self {
-        self.keep = stacks;
-        self
-    }
+        /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of
+        /// threads that were created elsewhere, are kept for all workers: at most so many again, of
+        /// up to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
+        keep(self, stacks: usize) { self.keep = stacks }
 
-    /// How many stacks there are at most, used or kept. Creating a thread beyond them is an error.
-    #[must_use]
-    pub fn most_stacks(mut self, stacks: usize) -> Self {
-        self.most_stacks = stacks;
-        self
-    }
+        /// How many stacks there are at most, used or kept. Creating a thread beyond them is an
+        /// error.
+        most_stacks(self, stacks: usize) { self.most_stacks = stacks }
 
-    /// What is done as NGPT did it.
-    #[must_use]
-    pub fn knobs(mut self, knobs: Knobs) -> Self {
-        self.knobs = knobs;
-        self
-    }
+        /// What is done as NGPT did it.
+        knobs(self, knobs: Knobs) { self.knobs = knobs }
 
-    /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for tools
-    /// that cannot follow the switch. Everything above it is the same code.
-    #[must_use]
-    pub fn portable(mut self, portable: bool) -> Self {
-        self.portable = portable;
-        self
-    }
+        /// Stacks are kernel threads that hand a baton on, instead of being switched: slow, for
+        /// tools that cannot follow the switch. Everything above it is the same code.
+        portable(self, portable: bool) { self.portable = portable }
 
-    /// What threads are registered in.
-    #[must_use]
-    pub fn dictionary(mut self, dictionary: Dictionary) -> Self {
-        self.dictionary = dictionary;
-        self
-    }
+        /// What threads are registered in.
+        dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
 
-    /// Which structure sleeping threads wait in: the id of a
-    /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
-    #[must_use]
-    pub fn sleepers(mut self, family: &str) -> Self {
-        self.sleepers = family.into();
-        self
-    }
+        /// Which structure sleeping threads wait in: the id of a
+        /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
+        sleepers(self, family: &str) { self.sleepers = family.into() }
 
-    /// The clock that its threads sleep by.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+        /// The clock that its threads sleep by.
+        clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
     pub(super) fn count(&self) -> usize {

@@ -34,7 +34,6 @@ pub(super) enum Sleep {
     InPipe,
 }
 
-#[derive(Debug)]
 pub(super) struct SleepState(AtomicU32);
 
 impl SleepState {
@@ -105,7 +104,6 @@ impl SleepState {
 }
 
 /// How many workers are idle.
-#[derive(Debug)]
 pub(super) struct IdleWorkers(AtomicU32);
 
 impl IdleWorkers {

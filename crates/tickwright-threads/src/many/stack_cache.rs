@@ -10,14 +10,13 @@ use crate::stack::Mapping;
 /// How many sizes are kept at a time.
 const MOST_SIZES: usize = 8;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct StackCache {
     classes: Vec<SizeClass>,
     count: usize,
     bytes: usize,
 }
 
-#[derive(Debug)]
 struct SizeClass {
     size: (usize, usize),
     mappings: Vec<Mapping>,

@@ -4,6 +4,7 @@
 //! for wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so
 //! it stands in a loop.
 
+use core::fmt;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
@@ -27,7 +28,6 @@ mod models;
 /// where the look takes no lock that the change takes, as a failing `Mutex::try_lock`. Without them
 /// the waiter may see the state before the change while `wake_one` sees an empty list. `wake_all`
 /// locks the list instead.
-#[derive(Debug)]
 pub(crate) struct Waiters {
     /// How many are in the list.
     count: AtomicU32,
@@ -37,19 +37,23 @@ pub(crate) struct Waiters {
     promised: AtomicU64,
 }
 
-#[derive(Debug)]
 struct List {
     /// In the order of their tickets.
     queue: VecDeque<Place>,
     next: u64,
 }
 
-#[derive(Debug)]
 struct Place {
     ticket: u64,
     /// It was woken, and somebody else was faster.
     lost: bool,
     waiter: Waiter,
+}
+
+impl fmt::Debug for Waiters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiters").field("count", &self.count).finish_non_exhaustive()
+    }
 }
 
 impl Default for Waiters {

@@ -3,7 +3,7 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::CreateError;
-use crate::clock::Timed;
+use crate::clock::Timekeeper;
 use crate::error::JoinError;
 use crate::runtime::Handle;
 use crate::this_thread;
@@ -13,11 +13,11 @@ use tickwright::clock::SystemClock;
 const PLAIN: Attributes = Attributes::new();
 
 fn start() -> (Arc<Kernel>, Arc<RequestPipe>) {
-    let (pthread, dictionary, timed): (_, _, Timed) =
+    let (pthread, dictionary, keeper): (_, _, Timekeeper) =
         OneToOne::new().clock(SystemClock::Monotonic).parts().unwrap();
     let funnel = Funnel::new(pthread).unwrap();
     let requests = Arc::clone(&funnel.requests);
-    (Kernel::new(Box::new(funnel), dictionary, timed), requests)
+    (Kernel::new(Box::new(funnel), dictionary, keeper), requests)
 }
 
 fn create(kernel: &Kernel, body: impl FnOnce() -> usize + Send + 'static) -> crate::ThreadId {

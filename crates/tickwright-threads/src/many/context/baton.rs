@@ -16,7 +16,6 @@ enum Turn {
 }
 
 /// Says who goes on.
-#[derive(Debug)]
 pub(in crate::many) struct Baton {
     turn: Mutex<Turn>,
     passed: Condvar,

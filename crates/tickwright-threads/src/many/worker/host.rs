@@ -29,7 +29,7 @@ impl Host for Worker {
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        self.pool.timed.keeper.clock()
+        self.pool.keeper.clock()
     }
 
     fn is_shared(&self) -> bool {

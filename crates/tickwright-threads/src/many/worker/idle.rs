@@ -121,7 +121,7 @@ impl Worker {
     }
 
     pub(super) fn sleep(&self, kind: Sleep, search: bool) {
-        let keeper = &self.pool.timed.keeper;
+        let keeper = &self.pool.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
         if keeper.moves_by_command() {
