@@ -4,13 +4,17 @@
 use core::any::Any;
 use std::sync::{Mutex, OnceLock};
 
+use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
+use crate::here;
 use crate::id::{Series, ThreadId};
 use crate::join_word::JoinWord;
 use crate::kernel_thread::KernelThread;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
 use crate::quiet::drop_quietly;
+use crate::threads::Wait;
+use crate::wait::wait_for_end;
 use crate::wake::Waiter;
 use crate::wake_flags::WakeFlags;
 
@@ -105,6 +109,20 @@ impl<S> Record<S> {
         {
             use_it(name);
         }
+    }
+
+    /// Waits for the end of the thread, which the caller has claimed. The caller is no thread of
+    /// the same M:N runtime.
+    pub(crate) fn wait_for_end(
+        &self,
+        id: ThreadId,
+        wait: Wait,
+        keeper: &Timekeeper,
+    ) -> Result<(), JoinError> {
+        self.slow(|slow| slow.joiner = Some(here::waiter()));
+        // One that gave up may have left its name.
+        self.joiner.store(0, Ordering::Relaxed);
+        wait_for_end(&self.join, id.generation(), wait, here::wait, |at| keeper.wait_until(at))
     }
 
     /// What it has left. For the claimant, after it has finished.

@@ -23,12 +23,14 @@ use std::sync::PoisonError;
 
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
-use crate::join_word::Detached;
+use crate::join_word::{Claim, Detached, Leaves};
+use crate::primitive::Ordering;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::process::Process;
 use crate::quiet::drop_quietly;
 use crate::record::{FreeList, MOST_SHARDS, Record, Table, shard_of};
 use crate::registry::{Dictionary, Registered, Registry};
+use crate::threads::Wait;
 
 /// What is under the lock of a shard.
 pub(crate) struct Locked<X> {
@@ -177,6 +179,55 @@ impl<P: HasShard, S> Roster<P, S> {
         record.release();
         if let Some(place) = self.places.get(shard_of(id.record())) {
             place.shard().locked(|locked| locked.free.give(id.record(), record));
+        }
+    }
+
+    /// Claims a thread, and has `wait_for_end` wait for it if it runs. `me` is the caller, if it is
+    /// a thread of this runtime. What the thread has left is the caller's.
+    pub(crate) fn join(
+        &self,
+        me: Option<ThreadId>,
+        id: ThreadId,
+        wait: Wait,
+        wait_for_end: impl FnOnce(&Record<S>) -> Result<(), JoinError>,
+    ) -> Result<&Record<S>, JoinError> {
+        let record = self.find(id)?;
+        if me == Some(id) {
+            return Err(JoinError::Deadlock);
+        }
+        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Finished {
+            return Ok(record);
+        }
+        let own = me.and_then(|me| self.table.get(me.record()));
+        let joins = |other| own.into_iter().for_each(|own| own.joins(other));
+        joins(Some(id));
+        let is_circle = me.is_some_and(|me| self.table.circle(me, id));
+        let waited = if is_circle && record.join.withdraw(id.generation()) == Claim::Running {
+            Err(JoinError::Deadlock)
+        } else {
+            wait_for_end(record)
+        };
+        joins(None);
+        waited.map(|()| record)
+    }
+
+    /// A thread has written its outcome: wakes the thread that joins it, by `wake` if that is
+    /// known by its id, or releases the record.
+    #[inline]
+    pub(crate) fn finish(&self, id: ThreadId, record: &Record<S>, wake: impl FnOnce(ThreadId)) {
+        match record.join.finish() {
+            Leaves::Detached => self.release(id, record),
+            Leaves::Waited => match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
+                Some(joiner) => wake(joiner),
+                // A copy: if the joiner has seen the end by itself, the record may be another
+                // thread's by now, and so what is in it.
+                None => {
+                    if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
+                        joiner.wake();
+                    }
+                }
+            },
+            Leaves::ToJoiner => {}
         }
     }
 

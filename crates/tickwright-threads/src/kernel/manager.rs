@@ -145,10 +145,6 @@ impl Starter for Funnel {
         false
     }
 
-    fn reap(&self, started: Started) {
-        drop(started);
-    }
-
     fn closed(&self) {
         self.requests.close();
         let manager = lock(&self.manager).take();

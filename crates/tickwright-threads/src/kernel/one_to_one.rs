@@ -99,12 +99,6 @@ impl Starter for Direct {
         Ok(self.0.start(attributes, run)?.map(Started::Own))
     }
 
-    fn reap(&self, started: Started) {
-        if let Started::Own(thread) = started {
-            thread.join();
-        }
-    }
-
     fn closed(&self) {
         self.0.clear();
     }

@@ -18,7 +18,6 @@ use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
 use crate::here::{self, Host};
 use crate::id::ThreadId;
-use crate::join_word::{Claim, Leaves};
 use crate::kernel_thread::KernelThread;
 use crate::local;
 use crate::memory::{try_box, try_text};
@@ -27,12 +26,11 @@ use crate::primitive::Ordering;
 use crate::process;
 use crate::quiet::drop_quietly;
 use crate::record::Record as AnyRecord;
-
 use crate::registry::{Dictionary, Registered};
 use crate::roster::{Roster, Shard};
 use crate::stack::own_stack;
 use crate::threads::{Body, Threads, Wait};
-use crate::wait::{Waiters, wait_for_end};
+use crate::wait::Waiters;
 use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
@@ -115,44 +113,16 @@ impl Kernel {
         self.unregister(id, registered);
         if let Ok(record) = self.roster.table().find(id) {
             record.leave(outcome);
-            match record.join.finish() {
-                Leaves::Detached => self.roster.release(id, record),
-                Leaves::Waited => {
-                    // A copy: if the joiner has seen the end by itself, the record may be another
-                    // thread's by now, and so what is in it.
-                    if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
-                        joiner.wake();
-                    }
-                }
-                Leaves::ToJoiner => {}
-            }
+            // No joiner is known by its id.
+            self.roster.finish(id, record, |_| ());
         }
-        self.starter.leaving();
     }
 
-    /// Waits for a thread that the caller has claimed.
-    fn wait(&self, id: ThreadId, record: &Record, wait: Wait) -> Result<(), JoinError> {
-        record.slow(|slow| slow.joiner = Some(here::waiter()));
-        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.keeper.wait_until(at))
-    }
-
-    /// The same without end: the platform's own join does it at once.
-    fn wait_for_end(&self, id: ThreadId, record: &Record) -> Result<(), JoinError> {
+    /// Waits until the platform's thread is gone, if nobody else has.
+    fn reap(&self, record: &Record) {
         if let Some(started) = record.slow(|slow| slow.started.take()) {
-            self.starter.reap(started);
+            started.reap();
         }
-        // It has finished, unless a thread that closes the runtime was faster.
-        if record.join.is_finished(id.generation()) { Ok(()) } else { self.wait(id, record, Wait::Forever) }
-    }
-
-    /// Takes what a finished thread has left. By the claimant.
-    fn collect(&self, id: ThreadId, record: &Record) -> Result<usize, JoinError> {
-        if let Some(started) = record.slow(|slow| slow.started.take()) {
-            self.starter.reap(started);
-        }
-        let outcome = record.outcome();
-        self.roster.release(id, record);
-        outcome
     }
 }
 
@@ -222,35 +192,22 @@ impl Threads for Kernel {
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let record = self.roster.find(id)?;
         let me = here::current().filter(|_| self.is_callers());
-        if me == Some(id) {
-            return Err(JoinError::Deadlock);
-        }
-        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
-            let own = me.and_then(|me| Some((me, self.roster.table().find(me).ok()?)));
-            if let Some((me, own)) = own {
-                own.joins(Some(id));
-                if self.roster.table().circle(me, id)
-                    && record.join.withdraw(id.generation()) == Claim::Running
-                {
-                    own.joins(None);
-                    return Err(JoinError::Deadlock);
+        let record = self.roster.join(me, id, wait, |record| {
+            // The platform's own join waits without a look, but would block an M:N thread's worker.
+            if wait == Wait::Forever && self.starter.reap_waits() && !here::is_shared() {
+                self.reap(record);
+                // Unless a thread that closes the runtime was faster.
+                if record.join.is_finished(id.generation()) {
+                    return Ok(());
                 }
             }
-            let waited = match wait {
-                // Not for an M:N thread: the platform's join would block its worker.
-                Wait::Forever if self.starter.reap_waits() && !here::is_shared() => {
-                    self.wait_for_end(id, record)
-                }
-                _ => self.wait(id, record, wait),
-            };
-            if let Some((_, own)) = own {
-                own.joins(None);
-            }
-            waited?;
-        }
-        self.collect(id, record)
+            record.wait_for_end(id, wait, &self.keeper)
+        })?;
+        self.reap(record);
+        let outcome = record.outcome();
+        self.roster.release(id, record);
+        outcome
     }
 
     fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
@@ -302,9 +259,7 @@ impl Threads for Kernel {
         self.closers.wait_while(|| self.live() > 0);
         // Threads that nobody joined have ended.
         for record in self.roster.table().iter() {
-            if let Some(started) = record.slow(|slow| slow.started.take()) {
-                self.starter.reap(started);
-            }
+            self.reap(record);
         }
         self.starter.closed();
     }

@@ -9,8 +9,18 @@ pub(crate) enum Started {
     /// The creator's.
     Own(Joinable),
     /// The manager's.
-    #[expect(dead_code, reason = "its drop is its use")]
     Managed(StackLease),
+}
+
+impl Started {
+    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or
+    /// has the manager do so.
+    pub(crate) fn reap(self) {
+        match self {
+            Self::Own(thread) => thread.join(),
+            Self::Managed(lease) => drop(lease),
+        }
+    }
 }
 
 /// How a model starts and ends the platform's threads.
@@ -21,22 +31,15 @@ pub(crate) trait Starter: Send + Sync {
     /// The bytes of such a thread's stack.
     fn stack(&self, attributes: &Attributes) -> usize;
 
-    /// Starts a thread that calls `run`. What comes back is for `reap`; of a detached thread, which
+    /// Starts a thread that calls `run`. What comes back is for [`Started::reap`]; of a detached thread, which
     /// nobody reaps, nothing.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
-    /// Whether `reap` waits for a thread that runs.
+    /// Whether [`Started::reap`] waits for a thread that runs.
     fn reap_waits(&self) -> bool {
         true
     }
 
-    /// The thread, whose body has ended, is joined: waits until it is gone and frees its stack, or
-    /// has another do so.
-    fn reap(&self, started: Started);
-
-    /// Called by each thread as the last thing that it does.
-    fn leaving(&self) {}
-
     /// All threads have ended.
-    fn closed(&self) {}
+    fn closed(&self);
 }

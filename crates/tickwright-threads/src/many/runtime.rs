@@ -17,9 +17,7 @@ use super::{coroutines, on_worker};
 use crate::attributes::Attributes;
 use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError, RuntimeError};
-use crate::here;
 use crate::id::ThreadId;
-use crate::join_word::Claim;
 use crate::kernel_thread::KernelThread;
 use crate::overflow::{self, Names, SignalStack};
 use crate::primitive::{AtomicU32, Latch, Ordering, fence, lock};
@@ -27,7 +25,7 @@ use crate::record::{MOST_SHARDS, Record};
 use crate::roster::Roster;
 use crate::stack::in_pages;
 use crate::threads::{Body, Threads, Wait};
-use crate::wait::{Waiters, wait_for_end};
+use crate::wait::Waiters;
 use crate::wake::Wake;
 use crate::wake_flags::Wakeup;
 
@@ -113,14 +111,6 @@ impl WorkerPool {
             self.notify_remote(number, record, wakeup);
         }
     }
-
-    /// Waits from outside for a thread that the caller has claimed.
-    fn wait_outside(&self, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
-        record.slow(|slow| slow.joiner = Some(here::waiter()));
-        // One that gave started may have left its name.
-        record.joiner.store(0, Ordering::Relaxed);
-        wait_for_end(&record.join, id.generation(), wait, here::wait, |at| self.keeper.wait_until(at))
-    }
 }
 
 impl Wake for WorkerPool {
@@ -160,17 +150,11 @@ impl Threads for WorkerPool {
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let record = self.roster.find(id)?;
         let me = on_worker::with_of(self, Worker::current).flatten();
-        if me == Some(id) {
-            return Err(JoinError::Deadlock);
-        }
-        if record.join.claim(id.generation(), wait == Wait::No)? == Claim::Running {
-            match on_worker::with_of(self, |worker| worker.join(id, record, wait)) {
-                Some(joined) => joined?,
-                None => self.wait_outside(id, record, wait)?,
-            }
-        }
+        let record = self.roster.join(me, id, wait, |record| {
+            on_worker::with_of(self, |worker| worker.wait_for_end(id, record, wait))
+                .unwrap_or_else(|| record.wait_for_end(id, wait, &self.keeper))
+        })?;
         let outcome = record.outcome();
         self.roster.release(id, record);
         outcome

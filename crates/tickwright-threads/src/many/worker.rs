@@ -13,7 +13,6 @@ mod host;
 mod idle;
 
 use core::cell::{Cell, RefCell};
-use core::ops::Range;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -29,7 +28,6 @@ use super::sleepers::Sleepers;
 use crate::error::CreateError;
 use crate::here;
 use crate::id::ThreadId;
-use crate::join_word::Leaves;
 use crate::local;
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
@@ -154,11 +152,6 @@ impl Worker {
         self.running.id.get()
     }
 
-    /// The addresses of the stack that runs, if it is one of ours.
-    pub(crate) fn stack(&self) -> Option<Range<usize>> {
-        (!self.pool.portable).then(|| self.running.span.get().stack())
-    }
-
     /// Runs threads until the runtime ends.
     pub(super) fn work(&self) {
         loop {
@@ -277,19 +270,6 @@ impl Worker {
             && !self.notify_local(record, Wakeup::Wake)
         {
             self.pool.notify_remote(id.record(), record, Wakeup::Wake);
-        }
-    }
-
-    fn wake_joiner(&self, record: &Record<()>) {
-        match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
-            Some(joiner) => self.wake_thread(joiner),
-            // A copy: if the joiner has seen the end by itself, the record may be another thread's
-            // by now, and so what is in it.
-            None => {
-                if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
-                    joiner.wake();
-                }
-            }
         }
     }
 
@@ -591,11 +571,7 @@ impl Worker {
     fn leave(&self, id: ThreadId, registered: Registered, record: &Record<()>) {
         record.owner.store(NONE, Ordering::Relaxed);
         self.pool.roster.unregister(id, registered);
-        match record.join.finish() {
-            Leaves::Detached => self.pool.roster.release(id, record),
-            Leaves::Waited => self.wake_joiner(record),
-            Leaves::ToJoiner => {}
-        }
+        self.pool.roster.finish(id, record, |joiner| self.wake_thread(joiner));
         self.pool.has_ended();
     }
 

@@ -9,7 +9,6 @@ use std::sync::{Arc, PoisonError};
 
 use tickwright::clock::Instant;
 
-use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::wait::{Ticket, Waiters};
 
@@ -164,46 +163,12 @@ impl<T> Sender<T> {
     /// # Errors
     /// [`SendError`] with the letter: nobody receives any more.
     pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
-        let letter = match self.0.put(letter, None) {
-            Ok(()) => return Ok(()),
-            Err(TrySendError::Closed(letter)) => return Err(SendError(letter)),
-            Err(TrySendError::Full(letter)) => letter,
+        let put = |ticket, letter| match self.0.put(letter, ticket) {
+            Ok(()) => Ok(Ok(())),
+            Err(TrySendError::Closed(letter)) => Ok(Err(SendError(letter))),
+            Err(TrySendError::Full(letter)) => Err(letter),
         };
-        let ticket = self.0.full.enter();
-        let sent = self.wait_and_send(letter, ticket);
-        if self.0.full.done(ticket) {
-            // Others have left to it what it has not used.
-            self.0.full.wake_all();
-        }
-        sent
-    }
-
-    fn wait_and_send(&self, letter: T, ticket: Ticket) -> Result<(), SendError<T>> {
-        let said = |sent: Result<(), TrySendError<T>>| {
-            sent.map_err(|error| match error {
-                TrySendError::Full(letter) | TrySendError::Closed(letter) => SendError(letter),
-            })
-        };
-        let mut letter = letter;
-        loop {
-            letter = match self.0.put(letter, Some(ticket)) {
-                Err(TrySendError::Full(letter)) => letter,
-                sent => {
-                    if !self.0.full.leave(ticket) {
-                        self.0.full.wake_one();
-                    }
-                    return said(sent);
-                }
-            };
-            while !self.0.full.was_woken(ticket) {
-                here::wait();
-            }
-            letter = match self.0.put(letter, Some(ticket)) {
-                Err(TrySendError::Full(letter)) => letter,
-                sent => return said(sent),
-            };
-            self.0.full.enter_again(ticket);
-        }
+        self.0.full.acquire(None, true, letter, put).unwrap_or_else(|letter| Err(SendError(letter)))
     }
 
     /// Sends if that needs no waiting.
@@ -241,52 +206,11 @@ impl<T> Receiver<T> {
     }
 
     fn receive(&self, until: Option<Instant>) -> Result<T, TryRecvError> {
-        match self.0.take(None) {
-            Err(TryRecvError::Empty) => {}
-            other => return other,
-        }
-        let ticket = self.0.empty.enter();
-        let received = self.wait_and_receive(until, ticket);
-        if self.0.empty.done(ticket) {
-            // Others have left to it what it has not taken, or wait for the end.
-            self.0.empty.wake_all();
-        }
-        received
-    }
-
-    fn wait_and_receive(&self, until: Option<Instant>, ticket: Ticket) -> Result<T, TryRecvError> {
-        loop {
-            match self.0.take(Some(ticket)) {
-                Err(TryRecvError::Empty) => {}
-                other => {
-                    // A wake-up that came after this look is for a letter that is there still.
-                    if !self.0.empty.leave(ticket) {
-                        self.0.empty.wake_one();
-                    }
-                    return other;
-                }
-            }
-            while !self.0.empty.was_woken(ticket) {
-                let Some(at) = until else {
-                    here::wait();
-                    continue;
-                };
-                if !here::wait_until(at) {
-                    // Woken at the last moment: for a letter that is there, or that somebody has
-                    // taken, so that no other waiter misses the wake-up.
-                    return if self.0.empty.leave(ticket) {
-                        Err(TryRecvError::Empty)
-                    } else {
-                        self.0.take(Some(ticket))
-                    };
-                }
-            }
-            match self.0.take(Some(ticket)) {
-                Err(TryRecvError::Empty) => {}
-                other => return other,
-            }
-            self.0.empty.enter_again(ticket);
-        }
+        let take = |ticket, ()| match self.0.take(ticket) {
+            Err(TryRecvError::Empty) => Err(()),
+            received => Ok(received),
+        };
+        self.0.empty.acquire(until, true, (), take).unwrap_or(Err(TryRecvError::Empty))
     }
 }
 

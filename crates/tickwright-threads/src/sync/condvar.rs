@@ -35,13 +35,7 @@ impl Condvar {
 
     /// Lets go of the lock, waits until told, and locks again.
     pub fn wait<'m, T: ?Sized>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
-        let mutex = guard.mutex;
-        let ticket = self.waiters.enter();
-        drop(guard);
-        while !self.waiters.was_woken(ticket) {
-            here::wait();
-        }
-        mutex.lock()
+        self.wait_as(guard, None).0
     }
 
     /// The same until the clock of the caller's runtime shows `at` at the latest.
@@ -51,17 +45,18 @@ impl Condvar {
         guard: MutexGuard<'m, T>,
         at: Instant,
     ) -> (MutexGuard<'m, T>, bool) {
+        self.wait_as(guard, Some(at))
+    }
+
+    fn wait_as<'m, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'m, T>,
+        until: Option<Instant>,
+    ) -> (MutexGuard<'m, T>, bool) {
         let mutex = guard.mutex;
         let ticket = self.waiters.enter();
         drop(guard);
-        let told = loop {
-            if self.waiters.was_woken(ticket) {
-                break true;
-            }
-            if !here::wait_until(at) {
-                break !self.waiters.leave(ticket);
-            }
-        };
+        let told = self.waiters.wait(ticket, until);
         (mutex.lock(), told)
     }
 

@@ -4,7 +4,6 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
 
-use crate::here;
 use crate::primitive::modelled;
 use crate::wait::{Ticket, Waiters};
 
@@ -60,30 +59,13 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Locks, and waits for that as long as it takes.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        match self.try_lock() {
-            Some(guard) => guard,
-            None => self.wait_and_lock(),
-        }
-    }
-
-    #[cold]
-    fn wait_and_lock(&self) -> MutexGuard<'_, T> {
-        let ticket = self.waiters.enter();
         loop {
-            if let Some(guard) = self.try_lock_as(Some(ticket)) {
-                // A wake-up that somebody else could use comes again when the guard is dropped.
-                self.waiters.leave(ticket);
-                self.waiters.done(ticket);
+            let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
+            // Without a time it does not fail. A wake-up that somebody else could use comes again
+            // when the guard is dropped.
+            if let Ok(guard) = self.waiters.acquire(None, false, (), attempt) {
                 return guard;
             }
-            while !self.waiters.was_woken(ticket) {
-                here::wait();
-            }
-            if let Some(guard) = self.try_lock_as(Some(ticket)) {
-                self.waiters.done(ticket);
-                return guard;
-            }
-            self.waiters.enter_again(ticket);
         }
     }
 

@@ -8,6 +8,8 @@ use core::fmt;
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
+use tickwright::clock::Instant;
+
 use crate::here;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
@@ -101,7 +103,7 @@ impl Waiters {
 
     /// The same, at its old place: it was woken, and there was nothing left for it.
     #[cold]
-    pub(crate) fn enter_again(&self, Ticket(ticket): Ticket) {
+    fn enter_again(&self, Ticket(ticket): Ticket) {
         let waiter = here::waiter();
         let mut list = self.list();
         let place = list.queue.partition_point(|each| each.ticket < ticket);
@@ -109,6 +111,73 @@ impl Waiters {
         self.count(&list);
         drop(list);
         fence(Ordering::SeqCst);
+    }
+
+    /// Waits in the list until `attempt` succeeds, unless it does at once. `Err`: the clock of the
+    /// caller's runtime shows `until`. An attempt that fails gives back what it was to use.
+    /// `passes_on`: a wake-up that the caller has not used is for another thread.
+    #[inline]
+    pub(crate) fn acquire<R, E>(
+        &self,
+        until: Option<Instant>,
+        passes_on: bool,
+        input: E,
+        attempt: impl Fn(Option<Ticket>, E) -> Result<R, E>,
+    ) -> Result<R, E> {
+        attempt(None, input).or_else(|input| {
+            let ticket = self.enter();
+            let acquired = self.acquire_as(ticket, until, passes_on, input, attempt);
+            if self.done(ticket) && passes_on {
+                // Others have left to it what it has not taken, or wait for the end.
+                self.wake_all();
+            }
+            acquired
+        })
+    }
+
+    #[cold]
+    fn acquire_as<R, E>(
+        &self,
+        ticket: Ticket,
+        until: Option<Instant>,
+        passes_on: bool,
+        mut input: E,
+        attempt: impl Fn(Option<Ticket>, E) -> Result<R, E>,
+    ) -> Result<R, E> {
+        loop {
+            input = match attempt(Some(ticket), input) {
+                Err(input) => input,
+                acquired => {
+                    // A wake-up that came after this attempt is for what is there still.
+                    if !self.leave(ticket) && passes_on {
+                        self.wake_one();
+                    }
+                    return acquired;
+                }
+            };
+            if !self.wait(ticket, until) {
+                return Err(input);
+            }
+            input = match attempt(Some(ticket), input) {
+                Err(input) => input,
+                acquired => return acquired,
+            };
+            self.enter_again(ticket);
+        }
+    }
+
+    /// Waits until woken. False: the clock of the caller's runtime shows `until`, and the caller
+    /// has left.
+    pub(crate) fn wait(&self, ticket: Ticket, until: Option<Instant>) -> bool {
+        while !self.was_woken(ticket) {
+            match until {
+                None => here::wait(),
+                // Woken at the last moment, it was woken.
+                Some(at) if !here::wait_until(at) => return !self.leave(ticket),
+                Some(_) => {}
+            }
+        }
+        true
     }
 
     /// Whether something is promised to another one than the caller.
@@ -120,7 +189,7 @@ impl Waiters {
 
     /// The caller, which has left, has what it waited for, or waits no more. True: that was
     /// promised to it.
-    pub(crate) fn done(&self, Ticket(ticket): Ticket) -> bool {
+    fn done(&self, Ticket(ticket): Ticket) -> bool {
         let promised = self.promised.load(Ordering::Relaxed) == ticket;
         if promised {
             self.promised.store(0, Ordering::Relaxed);

@@ -2,8 +2,6 @@
 
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
-use core::time::Duration;
-use std::io;
 
 use tickwright::clock::Instant;
 
@@ -12,9 +10,8 @@ use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
 use crate::error::{CreateError, JoinError};
-use crate::here;
+use crate::here::Host as _;
 use crate::id::ThreadId;
-use crate::join_word::Claim;
 use crate::record::Record;
 use crate::threads::{Body, Wait};
 use crate::wait::wait_for_end;
@@ -60,7 +57,7 @@ impl Worker {
     }
 
     #[inline]
-    fn own(&self) -> Option<&Record<()>> {
+    pub(super) fn own(&self) -> Option<&Record<()>> {
         self.pool.roster.table().get(self.running.id.get()?.record())
     }
 
@@ -80,23 +77,28 @@ impl Worker {
         }
     }
 
-    /// The same, at most until the runtime's clock shows that. False: it does.
-    pub(crate) fn wait_until(&self, at: Instant) -> bool {
-        let now = self.pool.now();
-        if now >= at {
-            return false;
+    /// Waits until unparked.
+    #[inline(always)]
+    pub(crate) fn park(&self) {
+        let Some(own) = self.own() else { return };
+        if !own.wake_flags.is_unparked() {
+            self.wait_as(own);
         }
-        self.wait_among(&self.sleepers, now, at);
-        true
+        own.wake_flags.end_park();
     }
 
-    /// The same, at most for so long by the machine's clock.
-    pub(crate) fn wait_for(&self, most: Duration) {
-        let now = here::machine_now();
-        self.wait_among(&self.by_the_machine, now, now + most);
+    /// Waits for the end of a thread that the caller has claimed.
+    pub(in crate::many) fn wait_for_end(
+        &self,
+        id: ThreadId,
+        record: &Record<()>,
+        wait: Wait,
+    ) -> Result<(), JoinError> {
+        record.joiner.store(self.current().map_or(0, ThreadId::to_bits), Ordering::Relaxed);
+        wait_for_end(&record.join, id.generation(), wait, || self.wait(), |at| self.wait_until(at))
     }
 
-    fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: Instant, at: Instant) {
+    pub(super) fn wait_among(&self, sleepers: &RefCell<Box<dyn Sleepers>>, now: Instant, at: Instant) {
         let key = match self.running.id.get() {
             Some(id) => sleepers.borrow_mut().insert(now, at, id.record()),
             None => None,
@@ -109,59 +111,5 @@ impl Worker {
             // No memory for sleeping: it looks again and again.
             None => self.yield_now(),
         }
-    }
-
-    /// Waits until unparked.
-    #[inline(always)]
-    pub(crate) fn park(&self) {
-        let Some(own) = self.own() else { return };
-        if !own.wake_flags.is_unparked() {
-            self.wait_as(own);
-        }
-        own.wake_flags.end_park();
-    }
-
-    /// The same, at most until the runtime's clock shows that.
-    pub(crate) fn park_until(&self, at: Instant) {
-        let Some(own) = self.own() else { return };
-        if !own.wake_flags.is_unparked() {
-            self.wait_until(at);
-        }
-        own.wake_flags.end_park();
-    }
-
-    /// Waits for the thread of a record that the caller has claimed.
-    pub(in crate::many) fn join(
-        &self,
-        id: ThreadId,
-        record: &Record<()>,
-        wait: Wait,
-    ) -> Result<(), JoinError> {
-        let Some((me, own)) = self.running.id.get().zip(self.own()) else {
-            return Err(JoinError::NoSuchThread);
-        };
-        own.joins(Some(id));
-        let waited = self.join_as(me, id, record, wait);
-        own.joins(None);
-        waited
-    }
-
-    fn join_as(&self, me: ThreadId, id: ThreadId, record: &Record<()>, wait: Wait) -> Result<(), JoinError> {
-        if self.pool.roster.table().circle(me, id) && record.join.withdraw(id.generation()) == Claim::Running
-        {
-            return Err(JoinError::Deadlock);
-        }
-        record.joiner.store(me.to_bits(), Ordering::Relaxed);
-        wait_for_end(&record.join, id.generation(), wait, || self.wait(), |at| self.wait_until(at))
-    }
-
-    /// Waits until a descriptor is ready.
-    pub(crate) fn wait_for_descriptor(&self, fd: i32, writable: bool) -> io::Result<()> {
-        let Some(me) = self.running.id.get() else { return Ok(()) };
-        self.descriptors.borrow_mut().add(self.remote(), fd, writable, me)?;
-        while self.descriptors.borrow().waits(fd, writable, me) {
-            self.wait();
-        }
-        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwright::clock::{Clock, Instant};
 
 use super::Worker;
-use crate::here::Host;
+use crate::here::{self, Host};
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::stack::own_stack;
@@ -52,26 +52,41 @@ impl Host for Worker {
     }
 
     fn wait_for(&self, most: Duration) {
-        self.wait_for(most);
+        let now = here::machine_now();
+        self.wait_among(&self.by_the_machine, now, now + most);
     }
 
     fn wait_until(&self, at: Instant) -> bool {
-        self.wait_until(at)
+        let now = self.pool.now();
+        if now >= at {
+            return false;
+        }
+        self.wait_among(&self.sleepers, now, at);
+        true
     }
 
     fn park(&self, until: Option<Instant>) {
-        match until {
-            None => self.park(),
-            Some(at) => self.park_until(at),
+        let Some(at) = until else { return self.park() };
+        let Some(own) = self.own() else { return };
+        if !own.wake_flags.is_unparked() {
+            self.wait_until(at);
         }
+        own.wake_flags.end_park();
     }
 
     fn stack(&self) -> Option<Range<usize>> {
         // A portable stack is the platform's.
-        self.stack().or_else(own_stack)
+        if self.pool.portable { own_stack() } else { Some(self.running.span.get().stack()) }
     }
 
     fn wait_for_descriptor(&self, fd: i32, writable: bool) -> Option<io::Result<()>> {
-        Some(self.wait_for_descriptor(fd, writable))
+        let me = self.current()?;
+        if let Err(error) = self.descriptors.borrow_mut().add(self.remote(), fd, writable, me) {
+            return Some(Err(error));
+        }
+        while self.descriptors.borrow().waits(fd, writable, me) {
+            self.wait();
+        }
+        Some(Ok(()))
     }
 }
