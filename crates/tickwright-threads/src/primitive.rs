@@ -7,7 +7,7 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
 
 pub(crate) use core::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks that models follow, too.
 pub(crate) mod modelled {
@@ -21,28 +21,4 @@ pub(crate) mod modelled {
 /// the state whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits until kernel threads that were just started run. Then the platform and the standard
-/// library have allocated what they keep for these threads.
-#[derive(Debug, Default)]
-pub(crate) struct Latch {
-    count: Mutex<usize>,
-    changed: Condvar,
-}
-
-impl Latch {
-    /// The calling thread runs.
-    pub(crate) fn arrive(&self) {
-        *lock(&self.count) += 1;
-        self.changed.notify_all();
-    }
-
-    /// Waits until so many run.
-    pub(crate) fn wait_for(&self, threads: usize) {
-        let mut count = lock(&self.count);
-        while *count < threads {
-            count = self.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
 }

@@ -21,7 +21,7 @@
 mod tests;
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
 use tickwright::clock::Clock;
@@ -35,7 +35,6 @@ use crate::attributes::Attributes;
 use crate::error::RuntimeError;
 use crate::here;
 use crate::overflow::SignalStack;
-use crate::primitive;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::setters::setters;
@@ -107,8 +106,10 @@ struct Funnel {
 impl Funnel {
     fn new(pthread: Pthread) -> Result<Self, (&'static str, io::Error)> {
         let requests = Arc::new(RequestPipe::new().map_err(|error| ("pipe", error))?);
-        let started = Arc::new(primitive::Latch::default());
-        let (own, latch) = (Arc::clone(&requests), Arc::clone(&started));
+        // The manager runs when it drops its end. Then the platform and the standard library have
+        // allocated what they keep for its kernel thread.
+        let (starting, started) = mpsc::channel::<()>();
+        let own = Arc::clone(&requests);
         let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
             // Handlers of the program's signals run in its own threads.
             Mask::block_all();
@@ -116,12 +117,11 @@ impl Funnel {
             if let Some(stack) = &watched {
                 stack.is_called(Some("tw-manager"), None);
             }
-            latch.arrive();
-            drop(latch);
+            drop(starting);
             own.serve();
         });
         let manager = Mutex::new(Some(manager.map_err(|error| ("manager", error))?));
-        started.wait_for(1);
+        let _ = started.recv();
         Ok(Self { pthread, requests, manager })
     }
 }

@@ -31,8 +31,8 @@ pub(crate) trait Starter: Send + Sync {
     /// The bytes of such a thread's stack.
     fn stack(&self, attributes: &Attributes) -> usize;
 
-    /// Starts a thread that calls `run`. What comes back is for [`Started::reap`]; of a detached thread, which
-    /// nobody reaps, nothing.
+    /// Starts a thread that calls `run`. What comes back is for [`Started::reap`]; of a detached
+    /// thread, which nobody reaps, nothing.
     fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused>;
 
     /// Whether [`Started::reap`] waits for a thread that runs.

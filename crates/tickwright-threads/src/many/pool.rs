@@ -12,7 +12,7 @@ use tickwright::clock::Instant;
 
 use super::remote::{self, Remote, SpawnQueue, Spawned};
 use super::remote_queue::Links;
-use super::settings::Knobs;
+use super::settings::ManyToMany;
 use super::sleep::IdleWorkers;
 use super::sleepers::Structure;
 use crate::attributes::Attributes;
@@ -49,12 +49,8 @@ pub(super) fn with_room(stack: usize) -> usize {
 pub(crate) struct WorkerPool {
     /// All threads. One place for each worker, and the last one for creators from outside.
     pub(super) roster: Roster<Remote, ()>,
-    pub(super) knobs: Knobs,
-    pub(super) stack: usize,
-    pub(super) guard: usize,
-    pub(super) keep: usize,
-    pub(super) portable: bool,
-    pub(super) most_stacks: usize,
+    /// With sizes in whole pages.
+    pub(super) settings: ManyToMany,
     pub(super) stacks: Arc<AtomicUsize>,
     pub(super) structure: Structure,
     pub(super) keeper: Timekeeper,
@@ -106,7 +102,7 @@ impl WorkerPool {
     /// Where that worker's new threads, records and registry are.
     #[inline]
     pub(super) fn queue(&self, worker: usize) -> &Remote {
-        &self.remotes()[if self.knobs.global_queue { 0 } else { worker }]
+        &self.remotes()[if self.settings.knobs.global_queue { 0 } else { worker }]
     }
 
     /// Where stacks are kept of threads that brought their own; with a bound, all: what one worker
@@ -119,14 +115,14 @@ impl WorkerPool {
 
     /// Whether they ask for the stack that is kept.
     pub(super) fn is_usual(&self, attributes: &Attributes) -> bool {
-        attributes.stack.is_none_or(|stack| with_room(stack) == self.stack)
-            && attributes.guard.is_none_or(|guard| in_pages(guard) == self.guard)
+        attributes.stack.is_none_or(|stack| with_room(stack) == self.settings.stack)
+            && attributes.guard.is_none_or(|guard| in_pages(guard) == self.settings.guard)
     }
 
     pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
         // Not counted beyond the bound, not even for a moment: another creator could be refused for
         // it.
-        let more = |have| if have < self.most_stacks { Some(have + 1) } else { None };
+        let more = |have| if have < self.settings.most_stacks { Some(have + 1) } else { None };
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
                 Ok(have) => break have,
@@ -152,7 +148,7 @@ impl WorkerPool {
 
     /// A stack of the usual size.
     pub(super) fn map_usual(&self) -> Result<Mapping, CreateError> {
-        self.map(self.stack, self.guard)
+        self.map(self.settings.stack, self.settings.guard)
     }
 
     /// An id for a thread, registered, with its name.
@@ -170,7 +166,7 @@ impl WorkerPool {
         if let Some(name) = &attributes.name {
             return keep_name(record, name.as_str());
         }
-        if self.knobs.format_names {
+        if self.settings.knobs.format_names {
             let since =
                 std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let mut text = [0; 64];
@@ -198,8 +194,8 @@ impl WorkerPool {
     ) -> Result<ThreadId, CreateError> {
         let workers = self.remotes().len() - 1;
         let to = to.unwrap_or_else(|| self.turn.fetch_add(1, Ordering::Relaxed) as usize % workers);
-        let stack = attributes.stack.map_or(self.stack, with_room);
-        let guard = attributes.guard.map_or(self.guard, in_pages);
+        let stack = attributes.stack.map_or(self.settings.stack, with_room);
+        let guard = attributes.guard.map_or(self.settings.guard, in_pages);
         let kept = self.cache().locked(|locked| locked.own.stacks.take(stack, guard));
         let mapping = match kept {
             Some(mapping) => mapping,
@@ -235,7 +231,7 @@ impl WorkerPool {
     /// Whether stacks are kept for all, not by each worker for itself.
     #[inline]
     pub(super) fn keeps_for_all(&self) -> bool {
-        self.most_stacks < usize::MAX
+        self.settings.most_stacks < usize::MAX
     }
 
     /// Gives a stack back to the platform that is kept for all. False: there is none.
@@ -245,8 +241,8 @@ impl WorkerPool {
 
     /// Keeps a stack for all: as many as a worker keeps, and no more memory than those have.
     pub(super) fn keep_for_all(&self, mapping: Mapping) {
-        let most_bytes = self.keep.saturating_mul(self.stack + self.guard);
-        drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.keep, most_bytes)));
+        let most_bytes = self.settings.keep.saturating_mul(self.settings.stack + self.settings.guard);
+        drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.settings.keep, most_bytes)));
     }
 
     /// After a creation: an idle worker shall look whether `from` begins the thread. A worker that
@@ -306,7 +302,7 @@ impl WorkerPool {
         // Its thread has begun, and ends only after it was taken out again.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
         let Some(remote) = self.remotes().get(owner) else { return };
-        if self.knobs.global_queue {
+        if self.settings.knobs.global_queue {
             self.queue(owner).locked(|locked| locked.own.push_ready(owner, number));
         } else {
             remote.remote_queue.push(self.roster.table(), number);

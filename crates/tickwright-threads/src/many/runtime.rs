@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicBool;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
 use tickwright::clock::Instant;
 
@@ -20,7 +20,7 @@ use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::overflow::{self, Names, SignalStack};
-use crate::primitive::{AtomicU32, Latch, Ordering, fence, lock};
+use crate::primitive::{AtomicU32, Ordering, fence, lock};
 use crate::record::{MOST_SHARDS, Record};
 use crate::roster::Roster;
 use crate::stack::in_pages;
@@ -63,12 +63,11 @@ impl WorkerPool {
         }
         let pool = Arc::new(Self {
             roster: Roster::new(remotes),
-            knobs,
-            stack: with_room(settings.stack),
-            guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
-            keep: settings.keep,
-            portable: settings.portable,
-            most_stacks: settings.most_stacks,
+            settings: ManyToMany {
+                stack: with_room(settings.stack),
+                guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
+                ..settings.clone()
+            },
             stacks: Arc::default(),
             structure,
             keeper: Timekeeper::new(settings.clock.clone()),
@@ -79,9 +78,11 @@ impl WorkerPool {
             closers: Waiters::new(),
             workers: Mutex::new(Vec::new()),
         });
-        let started = Arc::new(Latch::default());
+        // The worker runs when it drops its end. Then the platform and the standard library have
+        // allocated what they keep for its kernel thread.
+        let (starting, started) = mpsc::channel::<()>();
         for index in 0..workers {
-            let (own, latch) = (Arc::clone(&pool), Arc::clone(&started));
+            let (own, starting) = (Arc::clone(&pool), starting.clone());
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 let _ = own.remotes()[index].thread.set(KernelThread::current());
                 let worker = Worker::new(own, index);
@@ -89,8 +90,7 @@ impl WorkerPool {
                 if let Some(stack) = &stack {
                     stack.is_of(&worker.running);
                 }
-                latch.arrive();
-                drop(latch);
+                drop(starting);
                 on_worker::work_as(&worker);
             });
             match started {
@@ -101,7 +101,8 @@ impl WorkerPool {
                 }
             }
         }
-        started.wait_for(workers);
+        drop(starting);
+        let _ = started.recv();
         Ok(pool)
     }
 

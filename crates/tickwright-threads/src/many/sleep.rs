@@ -19,19 +19,16 @@
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 const AWAKE: u32 = 0;
-const PARKED: u32 = 1;
-const POLLING: u32 = 2;
-const IN_PIPE: u32 = 3;
 
 /// How a worker sleeps, and so how it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sleep {
     /// Parked, as kernel threads are.
-    Parked,
+    Parked = 1,
     /// Waiting for descriptors.
-    Polling,
+    Polling = 2,
     /// Waiting for its pipe.
-    InPipe,
+    InPipe = 3,
 }
 
 pub(super) struct SleepState(AtomicU32);
@@ -69,12 +66,7 @@ impl SleepState {
 
     /// The worker will sleep, unless it finds work in the look that follows.
     fn announce(&self, how: Sleep) {
-        let word = match how {
-            Sleep::Parked => PARKED,
-            Sleep::Polling => POLLING,
-            Sleep::InPipe => IN_PIPE,
-        };
-        self.0.swap(word, Ordering::Relaxed);
+        self.0.swap(how as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
@@ -94,12 +86,8 @@ impl SleepState {
 
     #[cold]
     fn wake_up(&self) -> Option<Sleep> {
-        match self.0.swap(AWAKE, Ordering::Release) {
-            PARKED => Some(Sleep::Parked),
-            POLLING => Some(Sleep::Polling),
-            IN_PIPE => Some(Sleep::InPipe),
-            _ => None,
-        }
+        let word = self.0.swap(AWAKE, Ordering::Release);
+        [Sleep::Parked, Sleep::Polling, Sleep::InPipe].into_iter().find(|how| *how as u32 == word)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Threads of one worker that wait for a time, in one of the queues of the core.
 
-use core::fmt;
-
 use tickwright::clock::Instant;
 use tickwright_core::{Family, Inserted, Key, SlabQueue, TimerQueue, for_each_family};
 
@@ -49,27 +47,18 @@ impl<F: Family> Sleepers for SlabQueue<F, u32> {
     }
 }
 
-/// Which structure sleeping threads wait in: the id of a family.
-#[derive(Clone, Copy)]
-pub(super) struct Structure {
-    pub(super) id: &'static str,
-    pub(super) build: fn() -> Box<dyn Sleepers>,
-}
-
-impl fmt::Debug for Structure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)
-    }
-}
+/// Makes the structure that sleeping threads wait in.
+pub(super) type Structure = fn() -> Box<dyn Sleepers>;
 
 macro_rules! structures {
     ([] $($id:literal => $family:ty;)+) => {
-        &[$(Structure { id: $id, build: || Box::new(SlabQueue::<$family, u32>::new()) }),+]
+        &[$(($id, || Box::new(SlabQueue::<$family, u32>::new()))),+]
     };
 }
 
-pub(super) const STRUCTURES: &[Structure] = for_each_family!(structures []);
+const STRUCTURES: &[(&str, Structure)] = for_each_family!(structures []);
 
+/// The structure of the family with that id.
 pub(super) fn structure(id: &str) -> Option<Structure> {
-    STRUCTURES.iter().find(|each| each.id == id).copied()
+    STRUCTURES.iter().find(|(each, _)| *each == id).map(|(_, structure)| *structure)
 }

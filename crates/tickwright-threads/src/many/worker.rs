@@ -114,11 +114,13 @@ impl Worker {
     pub(super) fn new(pool: Arc<WorkerPool>, index: usize) -> Self {
         let running = Running::new(Arc::clone(&pool) as _);
         let seen = vec![0; pool.remotes().len()];
-        let (sleepers, by_the_machine) = ((pool.structure.build)(), (pool.structure.build)());
-        let plain = !pool.portable && !pool.knobs.sigmask_per_switch && !pool.knobs.global_queue;
+        let (sleepers, by_the_machine) = ((pool.structure)(), (pool.structure)());
+        let plain = !pool.settings.portable
+            && !pool.settings.knobs.sigmask_per_switch
+            && !pool.settings.knobs.global_queue;
         // Called on the worker's own kernel thread. Contexts that are kernel threads have their
         // own.
-        let places = if pool.portable { Places::NONE } else { Places::current() };
+        let places = if pool.settings.portable { Places::NONE } else { Places::current() };
         Self {
             pool,
             index,
@@ -179,7 +181,7 @@ impl Worker {
         if switches & (LOOK - 1) == 0 {
             self.look();
         }
-        if !self.plain && self.pool.knobs.global_queue {
+        if !self.plain && self.pool.settings.knobs.global_queue {
             return self.run_next_of_all();
         }
         let remote = self.remote();
@@ -251,7 +253,7 @@ impl Worker {
     /// queued with all.
     #[inline]
     pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
-        if (!self.plain && self.pool.knobs.global_queue)
+        if (!self.plain && self.pool.settings.knobs.global_queue)
             || record.owner.load(Ordering::Relaxed) != self.index as u32
         {
             return false;
@@ -364,7 +366,7 @@ impl Worker {
         let mut lingering = self.lingering.borrow_mut();
         let more = all.saturating_sub(lingering.len());
         lingering.try_reserve(more).ok()?;
-        if self.pool.knobs.global_queue
+        if self.pool.settings.knobs.global_queue
             && !self.pool.queue(self.index).locked(|locked| locked.own.make_room_for_ready(self.index, all))
         {
             return None;
@@ -403,7 +405,7 @@ impl Worker {
         self.running.id.set(None);
         end_if_forked();
         match paused {
-            Some(Pause::Yielded) if self.plain || !self.pool.knobs.global_queue => {
+            Some(Pause::Yielded) if self.plain || !self.pool.settings.knobs.global_queue => {
                 self.ready.borrow_mut().push_back(fiber);
             }
             Some(Pause::Parked) => self.park_fiber(fiber),
@@ -427,7 +429,7 @@ impl Worker {
     /// The calling thread leaves its stack until it is resumed.
     #[inline(always)]
     fn pause(&self, why: Pause) {
-        if std::thread::panicking() && !self.pool.portable {
+        if std::thread::panicking() && !self.pool.settings.portable {
             return self.pause_in_a_panic(why);
         }
         self.switch(why);
@@ -457,7 +459,7 @@ impl Worker {
         let mut portable = false;
         if !self.plain {
             self.before_a_switch();
-            portable = self.pool.portable;
+            portable = self.pool.settings.portable;
         }
         let own = self.places.save();
         // SAFETY: 1. The thread that runs on this worker has set it, when it began or after its
@@ -470,7 +472,7 @@ impl Worker {
 
     #[cold]
     fn before_a_switch(&self) {
-        if self.pool.knobs.sigmask_per_switch {
+        if self.pool.settings.knobs.sigmask_per_switch {
             ask_for_the_signal_mask();
         }
     }
@@ -480,12 +482,12 @@ impl Worker {
         /// What the portable back end allocates for a kernel thread, and more, in bytes.
         const KERNEL_THREAD: usize = 16 << 10;
         let Some(room) = try_room() else { return Err(mapping) };
-        if self.pool.portable && !memory::is_there(KERNEL_THREAD) {
+        if self.pool.settings.portable && !memory::is_there(KERNEL_THREAD) {
             return Err(mapping);
         }
         let span = Span::of(&mapping);
         let worker: *const Self = self;
-        let context = Context::new(mapping, self.pool.portable, move |way| {
+        let context = Context::new(mapping, self.pool.settings.portable, move |way| {
             // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it
             // is while it works. 2. It is used by shared references alone, on its own kernel
             // thread.
@@ -493,7 +495,8 @@ impl Worker {
             // SAFETY: 1. As above; the kernel thread ends or leaves before the worker does.
             unsafe { here::enter(worker) };
             // A kernel thread of its own, whose stack is the platform's.
-            let signal_stack = worker.pool.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
+            let signal_stack =
+                worker.pool.settings.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
             if let Some(stack) = signal_stack.flatten().as_ref() {
                 stack.is_of(&worker.running);
                 return worker.run(way);
@@ -514,7 +517,7 @@ impl Worker {
                 // ever.
                 process::child_has_ended(outcome.is_err());
                 drop_quietly(outcome);
-                if self.pool.portable {
+                if self.pool.settings.portable {
                     // Its worker is the parent's.
                     process::end_the_child();
                 }
@@ -581,11 +584,11 @@ impl Worker {
     #[inline]
     fn recycle(&self, fiber: Box<Fiber>) {
         let pool = &*self.pool;
-        let keep = pool.knobs.recycle_stacks;
+        let keep = pool.settings.knobs.recycle_stacks;
         // A stack of another size came with its thread.
         let for_all = fiber.brought || pool.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
-        if keep && !for_all && spare.len() < pool.keep && spare.try_reserve(1).is_ok() {
+        if keep && !for_all && spare.len() < pool.settings.keep && spare.try_reserve(1).is_ok() {
             spare.push_back(Spare::Warm(fiber));
             return;
         }

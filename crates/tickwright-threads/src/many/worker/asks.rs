@@ -27,7 +27,7 @@ impl Worker {
         // Under a bound a new thread brings its stack. One that waited among the worker's spare
         // ones would be lost to creators elsewhere, after another worker has taken the thread.
         let near = attributes.place == Place::Near
-            && !pool.knobs.global_queue
+            && !pool.settings.knobs.global_queue
             && !pool.keeps_for_all()
             && pool.is_usual(attributes);
         if !near {

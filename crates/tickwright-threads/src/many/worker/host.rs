@@ -76,7 +76,7 @@ impl Host for Worker {
 
     fn stack(&self) -> Option<Range<usize>> {
         // A portable stack is the platform's.
-        if self.pool.portable { own_stack() } else { Some(self.running.span.get().stack()) }
+        if self.pool.settings.portable { own_stack() } else { Some(self.running.span.get().stack()) }
     }
 
     fn wait_for_descriptor(&self, fd: i32, writable: bool) -> Option<io::Result<()>> {
