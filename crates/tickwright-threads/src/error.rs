@@ -180,6 +180,7 @@ impl fmt::Display for CreateError {
 impl core::error::Error for CreateError {}
 
 /// A thread was not joined, detached or woken.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
     /// There is no such thread: it was joined, or was detached and has ended, or stayed in the
@@ -215,19 +216,6 @@ impl JoinError {
             Self::TimedOut => libc::ETIMEDOUT,
             Self::Panicked(_) => libc::ECANCELED,
         }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSuchThread => "NoSuchThread",
-            Self::Deadlock => "Deadlock",
-            Self::NotJoinable => "NotJoinable",
-            Self::Busy => "Busy",
-            Self::TimedOut => "TimedOut",
-            Self::Panicked(_) => "Panicked",
-        })
     }
 }
 

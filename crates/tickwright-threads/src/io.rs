@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};
 
 use crate::here;
+use crate::poll::poll;
 
 /// Waits until `source` can be read from without waiting, or has failed or ended. In the M:N model
 /// the thread waits, not its worker. A regular file is always ready. Several threads may wait for
@@ -33,15 +34,6 @@ fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
         None => {}
     }
     let events = if writable { libc::POLLOUT } else { libc::POLLIN };
-    let mut ask = libc::pollfd { fd, events, revents: 0 };
-    loop {
-        // SAFETY: 1. One entry.
-        if unsafe { libc::poll(&raw mut ask, 1, -1) } >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    while !poll(fd, events, -1)? {}
+    Ok(())
 }

@@ -97,6 +97,7 @@ mod many;
 mod memory;
 mod overflow;
 mod park_word;
+mod poll;
 mod primitive;
 mod process;
 mod quiet;

@@ -7,6 +7,7 @@
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
+use core::fmt::{self, Write as _};
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -200,29 +201,17 @@ fn pass_on(
 /// Memory has broken that nobody has touched yet.
 const BUS_MCEERR_AO: c_int = 5;
 
-/// Writes to standard error, from a handler.
-fn write(text: &str) {
-    // SAFETY: 1. So many bytes to read from.
-    unsafe {
-        libc::write(2, text.as_ptr().cast(), text.len());
-    }
-}
+/// Standard error, from a handler: neither allocates nor locks.
+struct Stderr;
 
-/// The same of a number.
-fn write_number(mut number: u64) {
-    let mut digits = [0_u8; 20];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        if let Some(digit) = digits.get_mut(first) {
-            *digit = b'0' + (number % 10) as u8;
+impl fmt::Write for Stderr {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: 1. So many bytes to read from.
+        unsafe {
+            libc::write(2, text.as_ptr().cast(), text.len());
         }
-        number /= 10;
-        if number == 0 || first == 0 {
-            break;
-        }
+        Ok(())
     }
-    write(digits.get(first..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or("?"));
 }
 
 // ---- alternate stacks
@@ -377,41 +366,34 @@ impl Watch {
             && (len / 2..len.saturating_mul(5)).contains(&deep)
     }
 
+    /// Says that the thread has overflowed its stack.
     fn report(&self) {
+        let say_name = &mut |name: &str| {
+            let _ = write!(Stderr, "'{name}' ");
+        };
+        let _ = Stderr.write_str("\nthread ");
+        let (mut number, mut len) = (self.number.load(Ordering::Relaxed), self.len.load(Ordering::Relaxed));
         if let Some(running) = self.running() {
             let id = running.id.get();
-            let len = match self.top.load(Ordering::Relaxed) {
-                0 => running.span.get().stack().len(),
-                _ => self.len.load(Ordering::Relaxed),
-            };
-            let name = || id.into_iter().for_each(|id| running.names.with_name(id, &mut say_name));
-            return report(name, id.map_or(0, ThreadId::record), len);
-        }
-        let (name, len) = (self.name.load(Ordering::Relaxed), self.name_len.load(Ordering::Relaxed));
-        // SAFETY: 1. Of a text that is there as long as the thread uses this alternate stack.
-        let name = (!name.is_null()).then(|| unsafe { core::slice::from_raw_parts(name, len) });
-        let said = || {
-            if let Some(name) = name.and_then(|name| core::str::from_utf8(name).ok()) {
-                say_name(name);
+            if let Some(id) = id {
+                running.names.with_name(id, say_name);
             }
-        };
-        report(said, self.number.load(Ordering::Relaxed), self.len.load(Ordering::Relaxed));
+            number = id.map_or(0, ThreadId::record);
+            if self.top.load(Ordering::Relaxed) == 0 {
+                len = running.span.get().stack().len();
+            }
+        } else {
+            let name = self.name.load(Ordering::Relaxed);
+            if !name.is_null() {
+                // SAFETY: 1. Of a text that is there as long as the thread uses this alternate
+                // stack.
+                let name =
+                    unsafe { core::slice::from_raw_parts(name, self.name_len.load(Ordering::Relaxed)) };
+                let _ = core::str::from_utf8(name).map(say_name);
+            }
+        }
+        let _ = writeln!(Stderr, "{number} has overflowed its stack of {len} bytes: give it a larger one");
     }
-}
-
-/// Says the name of a thread, which follows.
-fn say_name(name: &str) {
-    ["'", name, "' "].into_iter().for_each(write);
-}
-
-/// Says that a thread has overflowed its stack.
-fn report(say_its_name: impl FnOnce(), number: u32, len: usize) {
-    write("\nthread ");
-    say_its_name();
-    write_number(number.into());
-    write(" has overflowed its stack of ");
-    write_number(len as u64);
-    write(" bytes: give it a larger one\n");
 }
 
 /// A stack for the handlers of one kernel thread. When it is dropped the thread has the one that it

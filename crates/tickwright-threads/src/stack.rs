@@ -8,11 +8,27 @@ use std::sync::Arc;
 
 use crate::error::CreateError;
 
+/// The addresses of a stack, and of the guard right below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    guard: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    pub(crate) fn stack(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(crate) fn guard(self) -> Range<usize> {
+        self.guard..self.start
+    }
+}
+
 /// A mapping: the guard, which nobody may touch, and above it the stack.
 pub(crate) struct Mapping {
-    base: usize,
-    guard: usize,
-    len: usize,
+    span: Span,
     /// How many there are, this one included.
     count: Option<Arc<AtomicUsize>>,
 }
@@ -50,7 +66,8 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let mapping = Self { base: base.expose_provenance(), guard, len, count: None };
+        let at = base.expose_provenance();
+        let mapping = Self { span: Span { guard: at, start: at + guard, end: at + len }, count: None };
         // SAFETY: 1. The first `guard` bytes are of our mapping, and nothing is in them.
         if guard > 0 && unsafe { libc::mprotect(base, guard, libc::PROT_NONE) } != 0 {
             return Err(io::Error::last_os_error());
@@ -64,36 +81,19 @@ impl Mapping {
         self
     }
 
+    /// Where it is.
+    pub(crate) fn span(&self) -> Span {
+        self.span
+    }
+
     /// The stack's addresses, without the guard.
     pub(crate) fn stack(&self) -> Range<usize> {
-        self.base + self.guard..self.base + self.len
+        self.span.stack()
     }
 
     /// The addresses of the guard.
     pub(crate) fn guard(&self) -> Range<usize> {
-        self.base..self.base + self.guard
-    }
-}
-
-/// The addresses of a stack, and of the guard right below it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Span {
-    guard: usize,
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    pub(crate) fn of(mapping: &Mapping) -> Self {
-        Self { guard: mapping.guard().start, start: mapping.stack().start, end: mapping.stack().end }
-    }
-
-    pub(crate) fn stack(self) -> Range<usize> {
-        self.start..self.end
-    }
-
-    pub(crate) fn guard(self) -> Range<usize> {
-        self.guard..self.start
+        self.span.guard()
     }
 }
 
@@ -128,7 +128,8 @@ impl Drop for Mapping {
         // SAFETY: 1. It is our mapping, given back once. 2. Who owns the mapping owns what runs on
         // it: nothing does any more.
         unsafe {
-            libc::munmap(core::ptr::with_exposed_provenance_mut(self.base), self.len);
+            let Span { guard, end, .. } = self.span;
+            libc::munmap(core::ptr::with_exposed_provenance_mut(guard), end - guard);
         }
         if let Some(count) = &self.count {
             count.fetch_sub(1, Ordering::Relaxed);

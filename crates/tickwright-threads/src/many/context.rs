@@ -22,6 +22,9 @@ pub(super) struct On {
     _known: ValgrindStackRegistration,
 }
 
+// SAFETY: 1. Plain memory, and a number that valgrind knows it by. What runs on it is not in it.
+unsafe impl Send for On {}
+
 impl On {
     pub(super) fn new(mapping: Mapping) -> Self {
         let stack = mapping.stack();

@@ -56,27 +56,16 @@ mod weak {
 
     // A word that the linker fills: with the function's address where the program has a C++
     // runtime, also a static one, else with 0.
-    #[cfg(target_pointer_width = "64")]
     core::arch::global_asm!(
         ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
-        ".balign 8",
+        ".balign {size}",
         ".weak __cxa_get_globals",
         ".globl tickwright_threads_cxa_get_globals",
         ".hidden tickwright_threads_cxa_get_globals",
         "tickwright_threads_cxa_get_globals:",
-        ".8byte __cxa_get_globals",
+        ".{size}byte __cxa_get_globals",
         ".popsection",
-    );
-    #[cfg(target_pointer_width = "32")]
-    core::arch::global_asm!(
-        ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
-        ".balign 4",
-        ".weak __cxa_get_globals",
-        ".globl tickwright_threads_cxa_get_globals",
-        ".hidden tickwright_threads_cxa_get_globals",
-        "tickwright_threads_cxa_get_globals:",
-        ".4byte __cxa_get_globals",
-        ".popsection",
+        size = const size_of::<usize>(),
     );
 
     unsafe extern "C" {
@@ -235,22 +224,11 @@ impl Debt {
         let kept = lock(&DEBTS).pop();
         kept.or_else(|| {
             let stack = On::new(Mapping::new(in_pages(ROOM), in_pages(ROOM)).ok()?);
-            let stack = AssertSend(stack);
-            let maker = thread::Builder::new().stack_size(ROOM).spawn(move || {
-                // The whole of it, which is what may be sent.
-                let stack = stack;
-                Self::make(stack.0)
-            });
+            let maker = thread::Builder::new().stack_size(ROOM).spawn(move || Self::make(stack));
             maker.ok()?.join().ok()
         })
     }
 }
-
-/// A stack on which nothing runs.
-struct AssertSend(On);
-
-// SAFETY: 1. Plain memory, and a number that valgrind knows it by.
-unsafe impl Send for AssertSend {}
 
 /// The panics of a thread that waits in the middle of them.
 pub(super) struct Panics(Vec<On>);

@@ -1,8 +1,10 @@
 //! A pipe that a worker sleeps at, as NGPT's did.
 
 use core::time::Duration;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
+
+use crate::poll::poll;
 
 pub(super) struct Pipe {
     read: PipeReader,
@@ -25,24 +27,15 @@ impl Pipe {
 
     /// Wakes who sleeps. A full pipe wakes as well.
     pub(super) fn write(&self) {
-        // SAFETY: 1. One byte to read from.
-        unsafe {
-            libc::write(self.write.as_raw_fd(), b"w".as_ptr().cast(), 1);
-        }
+        let _ = (&self.write).write(b"w");
     }
 
     /// Sleeps until written to, and takes what was written.
     pub(super) fn sleep(&self, most: Option<Duration>) {
-        let mut ask = libc::pollfd { fd: self.read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let most =
             most.map_or(-1, |most| i32::try_from(most.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
-        // SAFETY: 1. One entry.
-        if unsafe { libc::poll(&raw mut ask, 1, most) } > 0 {
-            let mut taken = [0_u8; 64];
-            // SAFETY: 1. Room for so many bytes.
-            unsafe {
-                libc::read(self.read.as_raw_fd(), taken.as_mut_ptr().cast(), taken.len());
-            }
+        if poll(self.read.as_raw_fd(), libc::POLLIN, most).unwrap_or(false) {
+            let _ = (&self.read).read(&mut [0; 64]);
         }
     }
 }

@@ -485,7 +485,7 @@ impl Worker {
         if self.pool.settings.portable && !memory::is_there(KERNEL_THREAD) {
             return Err(mapping);
         }
-        let span = Span::of(&mapping);
+        let span = mapping.span();
         let worker: *const Self = self;
         let context = Context::new(mapping, self.pool.settings.portable, move |way| {
             // SAFETY: 1. The worker outlives its fibers, which it drops itself, and stays where it
