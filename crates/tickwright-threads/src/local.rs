@@ -11,11 +11,10 @@ use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Once;
 
 use crate::here;
 use crate::id::ThreadId;
-use crate::process::{self, AtFork};
+use crate::process;
 use crate::quiet::drop_quietly;
 
 /// How often values are dropped that the drops of others have made, as POSIX has it.
@@ -87,7 +86,7 @@ impl<T: 'static> Local<T> {
             Some(value) => value,
             None => {
                 let value = Rc::new((self.make)());
-                register_for_forks();
+                process::in_each_child(in_the_child);
                 // Noticed now; when the kernel thread ends already, what is made again is kept for
                 // ever.
                 let _ = LAST.try_with(|_| ());
@@ -130,11 +129,6 @@ pub(crate) fn end(id: Option<ThreadId>) {
     }
     // The drops of what is left would make more of it.
     core::mem::forget(take(id));
-}
-
-fn register_for_forks() {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| process::register(AtFork { in_child: in_the_child, ..AtFork::NOTHING }));
 }
 
 /// The values of the thread that has forked are those of a thread that no runtime knows. Those of

@@ -17,41 +17,13 @@ thread_local! {
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// What a part of the crate does at a fork. All three run on the thread that forks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AtFork {
-    /// Before the fork. It may be missed if another thread registers the hook at the same time.
-    pub(crate) before: fn(),
-    /// After the fork, in the parent.
-    pub(crate) in_parent: fn(),
-    /// After the fork, in the child. The thread that forked was that one of a runtime, or none.
-    pub(crate) in_child: fn(Option<ThreadId>),
-}
+/// What is to be done in each child, by the thread that forked it. That thread was this one of a
+/// runtime, or none.
+static IN_THE_CHILD: OnceLock<fn(Option<ThreadId>)> = OnceLock::new();
 
-impl AtFork {
-    /// Does nothing.
-    pub(crate) const NOTHING: Self = Self { before: || (), in_parent: || (), in_child: |_| () };
-}
-
-/// The hooks of all parts that have registered one, the first ones in front.
-static HOOKS: [OnceLock<AtFork>; 4] = [const { OnceLock::new() }; 4];
-
-/// Has `hook` called at each fork from now on. Each part of the crate registers at most one.
-pub(crate) fn register(hook: AtFork) {
-    let registered = HOOKS.iter().any(|place| place.set(hook).is_ok());
-    debug_assert!(registered, "more hooks than places");
-}
-
-fn hooks() -> impl Iterator<Item = &'static AtFork> {
-    HOOKS.iter().filter_map(OnceLock::get)
-}
-
-extern "C" fn prepare() {
-    hooks().for_each(|hook| (hook.before)());
-}
-
-extern "C" fn parent() {
-    hooks().for_each(|hook| (hook.in_parent)());
+/// Has `hook` called in each child from now on. One part of the crate has such a hook.
+pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
+    let _ = IN_THE_CHILD.set(hook);
 }
 
 extern "C" fn child() {
@@ -61,7 +33,9 @@ extern "C" fn child() {
     if was.is_some() {
         CHILD.set(Some(false));
     }
-    hooks().for_each(|hook| (hook.in_child)(was.flatten()));
+    if let Some(hook) = IN_THE_CHILD.get() {
+        hook(was.flatten());
+    }
 }
 
 /// The process that made this value.
@@ -74,10 +48,10 @@ impl Process {
     pub(crate) fn this() -> Self {
         static REGISTERED: Once = Once::new();
         REGISTERED.call_once(|| {
-            // SAFETY: 1. The functions are there as long as the library. 2. In the child they take
-            // no lock that another thread may have held.
+            // SAFETY: 1. The function is there as long as the library. 2. It takes no lock that
+            // another thread may have held.
             unsafe {
-                libc::pthread_atfork(Some(prepare), Some(parent), Some(child));
+                libc::pthread_atfork(None, None, Some(child));
             }
         });
         Self(FORKS.load(Ordering::Relaxed))

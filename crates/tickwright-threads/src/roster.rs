@@ -286,3 +286,33 @@ impl<P: HasShard, S> Roster<P, S> {
         shards.iter().flatten().map(|locked| locked.registry.len()).sum()
     }
 }
+
+/// The methods of [`Threads`](crate::Threads) that a model answers from its roster and its clock.
+macro_rules! answers_of_roster {
+    () => {
+        fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
+            self.roster.detach(id)
+        }
+
+        fn name(&self, id: ThreadId) -> Option<String> {
+            self.roster.name(id)
+        }
+
+        fn is_registered(&self, id: ThreadId) -> bool {
+            self.roster.is_registered(id)
+        }
+
+        fn threads(&self) -> Vec<ThreadId> {
+            self.roster.threads()
+        }
+
+        fn live(&self) -> usize {
+            self.roster.live()
+        }
+
+        fn now(&self) -> Instant {
+            self.keeper.now()
+        }
+    };
+}
+pub(crate) use answers_of_roster;

@@ -1,17 +1,18 @@
 //! The platform's threads, with the attributes that it takes.
 
-use core::cell::Cell;
 use core::ffi::c_void;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::MaybeUninit;
+use core::ops::DerefMut;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use tickwright::fork::{ForkLock, Order};
 
 use crate::attributes::Attributes;
 use crate::error::CreateError;
 use crate::here;
 use crate::memory::try_box;
 use crate::primitive::lock;
-use crate::process::{self, AtFork};
 use crate::stack::{Attr, Mapping, in_pages, why_none};
 
 /// What a thread of the platform runs.
@@ -45,49 +46,24 @@ pub(crate) struct Pthread {
 #[derive(Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
-    let_go: Mutex<Vec<LetGo>>,
+    let_go: Mutex<Vec<Kept>>,
 }
 
-/// A thread that nobody will join but us, and our stack that it runs on until it is gone.
-struct LetGo {
+/// A thread in the hands of one keeper, who joins it, and our stack that it runs on until it is
+/// gone.
+pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,
 }
 
 /// Threads that were not gone when their pool was, such as the one that has dropped it. The next
-/// pool takes them.
-static LEFT: Mutex<Vec<LetGo>> = Mutex::new(Vec::new());
+/// pool takes them. In a child the threads are the parent's: they are forgotten with their stacks.
+static LEFT: LazyLock<ForkLock<Vec<Kept>>> =
+    LazyLock::new(|| ForkLock::new(Order::Leaf, Vec::new(), |left| core::mem::forget(core::mem::take(left))));
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
 // mapping is plain memory.
-unsafe impl Send for LetGo {}
-
-thread_local! {
-    /// The lock of [`LEFT`] while the calling thread forks: no other thread holds it then.
-    static FORKING: ManuallyDrop<Cell<Option<MutexGuard<'static, Vec<LetGo>>>>> =
-        const { ManuallyDrop::new(Cell::new(None)) };
-}
-
-/// No other thread has the lock at a fork: the child could never take it.
-fn register_for_forks() {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        process::register(AtFork {
-            before: || FORKING.with(|forking| forking.set(Some(lock(&LEFT)))),
-            in_parent: || after_a_fork(false),
-            in_child: |_| after_a_fork(true),
-        });
-    });
-}
-
-/// In the child the threads are the parent's: they are forgotten with their stacks.
-fn after_a_fork(child: bool) {
-    if let Some(mut left) = FORKING.with(|forking| forking.take())
-        && child
-    {
-        core::mem::forget(core::mem::take(&mut *left));
-    }
-}
+unsafe impl Send for Kept {}
 
 /// A thread that was started and is joined once. Dropped instead, it is let go.
 pub(crate) struct Joinable {
@@ -139,7 +115,7 @@ fn is_gone(thread: libc::pthread_t) -> bool {
 }
 
 /// Takes the stacks of those that are gone.
-fn stacks_of_gone(let_go: &mut Vec<LetGo>) -> impl Iterator<Item = Mapping> {
+fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
 
@@ -154,17 +130,17 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
 
 /// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack
 /// never given back.
-fn leave(list: &Mutex<Vec<LetGo>>, thread: LetGo) {
-    core::mem::forget(keep(&mut lock(list), thread));
+fn leave(mut list: impl DerefMut<Target = Vec<Kept>>, thread: Kept) {
+    core::mem::forget(keep(&mut list, thread));
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         // The last of all may run this, on one of these stacks.
         for thread in lock(&self.let_go).drain(..) {
-            leave(&LEFT, thread);
+            leave(LEFT.lock(), thread);
         }
-        stacks_of_gone(&mut lock(&LEFT)).for_each(drop);
+        stacks_of_gone(&mut LEFT.lock()).for_each(drop);
     }
 }
 
@@ -195,7 +171,7 @@ impl Drop for Joinable {
                 libc::pthread_detach(self.thread);
             },
             // It runs on our memory, perhaps this very code: somebody joins it later.
-            Some((mapping, pool)) => leave(&pool.let_go, LetGo { thread: self.thread, mapping }),
+            Some((mapping, pool)) => leave(lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
 }
@@ -209,8 +185,7 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
 
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
-        register_for_forks();
-        stacks_of_gone(&mut lock(&LEFT)).for_each(drop);
+        stacks_of_gone(&mut LEFT.lock()).for_each(drop);
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
@@ -265,7 +240,7 @@ impl Pthread {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
             if is_the_caller(each.thread) {
-                leave(&self.pool.let_go, each);
+                leave(lock(&self.pool.let_go), each);
                 continue;
             }
             wait_for(each.thread);
@@ -278,15 +253,6 @@ impl Pthread {
 fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
-
-/// A thread on a mapping of its own, in the hands of one keeper.
-pub(crate) struct Kept {
-    thread: libc::pthread_t,
-    mapping: Mapping,
-}
-
-// SAFETY: as `Joinable`.
-unsafe impl Send for Kept {}
 
 impl Kept {
     pub(crate) fn start(stack: usize, guard: usize, run: Run) -> Result<Self, Refused> {
@@ -302,7 +268,7 @@ impl Kept {
     /// so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
-            return leave(&LEFT, LetGo { thread: self.thread, mapping: self.mapping });
+            return leave(LEFT.lock(), self);
         }
         wait_for(self.thread);
     }

@@ -12,6 +12,7 @@
 //! 5. The user's code is run and dropped by the thread and the creator, never by the manager.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashMap;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 
@@ -21,6 +22,7 @@ use super::pthread::{Kept, Mask, Refused, Run};
 use crate::error::CreateError;
 use crate::kernel_thread::KernelThread;
 use crate::memory::{Counted, try_box};
+use crate::poll::poll;
 use crate::primitive::lock;
 use crate::process::Process;
 use crate::stack::Mapping;
@@ -37,7 +39,7 @@ mod ask {
     pub(super) const CLOSE: u32 = 4;
 }
 
-/// The end of the list of free places.
+/// No place.
 const NONE: u32 = u32::MAX;
 /// How often it looks after threads that end, in ms.
 const LINGERING_MS: i32 = 10;
@@ -52,9 +54,9 @@ pub(super) struct RequestPipe {
 }
 
 struct Table {
-    places: Vec<Place>,
-    free: u32,
-    used: usize,
+    places: HashMap<u32, Place>,
+    /// Where the next free number is looked for.
+    next: u32,
 }
 
 struct Place {
@@ -64,8 +66,6 @@ struct Place {
 }
 
 enum State {
-    /// Nobody's, and the next such place.
-    Free(u32),
     /// A thread to be.
     Asked(Counted<CreateRequest>),
     /// The manager has it in hand.
@@ -116,50 +116,22 @@ impl Drop for StackLease {
 
 impl Table {
     fn take(&mut self, state: State) -> Result<u32, CreateError> {
-        let place = Place { state, let_go: false };
-        let number = self.free;
-        match self.places.get_mut(number as usize) {
-            Some(free) => {
-                if let State::Free(next) = free.state {
-                    self.free = next;
-                }
-                *free = place;
-                self.used += 1;
-                Ok(number)
-            }
-            None => {
-                self.places.try_reserve(1).map_err(|_| CreateError::OutOfMemory)?;
-                let number = u32::try_from(self.places.len()).unwrap_or(NONE);
-                if number == NONE {
-                    return Err(CreateError::TooMany { error: None });
-                }
-                self.places.push(place);
-                self.used += 1;
-                Ok(number)
-            }
+        self.places.try_reserve(1).map_err(|_| CreateError::OutOfMemory)?;
+        // There are far more numbers than threads.
+        while self.next == NONE || self.places.contains_key(&self.next) {
+            self.next = self.next.wrapping_add(1);
         }
+        self.places.insert(self.next, Place { state, let_go: false });
+        Ok(self.next)
     }
 
-    /// Frees a place, and gives what was there to be dropped without the lock.
-    fn give(&mut self, number: u32) -> Option<State> {
-        let place = self.places.get_mut(number as usize)?;
-        let state = core::mem::replace(&mut place.state, State::Free(self.free));
-        self.free = number;
-        self.used -= 1;
-        Some(state)
-    }
-
-    /// Changes a place for as long as the manager works on it.
+    /// Takes what is in a place for as long as the manager works on it.
     fn hand(&mut self, number: u32) -> Option<State> {
-        let place = self.places.get_mut(number as usize)?;
-        match place.state {
-            State::Free(_) => None,
-            _ => Some(core::mem::replace(&mut place.state, State::Busy)),
-        }
+        Some(core::mem::replace(&mut self.places.get_mut(&number)?.state, State::Busy))
     }
 
     fn set(&mut self, number: u32, state: State) {
-        if let Some(place) = self.places.get_mut(number as usize) {
+        if let Some(place) = self.places.get_mut(&number) {
             place.state = state;
         }
     }
@@ -168,7 +140,7 @@ impl Table {
 impl RequestPipe {
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
-        let table = Mutex::new(Table { places: Vec::new(), free: NONE, used: 0 });
+        let table = Mutex::new(Table { places: HashMap::new(), next: 0 });
         Ok(Self { process: Process::this(), reader, writer, table, dead: AtomicBool::new(false) })
     }
 
@@ -241,9 +213,9 @@ impl RequestPipe {
 
     fn refuse(&self, place: u32, request: &Counted<CreateRequest>) {
         let mut table = lock(&self.table);
-        let asked = table.places.get(place as usize);
+        let asked = table.places.get(&place);
         if asked.is_some_and(|place| matches!(&place.state, State::Asked(asked) if asked.is(request))) {
-            let left = table.give(place);
+            let left = table.places.remove(&place);
             drop(table);
             drop(left);
             request.answer(Err(CreateError::NoManager));
@@ -261,7 +233,7 @@ impl RequestPipe {
             return;
         }
         let left = core::mem::take(&mut lock(&self.table).places);
-        for place in left {
+        for place in left.into_values() {
             if let State::Lives(kept) = place.state {
                 kept.end();
             }
@@ -273,16 +245,13 @@ impl RequestPipe {
         let mut lingering = Vec::new();
         let mut closing = false;
         loop {
-            let asked = match self.await_request(!lingering.is_empty()) {
-                Ok(true) => self.read(),
-                Ok(false) => Ok((0, NONE)),
-                Err(error) => Err(error),
-            };
-            match asked {
+            let most_ms = if lingering.is_empty() { -1 } else { LINGERING_MS };
+            let is_asked = poll(self.reader.as_raw_fd(), libc::POLLIN, most_ms);
+            match is_asked.and_then(|is_asked| if is_asked { self.read() } else { Ok((0, NONE)) }) {
                 Ok((ask::CREATE, place)) => {
                     // A thread that ends finds room, so that the manager never stands without
                     // memory.
-                    let used = lock(&self.table).used;
+                    let used = lock(&self.table).places.len();
                     let room = lingering.try_reserve(used.saturating_sub(lingering.len()));
                     self.start(place, room.is_ok());
                 }
@@ -294,24 +263,8 @@ impl RequestPipe {
                 Ok(_) | Err(_) => return self.die(),
             }
             lingering.retain(|&place| !self.bury(place));
-            if closing && lock(&self.table).used == 0 {
+            if closing && lock(&self.table).places.is_empty() {
                 return;
-            }
-        }
-    }
-
-    /// Waits for a request; with `short`, not for long. False: none has come.
-    fn await_request(&self, short: bool) -> io::Result<bool> {
-        let mut poll = libc::pollfd { fd: self.reader.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        loop {
-            // SAFETY: 1. One entry, which is ours alone.
-            match unsafe { libc::poll(&raw mut poll, 1, if short { LINGERING_MS } else { -1 }) } {
-                0 => return Ok(false),
-                1.. => return Ok(true),
-                _ => match io::Error::last_os_error() {
-                    error if error.kind() == io::ErrorKind::Interrupted => {}
-                    error => return Err(error),
-                },
             }
         }
     }
@@ -343,15 +296,14 @@ impl RequestPipe {
         };
         let answer = match started {
             Ok(kept) => {
-                let mut table = lock(&self.table);
-                if let Some(place) = table.places.get_mut(place as usize) {
+                if let Some(place) = lock(&self.table).places.get_mut(&place) {
                     *place = Place { state: State::Lives(kept), let_go: request.detached };
                 }
                 Ok(())
             }
             // What it was given back is the wrapper; the creator's is where the creator finds it.
             Err(error) => {
-                lock(&self.table).give(place);
+                lock(&self.table).places.remove(&place);
                 Err(error)
             }
         };
@@ -373,8 +325,8 @@ impl RequestPipe {
             Ok(mapping) => {
                 let mut table = lock(&self.table);
                 table.set(place, State::Gone(mapping));
-                let let_go = table.places.get(place as usize).is_some_and(|place| place.let_go);
-                let left = if let_go { table.give(place) } else { None };
+                let let_go = table.places.get(&place).is_some_and(|place| place.let_go);
+                let left = if let_go { table.places.remove(&place) } else { None };
                 drop(table);
                 // Unmaps it.
                 drop(left);
@@ -390,9 +342,9 @@ impl RequestPipe {
     /// The stack may go.
     fn free(&self, place: u32) {
         let mut table = lock(&self.table);
-        let Some(found) = table.places.get_mut(place as usize) else { return };
+        let Some(found) = table.places.get_mut(&place) else { return };
         found.let_go = true;
-        let left = if matches!(found.state, State::Gone(_)) { table.give(place) } else { None };
+        let left = if matches!(found.state, State::Gone(_)) { table.places.remove(&place) } else { None };
         drop(table);
         drop(left);
     }
@@ -401,13 +353,11 @@ impl RequestPipe {
     fn die(&self) {
         let mut table = lock(&self.table);
         self.dead.store(true, Ordering::SeqCst);
-        for place in 0..table.places.len() as u32 {
-            if table.places.get(place as usize).is_some_and(|place| matches!(place.state, State::Asked(_)))
-                && let Some(State::Asked(request)) = table.give(place)
-            {
-                request.answer(Err(CreateError::NoManager));
-            }
-        }
+        table.places.retain(|_, place| {
+            let State::Asked(request) = &place.state else { return true };
+            request.answer(Err(CreateError::NoManager));
+            false
+        });
     }
 
     /// Writes what no thread of ours would.
@@ -419,6 +369,6 @@ impl RequestPipe {
     /// Places in use.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
-        lock(&self.table).used
+        lock(&self.table).places.len()
     }
 }

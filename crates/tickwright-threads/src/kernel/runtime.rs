@@ -27,7 +27,7 @@ use crate::process;
 use crate::quiet::drop_quietly;
 use crate::record::Record as AnyRecord;
 use crate::registry::{Dictionary, Registered};
-use crate::roster::{Roster, Shard};
+use crate::roster::{Roster, Shard, answers_of_roster};
 use crate::stack::own_stack;
 use crate::threads::{Body, Threads, Wait};
 use crate::wait::Waiters;
@@ -210,12 +210,6 @@ impl Threads for Kernel {
         outcome
     }
 
-    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        // What the thread was started with stays in the record, and is let go when that is
-        // released.
-        self.roster.detach(id)
-    }
-
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.roster.existing(id)?;
         if record.park.unpark()
@@ -226,25 +220,7 @@ impl Threads for Kernel {
         Ok(())
     }
 
-    fn name(&self, id: ThreadId) -> Option<String> {
-        self.roster.name(id)
-    }
-
-    fn is_registered(&self, id: ThreadId) -> bool {
-        self.roster.is_registered(id)
-    }
-
-    fn threads(&self) -> Vec<ThreadId> {
-        self.roster.threads()
-    }
-
-    fn live(&self) -> usize {
-        self.roster.live()
-    }
-
-    fn now(&self) -> Instant {
-        self.keeper.now()
-    }
+    answers_of_roster!();
 
     fn close(&self) {
         if !self.roster.is_here() {

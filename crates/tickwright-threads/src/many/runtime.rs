@@ -22,7 +22,7 @@ use crate::kernel_thread::KernelThread;
 use crate::overflow::{self, Names, SignalStack};
 use crate::primitive::{AtomicU32, Ordering, fence, lock};
 use crate::record::{MOST_SHARDS, Record};
-use crate::roster::Roster;
+use crate::roster::{Roster, answers_of_roster};
 use crate::stack::in_pages;
 use crate::threads::{Body, Threads, Wait};
 use crate::wait::Waiters;
@@ -161,35 +161,13 @@ impl Threads for WorkerPool {
         outcome
     }
 
-    fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
-        self.roster.detach(id)
-    }
-
     fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.roster.existing(id)?;
         self.notify(id.record(), record, Wakeup::Unpark);
         Ok(())
     }
 
-    fn name(&self, id: ThreadId) -> Option<String> {
-        self.roster.name(id)
-    }
-
-    fn is_registered(&self, id: ThreadId) -> bool {
-        self.roster.is_registered(id)
-    }
-
-    fn threads(&self) -> Vec<ThreadId> {
-        self.roster.threads()
-    }
-
-    fn live(&self) -> usize {
-        self.roster.live()
-    }
-
-    fn now(&self) -> Instant {
-        self.now()
-    }
+    answers_of_roster!();
 
     fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
