@@ -116,8 +116,10 @@ pub(crate) fn with<R>(use_it: impl FnOnce(&dyn Host) -> R) -> Option<R> {
     with_host(|host| host.current().is_some().then(|| use_it(host)))?
 }
 
-/// The calling thread, if a runtime created it.
-pub(crate) fn current() -> Option<ThreadId> {
+/// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that
+/// it has forked.
+#[must_use]
+pub fn current() -> Option<ThreadId> {
     with_host(|host| host.current())?
 }
 
@@ -163,8 +165,10 @@ pub(crate) fn wait_until(at: Instant) -> bool {
     })
 }
 
-/// The time on the caller's clock.
-pub(crate) fn now() -> Instant {
+/// The time on the clock of the caller's runtime; on the machine's monotonic clock where there is
+/// none.
+#[must_use]
+pub fn now() -> Instant {
     with(|host| host.clock().now()).unwrap_or_else(machine_now)
 }
 

@@ -94,6 +94,7 @@ mod kernel_thread;
 mod limits;
 mod local;
 mod many;
+mod mask;
 mod memory;
 mod overflow;
 mod park_word;

@@ -13,17 +13,10 @@ use std::panic::catch_unwind;
 use tickwright::clock::Instant;
 
 use crate::here;
-use crate::id::ThreadId;
+pub use crate::here::{current, now};
 use crate::kernel_thread::{self, KernelThread};
 use crate::many;
 use crate::runtime::Handle;
-
-/// The calling thread, if a runtime created it. `None` in its last destructors, and in a child that
-/// it has forked.
-#[must_use]
-pub fn current() -> Option<ThreadId> {
-    here::current()
-}
 
 /// The runtime of the calling thread.
 #[must_use]
@@ -73,13 +66,6 @@ pub fn sleep_until(at: Instant) {
 /// Waits for so long at least.
 pub fn sleep(duration: Duration) {
     sleep_until(here::after(duration));
-}
-
-/// The time on the clock of the caller's runtime; on the machine's monotonic clock where there is
-/// none.
-#[must_use]
-pub fn now() -> Instant {
-    here::now()
 }
 
 fn park_by_host(until: Option<Instant>) {

@@ -27,13 +27,14 @@ use std::thread::{self, JoinHandle};
 use tickwright::clock::Clock;
 
 use super::one_to_one::OneToOne;
-use super::pthread::{Mask, Pthread, Refused, Run};
+use super::pthread::{Pthread, Refused, Run};
 use super::request_pipe::RequestPipe;
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
 use crate::error::RuntimeError;
 use crate::here;
+use crate::mask::Mask;
 use crate::overflow::SignalStack;
 use crate::primitive::lock;
 use crate::registry::Dictionary;

@@ -18,9 +18,10 @@ use std::os::fd::AsRawFd;
 
 use std::sync::{Arc, Mutex};
 
-use super::pthread::{Kept, Mask, Refused, Run};
+use super::pthread::{Kept, Refused, Run};
 use crate::error::CreateError;
 use crate::kernel_thread::KernelThread;
+use crate::mask::Mask;
 use crate::memory::{Counted, try_box};
 use crate::poll::poll;
 use crate::primitive::lock;

@@ -18,8 +18,6 @@ pub(super) struct Descriptors {
     /// The poller knows just these, each by its own number.
     waiting: HashMap<i32, Waiting>,
     events: Option<Events>,
-    /// Whose descriptors became ready while the worker slept.
-    ready: Vec<ThreadId>,
 }
 
 /// Who waits for one descriptor. Somebody does.
@@ -116,17 +114,5 @@ impl Descriptors {
             let _ = poller.delete(source);
         }
         ready
-    }
-
-    pub(super) fn keep_ready(&mut self, ready: Vec<ThreadId>) {
-        self.ready = ready;
-    }
-
-    /// Wakes those whose descriptors became ready during the last sleep. Returns whether there were
-    /// any.
-    pub(super) fn take_ready(&mut self, wake: impl FnMut(ThreadId)) -> bool {
-        let any = !self.ready.is_empty();
-        self.ready.drain(..).for_each(wake);
-        any
     }
 }

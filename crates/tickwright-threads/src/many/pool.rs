@@ -74,16 +74,6 @@ fn keep_name(record: &Record<()>, name: &str) -> bool {
     is_kept
 }
 
-/// What `swapcontext` asks for at every switch.
-#[cold]
-pub(super) fn ask_for_the_signal_mask() {
-    let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: 1. No new mask, and a place for the old one.
-    unsafe {
-        libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), mask.as_mut_ptr());
-    }
-}
-
 impl WorkerPool {
     pub(super) fn now(&self) -> Instant {
         self.keeper.now()

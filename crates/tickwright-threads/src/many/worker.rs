@@ -22,13 +22,14 @@ use std::sync::Arc;
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
 use super::own::{Panics, Places};
-use super::pool::{WorkerPool, ask_for_the_signal_mask};
+use super::pool::WorkerPool;
 use super::remote::{Remote, Spawned};
 use super::sleepers::Sleepers;
 use crate::error::CreateError;
 use crate::here;
 use crate::id::ThreadId;
 use crate::local;
+use crate::mask::Mask;
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
@@ -473,7 +474,8 @@ impl Worker {
     #[cold]
     fn before_a_switch(&self) {
         if self.pool.settings.knobs.sigmask_per_switch {
-            ask_for_the_signal_mask();
+            // What `swapcontext` asks for at every switch.
+            let _ = Mask::current();
         }
     }
 

@@ -83,17 +83,18 @@ impl Worker {
             // a sleep without a limit costs less.
             let search = self.others_wait() || (!searched && self.others_begin());
             let kind = self.kind_of_sleep();
+            let mut ready = Vec::new();
             self.remote().sleep.sleep_once(
                 &self.pool.idle_workers,
                 kind,
                 search,
                 || self.has_work(),
                 || self.others_wait(),
-                || self.sleep(kind, search),
+                || ready = self.sleep(kind, search),
             );
             self.wake_sleepers();
-            // The next sleep starts with an empty list.
-            let any_ready = self.descriptors.borrow_mut().take_ready(|id| self.wake_thread(id));
+            let any_ready = !ready.is_empty();
+            self.wake_all(ready);
             if any_ready || self.has_work() {
                 return self.notify_next();
             }
@@ -120,7 +121,8 @@ impl Worker {
         }
     }
 
-    pub(super) fn sleep(&self, kind: Sleep, search: bool) {
+    /// Returns whose descriptors became ready meanwhile.
+    pub(super) fn sleep(&self, kind: Sleep, search: bool) -> Vec<ThreadId> {
         let keeper = &self.pool.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
@@ -134,10 +136,7 @@ impl Worker {
             most = Some(most.map_or(limit, |most| most.min(limit)));
         }
         match kind {
-            Sleep::Polling => {
-                let ready = self.descriptors.borrow_mut().look(self.remote(), most);
-                self.descriptors.borrow_mut().keep_ready(ready);
-            }
+            Sleep::Polling => return self.descriptors.borrow_mut().look(self.remote(), most),
             Sleep::InPipe => {
                 if let Some(pipe) = &self.remote().pipe {
                     pipe.sleep(most);
@@ -145,6 +144,7 @@ impl Worker {
             }
             Sleep::Parked => keeper.park(alarm, most),
         }
+        Vec::new()
     }
 
     // ---- stealing spawned threads
