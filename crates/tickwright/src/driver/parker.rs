@@ -64,6 +64,7 @@ thread_local! {
     pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
+#[derive(Default)]
 struct State {
     alarm: Option<Instant>,
     /// The offset of the wall that the waiting thread knows of.
@@ -96,31 +97,13 @@ impl State {
     fn is_due(&self, now: Instant) -> bool {
         self.alarm.is_some_and(|at| at <= now)
     }
-
-    /// Whether somebody sleeps on and shall not; if so they are called, by the caller of this.
-    fn call_if(&mut self, needed: bool) -> bool {
-        let call = needed && self.asleep > 0 && !self.called;
-        self.called |= call;
-        call
-    }
 }
 
 impl<K: Clock + 'static> Parker<K> {
     /// One whose alarm is not set.
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
-        let state = State {
-            alarm: None,
-            offset: clock.wall_offset(),
-            stopped: false,
-            asleep: 0,
-            until: None,
-            called: false,
-            settling: 0,
-            wakeups: 0,
-            driver: 0,
-            orphaned: false,
-        };
+        let state = State { offset: clock.wall_offset(), ..State::default() };
         let parker = Arc::new(Self {
             told: AtomicBool::new(false),
             clock,
@@ -195,9 +178,7 @@ impl<K: Clock> Parker<K> {
 
     /// Ends the waiting, now and from now on.
     pub fn stop(&self) {
-        let mut state = lock(&self.state);
-        state.stopped = true;
-        drop(state);
+        lock(&self.state).stopped = true;
         self.called.notify_all();
         self.resting.notify_all();
     }
@@ -262,7 +243,13 @@ impl<K: Clock> Parker<K> {
             (at, None) => at.is_some(),
             (None, _) => false,
         };
-        let call = state.call_if(earlier);
+        self.call_if(state, earlier);
+    }
+
+    /// Releases the lock. If `needed`, and somebody sleeps who was not called yet, calls them.
+    fn call_if(&self, mut state: MutexGuard<'_, State>, needed: bool) {
+        let call = needed && state.asleep > 0 && !state.called;
+        state.called |= call;
         drop(state);
         if call {
             self.called.notify_all();
@@ -283,13 +270,9 @@ impl<K: Clock> Alarm for Parker<K> {
 
 impl<K: Clock> Watcher for Parker<K> {
     fn clock_moved(&self) {
-        let mut state = lock(&self.state);
+        let state = lock(&self.state);
         let news = self.has_news(&state);
-        let call = state.call_if(news);
-        drop(state);
-        if call {
-            self.called.notify_all();
-        }
+        self.call_if(state, news);
     }
 }
 

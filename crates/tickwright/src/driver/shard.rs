@@ -1,6 +1,7 @@
 //! A thread that advances a shard.
 
 use std::io;
+use std::sync::Weak;
 
 use super::{DriverPanicked, DriverThread, Parker};
 use crate::alarm::Alarm;
@@ -48,19 +49,9 @@ pub struct ShardDriver<K: Clock + 'static, G: WheelGeometry = Linux> {
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
-    outside: Outside,
-}
-
-/// What it has given to the shard.
-struct Outside {
-    alarm: Arc<dyn Alarm>,
-    clock: Arc<dyn Clock>,
-}
-
-impl core::fmt::Debug for Outside {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Outside").finish_non_exhaustive()
-    }
+    /// What it has given to the shard, to be told from what others gave it since.
+    alarm: Weak<dyn Alarm>,
+    clock: Weak<dyn Clock>,
 }
 
 impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
@@ -84,10 +75,12 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
             }
         };
         let thread = DriverThread::spawn(&format!("shard {number}"), Arc::clone(&parker), run)?;
-        let outside = Outside { alarm: parker, clock: Arc::new(clock) };
-        shard.set_clock(Arc::clone(&outside.clock), ticks);
-        shard.set_alarm(Some(Arc::clone(&outside.alarm)));
-        Ok(Self { shards: Arc::clone(shards), shard: number, ticks, thread, outside })
+        let (alarm, clock): (Arc<dyn Alarm>, Arc<dyn Clock>) = (parker, Arc::new(clock));
+        let (of_alarm, of_clock) = (Arc::downgrade(&alarm), Arc::downgrade(&clock));
+        shard.set_clock(clock, ticks);
+        shard.set_alarm(Some(alarm));
+        let shards = Arc::clone(shards);
+        Ok(Self { shards, shard: number, ticks, thread, alarm: of_alarm, clock: of_clock })
     }
 }
 
@@ -123,18 +116,14 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
     /// # Errors
     /// [`DriverPanicked`]: how often a callback panicked.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
-        self.thread.end();
-        self.thread.panics().map_or(Ok(()), Err)
+        self.thread.end()
     }
 }
 
 impl<K: Clock + 'static, G: WheelGeometry> Drop for ShardDriver<K, G> {
     fn drop(&mut self) {
         // A second driver may have set its own: those stay.
-        let _ = self
-            .shards
-            .shard(self.shard)
-            .map(|shard| shard.take_away(&self.outside.alarm, &self.outside.clock));
+        let _ = self.shards.shard(self.shard).map(|shard| shard.take_away(&self.alarm, &self.clock));
     }
 }
 

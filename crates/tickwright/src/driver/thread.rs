@@ -145,8 +145,7 @@ impl<K: Clock + 'static> DriverThread<K> {
     /// # Errors
     /// [`DriverPanicked`], if its closure ever did, or the drop of what the closure owns.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
-        self.end();
-        self.panics().map_or(Ok(()), Err)
+        self.end()
     }
 
     /// Whether the thread is in this process. In a forked child it is if it was the one that
@@ -160,24 +159,25 @@ impl<K: Clock + 'static> DriverThread<K> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    pub(super) fn end(&mut self) {
+    /// As [`stop`](Self::stop). A second time it stops nothing, and returns the same.
+    pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
         self.parker.stop();
-        let Some(thread) = self.thread.take() else { return };
-        if !self.is_here() {
+        match self.thread.take() {
             // There is nothing to join or to detach: what the handle names is a thread of the
             // parent's.
-            core::mem::forget(thread);
-        } else if DRIVER.get() != self.number()
-            && let Err(panic) = thread.join()
-        {
-            self.shared.note(panic);
+            Some(thread) if !self.is_here() => core::mem::forget(thread),
+            Some(thread) if DRIVER.get() != self.number() => {
+                let _ = thread.join().map_err(|panic| self.shared.note(panic));
+            }
+            _ => {}
         }
+        self.panics().map_or(Ok(()), Err)
     }
 }
 
 impl<K: Clock + 'static> Drop for DriverThread<K> {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.end();
     }
 }
 

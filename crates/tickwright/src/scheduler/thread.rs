@@ -30,7 +30,7 @@ use crate::sync::Arc;
 /// scheduler stays, and its timers wait for who runs the queue next. It ends on its own when the
 /// scheduler is dropped.
 pub struct SchedulerThread {
-    driver: Option<DriverThread<Arc<dyn Clock>>>,
+    driver: DriverThread<Arc<dyn Clock>>,
     /// Takes the alarm away again.
     leave: Box<dyn Fn() + Send + Sync>,
 }
@@ -64,7 +64,7 @@ impl SchedulerThread {
             None => at.stop(),
         };
         match DriverThread::spawn(name, parker, run) {
-            Ok(driver) => Ok(Self { driver: Some(driver), leave }),
+            Ok(driver) => Ok(Self { driver, leave }),
             Err(error) => {
                 leave();
                 Err(error)
@@ -72,26 +72,22 @@ impl SchedulerThread {
         }
     }
 
-    fn driver(&self) -> Option<&DriverThread<Arc<dyn Clock>>> {
-        self.driver.as_ref()
-    }
-
     /// How often the thread came out of its sleep. One that has nothing to do does not.
     #[must_use]
     pub fn wakeups(&self) -> u64 {
-        self.driver().map_or(0, DriverThread::wakeups)
+        self.driver.wakeups()
     }
 
     /// Waits until all that is due has been run, on a virtual clock; `false` if the thread has
     /// ended, or will. Not from a callback.
     pub fn settle(&self) -> bool {
-        self.driver().is_some_and(DriverThread::settle)
+        self.driver.settle()
     }
 
     /// The panics of callbacks that it ran.
     #[must_use]
     pub fn panics(&self) -> Option<DriverPanicked> {
-        self.driver().and_then(DriverThread::panics)
+        self.driver.panics()
     }
 
     /// Stops the thread and waits until it has ended, unless this is a callback that it runs.
@@ -100,15 +96,13 @@ impl SchedulerThread {
     /// [`DriverPanicked`], if a callback ever did.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         (self.leave)();
-        self.driver.take().map_or(Ok(()), DriverThread::stop)
+        self.driver.end()
     }
 }
 
 impl Drop for SchedulerThread {
     fn drop(&mut self) {
-        if self.driver.is_some() {
-            (self.leave)();
-        }
+        (self.leave)();
     }
 }
 

@@ -1,6 +1,7 @@
 //! One shard, as its users see it.
 
 use core::fmt;
+use std::sync::Weak;
 
 use tickwright_core::{Advance, Tick};
 
@@ -192,11 +193,11 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Takes an alarm and a clock away, if they are the ones that are set.
-    pub(crate) fn take_away(&self, alarm: &Arc<dyn Alarm>, clock: &Arc<dyn Clock>) {
+    pub(crate) fn take_away(&self, alarm: &Weak<dyn Alarm>, clock: &Weak<dyn Clock>) {
         let mut state = lock(&self.base.state);
         let outside = &mut state.outside;
-        let alarm = outside.alarm.take_if(|set| Arc::ptr_eq(set, alarm));
-        let clock = outside.clock.take_if(|set| Arc::ptr_eq(set, clock));
+        let alarm = outside.alarm.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), alarm));
+        let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
         drop(state);
         // With no lock held: their drops may be the caller's code.
         drop((alarm, clock));
