@@ -1,6 +1,5 @@
 //! A machine whose clocks move by command, for tests and simulations.
 
-use core::fmt;
 use core::time::Duration;
 use std::sync::Weak;
 
@@ -39,7 +38,7 @@ pub struct VirtualHost {
 #[derive(Debug)]
 struct Times {
     shown: ForkLock<Shown>,
-    watchers: ForkLock<Watchers>,
+    watchers: ForkLock<Vec<Weak<dyn Watcher>>>,
 }
 
 /// What the clocks show.
@@ -52,9 +51,6 @@ struct Shown {
     /// The wall minus the monotonic clock, in ns.
     offset: i64,
 }
-
-#[derive(Default)]
-struct Watchers(Vec<Weak<dyn Watcher>>);
 
 impl VirtualHost {
     /// A machine that has just started, at the beginning of 1970.
@@ -70,7 +66,7 @@ impl VirtualHost {
         let shown = Shown { running: now, suspended: Duration::ZERO, offset };
         let times = Times {
             shown: ForkLock::new(Order::Leaf, shown, |_| {}),
-            watchers: ForkLock::new(Order::Leaf, Watchers::default(), |_| {}),
+            watchers: ForkLock::new(Order::Leaf, Vec::new(), |_| {}),
         };
         Self { times: Arc::new(times) }
     }
@@ -122,7 +118,7 @@ impl VirtualHost {
     /// watch anew.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
-        let watchers: Vec<_> = lock(&self.times.watchers).0.iter().filter_map(Weak::upgrade).collect();
+        let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();
         for watcher in watchers {
             watcher.clock_moved();
         }
@@ -136,12 +132,6 @@ impl VirtualHost {
 impl Default for VirtualHost {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for Watchers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.len().fmt(f)
     }
 }
 
@@ -170,8 +160,8 @@ impl Clock for VirtualClock {
 
     fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
         let mut watchers = lock(&self.host.times.watchers);
-        watchers.0.retain(|known| known.strong_count() > 0);
-        watchers.0.push(Weak::clone(watcher));
+        watchers.retain(|known| known.strong_count() > 0);
+        watchers.push(Weak::clone(watcher));
         true
     }
 }

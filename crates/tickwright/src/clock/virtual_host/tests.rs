@@ -82,7 +82,7 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     host.advance(Duration::from_nanos(1));
     assert_eq!(one.0.load(Ordering::Relaxed), 4);
     assert!(host.boot_time().watch(&weak(&one)));
-    assert_eq!(crate::sync::lock(&host.times.watchers).0.len(), 2, "the one that is gone was forgotten");
+    assert_eq!(crate::sync::lock(&host.times.watchers).len(), 2, "the one that is gone was forgotten");
 
     let nobody: Weak<dyn Watcher> = weak(&one);
     assert!(!SystemClock::Monotonic.watch(&nobody));
