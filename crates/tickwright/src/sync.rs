@@ -7,10 +7,14 @@
 //! reads.
 
 #[cfg(not(loom))]
+use core::cell::UnsafeCell;
+#[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
 #[cfg(loom)]
 pub(crate) use loom::{
     sync::{
@@ -119,19 +123,10 @@ pub(crate) fn wait_for<'a, T>(
 
 /// A cell that tells the model when it is read and written.
 #[derive(Debug)]
-pub(crate) struct Cell<T>(
-    #[cfg(not(loom))] core::cell::UnsafeCell<T>,
-    #[cfg(loom)] loom::cell::UnsafeCell<T>,
-);
+pub(crate) struct Cell<T>(UnsafeCell<T>);
 
 impl<T> Cell<T> {
     pub(crate) fn new(value: T) -> Self {
-        #[cfg(not(loom))]
-        use core::cell::UnsafeCell;
-
-        #[cfg(loom)]
-        use loom::cell::UnsafeCell;
-
         Self(UnsafeCell::new(value))
     }
 

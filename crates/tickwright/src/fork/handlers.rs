@@ -5,11 +5,11 @@ use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::Order;
-use crate::sync::{ThreadId, lock, this_thread};
+use crate::sync::{ThreadId, lock, this_thread, try_lock};
 
 /// How many forks lie between this process and the one that was started.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -84,11 +84,7 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
     // SAFETY: 1. Under the lock of the list.
     let is_held = unsafe { &mut *slot.is_held.get() };
     if !*is_held {
-        let guard = match slot.mutex.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
+        let Some(guard) = try_lock(&slot.mutex) else { return false };
         // SAFETY: 1. The room is large enough and aligned, see above; 2. under the lock of the
         // list.
         unsafe { slot.guard.get().cast::<MutexGuard<'_, T>>().write(guard) };
