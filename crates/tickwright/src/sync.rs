@@ -85,30 +85,56 @@ pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGua
     event.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a lock guards, with coroutines that wait for its event.
-pub(crate) trait Wakers {
-    fn wakers(&mut self) -> &mut Vec<Waker>;
+/// The threads and coroutines that wait for an event.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    pub(crate) count: usize,
+    /// Those of the coroutines among them.
+    wakers: Vec<Waker>,
+}
+
+impl Waiters {
+    /// In a forked child, where they are not. The wakers are the parent's, and so is what their
+    /// drops would touch.
+    pub(crate) fn forget(&mut self) {
+        core::mem::forget(core::mem::take(self));
+    }
+}
+
+/// What a lock guards, with those who wait for its event.
+pub(crate) trait Awaited {
+    fn waiters(&mut self) -> &mut Waiters;
 }
 
 /// As [`wait`]; a coroutine leaves its kernel thread to others meanwhile. Like every wait it may
 /// return without cause.
-pub(crate) fn wait_as_caller<'a, T: Wakers>(
+pub(crate) fn wait_as_caller<'a, T: Awaited>(
     event: &Condvar,
     mutex: &'a Mutex<T>,
     mut guard: MutexGuard<'a, T>,
 ) -> MutexGuard<'a, T> {
-    let Some(coroutines) = coroutine::caller() else { return wait(event, guard) };
-    // Before the lock is released: whoever tells of the event holds it.
-    guard.wakers().push(coroutines.waker());
-    drop(guard);
-    coroutines.wait();
-    lock(mutex)
+    guard.waiters().count += 1;
+    let mut guard = match coroutine::caller() {
+        None => wait(event, guard),
+        Some(coroutines) => {
+            // Before the lock is released: whoever tells of the event holds it.
+            guard.waiters().wakers.push(coroutines.waker());
+            drop(guard);
+            coroutines.wait();
+            lock(mutex)
+        }
+    };
+    guard.waiters().count -= 1;
+    guard
 }
 
 /// Tells all who wait for the event.
-pub(crate) fn tell<T: Wakers>(event: &Condvar, guarded: &mut T) {
-    event.notify_all();
-    guarded.wakers().drain(..).for_each(Waker::wake);
+pub(crate) fn tell<T: Awaited>(event: &Condvar, guarded: &mut T) {
+    let waiters = guarded.waiters();
+    if waiters.count > 0 {
+        event.notify_all();
+        waiters.wakers.drain(..).for_each(Waker::wake);
+    }
 }
 
 /// The same for a while at most. A model waits for the event alone: what rests on a time-out is not

@@ -3,7 +3,6 @@
 use core::alloc::Layout;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::task::Waker;
 use core::time::Duration;
 use std::alloc::handle_alloc_error;
 
@@ -11,7 +10,7 @@ use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
 use crate::service::{Refusal, Refused, Service, Settings, Site, TimerId, Timing};
-use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Wakers, lock, try_lock};
+use crate::sync::{Arc, Awaited, Condvar, MutexGuard, ThreadId, Waiters, lock, try_lock};
 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
@@ -47,18 +46,16 @@ pub(super) struct Core<C> {
     pub(super) runs: u64,
     /// Whose pass is under way.
     pub(super) pass: Option<ThreadId>,
-    /// How many threads wait for `ended`.
-    pub(super) waiting: usize,
+    /// Those who wait for `ended`.
+    pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to hear whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
-    /// Coroutines that wait for `ended`.
-    pub(super) wakers: Vec<Waker>,
     pub(super) shut: bool,
 }
 
-impl<C> Wakers for Core<C> {
-    fn wakers(&mut self) -> &mut Vec<Waker> {
-        &mut self.wakers
+impl<C> Awaited for Core<C> {
+    fn waiters(&mut self) -> &mut Waiters {
+        &mut self.waiters
     }
 }
 
@@ -98,9 +95,8 @@ impl<C> Scheduler<C> {
             running: None,
             runs: 0,
             pass: None,
-            waiting: 0,
+            waiters: Waiters::default(),
             outcomes: Vec::new(),
-            wakers: Vec::new(),
             shut: false,
         };
         let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
@@ -209,10 +205,8 @@ impl<C> Core<C> {
     /// In a forked child, where other threads are not: nobody waits, and the pass of another thread
     /// is over. The timer that it ran is gone, since its callback is on the stack of that thread.
     fn forget_threads(&mut self) {
-        self.waiting = 0;
+        self.waiters.forget();
         self.outcomes.clear();
-        // They are the parent's, and so is what their drops would touch.
-        core::mem::forget(core::mem::take(&mut self.wakers));
         let (forker, here) = fork::forker();
         if self.pass == Some(forker) {
             self.pass = Some(here);

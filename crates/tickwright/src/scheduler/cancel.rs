@@ -118,11 +118,9 @@ impl<C: Callback> Scheduler<C> {
         // The first who waits is told.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
-        core.waiting += 1;
         while core.running.is_some_and(|running| running.serial == serial) {
             core = wait_as_caller(&self.ended, &self.core, core);
         }
-        core.waiting -= 1;
         let outcome = core.outcomes.iter().position(|(of, _)| first && *of == serial);
         let suppressed = outcome.is_some_and(|at| core.outcomes.swap_remove(at).1);
         Ok(Cancelled::Finished { suppressed })
@@ -212,11 +210,9 @@ impl<C: Callback> Scheduler<C> {
     }
 
     fn await_pass<'s>(&'s self, mut core: MutexGuard<'s, Core<C>>) {
-        core.waiting += 1;
         while core.pass.is_some() {
             core = wait_as_caller(&self.ended, &self.core, core);
         }
-        core.waiting -= 1;
     }
 }
 

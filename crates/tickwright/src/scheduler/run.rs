@@ -108,9 +108,7 @@ impl<C: Callback> Scheduler<C> {
     fn end_pass(&self, core: &mut Core<C>) {
         core.pass = None;
         core.service.end_pass();
-        if core.waiting > 0 {
-            tell(&self.ended, core);
-        }
+        tell(&self.ended, core);
     }
 
     fn fire<'s>(
@@ -148,9 +146,7 @@ impl<'s, C: Callback> Run<'s, C> {
         let mut core = self.finish(next, false);
         core.settle(self.suppressed);
         self.over = true;
-        if core.waiting > 0 {
-            tell(&scheduler.ended, &mut *core);
-        }
+        tell(&scheduler.ended, &mut *core);
         core
     }
 

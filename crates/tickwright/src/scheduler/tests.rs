@@ -35,7 +35,7 @@ fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
             let cancel = || scheduler.cancel_sync(id);
             let wait_as = |place: usize| {
                 let one = scope.spawn(cancel);
-                until(|| scheduler.lock().waiting == place);
+                until(|| scheduler.lock().waiters.count == place);
                 one
             };
             let all: Vec<_> = (1..=cancellers).map(wait_as).collect();
@@ -48,7 +48,7 @@ fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
             assert_eq!(runner.join().unwrap(), Ok(1));
         });
         let core = scheduler.lock();
-        assert_eq!((core.outcomes.len(), core.waiting), (0, 0), "of {cancellers}");
+        assert_eq!((core.outcomes.len(), core.waiters.count), (0, 0), "of {cancellers}");
     }
 }
 
@@ -87,7 +87,7 @@ fn an_outcome_belongs_to_one_run() {
         let runner = scope.spawn(|| scheduler.run_queue());
         has_begun.recv().unwrap();
         let waits = scope.spawn(|| scheduler.cancel_sync(id));
-        until(|| scheduler.lock().waiting == 1);
+        until(|| scheduler.lock().waiters.count == 1);
         go.send(()).unwrap();
         assert!(matches!(waits.join().unwrap(), Ok(Cancelled::Finished { suppressed: false })));
         assert_eq!(runner.join().unwrap(), Ok(1));

@@ -91,9 +91,6 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 
     fn target(&self, shard: usize) -> Result<u32, ArmError> {
-        match u32::try_from(shard) {
-            Ok(number) if shard < self.node.set.bases.len() => Ok(number),
-            _ => Err(ArmError::NoSuchShard),
-        }
+        self.node.set.shard(shard).map(|(number, _)| number).ok_or(ArmError::NoSuchShard)
     }
 }

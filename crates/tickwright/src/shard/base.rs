@@ -9,7 +9,6 @@ mod locked;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
-use core::task::Waker;
 
 use tickwright_core::Tick;
 use tickwright_core::storage::{Discipline, Handle, Nodes};
@@ -22,7 +21,7 @@ use super::statistics::{Statistics, Stripes};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Ticks};
 use crate::fork::Slot;
-use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Wakers};
+use crate::sync::{Arc, AtomicU32, AtomicU64, Awaited, Cell, Condvar, ThreadId, Waiters};
 
 /// The shards that timers move between.
 pub(super) struct Set<G: WheelGeometry> {
@@ -56,19 +55,17 @@ pub(super) struct Locked<G: WheelGeometry> {
     pub(super) expiring: bool,
     /// The timer whose callback runs, and the thread that runs it.
     running: Option<(Link<G>, ThreadId)>,
-    /// How many threads and coroutines wait for a callback to end.
-    pub(super) waiting: usize,
-    /// The coroutines among them.
-    wakers: Vec<Waker>,
+    /// Those who wait for a callback to end.
+    waiters: Waiters,
     /// The owner has dropped the shards.
     pub(super) closed: bool,
     pub(super) statistics: Statistics,
     pub(super) outside: Outside,
 }
 
-impl<G: WheelGeometry> Wakers for Locked<G> {
-    fn wakers(&mut self) -> &mut Vec<Waker> {
-        &mut self.wakers
+impl<G: WheelGeometry> Awaited for Locked<G> {
+    fn waiters(&mut self) -> &mut Waiters {
+        &mut self.waiters
     }
 }
 
@@ -256,8 +253,7 @@ impl<G: WheelGeometry> Locked<G> {
             records: Records(PhantomData),
             expiring: false,
             running: None,
-            waiting: 0,
-            wakers: Vec::new(),
+            waiters: Waiters::default(),
             closed: false,
             statistics: Statistics::default(),
             outside: Outside::NONE,
@@ -269,12 +265,6 @@ impl<G: WheelGeometry> Locked<G> {
         // SAFETY: 1. `Link::retain` put the count aside when the node was linked, from a counted
         // reference of this very type; 2. it is given back once, since the node is in no wheel now.
         SharedTimer { node: unsafe { Arc::from_raw(p.pointer().as_ptr()) } }
-    }
-}
-
-impl<G: WheelGeometry> fmt::Debug for Set<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Set").field("shards", &self.bases.len()).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use super::base::{Held, SharedTimer};
+use super::base::{Held, Link, SharedTimer};
 use super::geometry::WheelGeometry;
 use super::result::Was;
 use super::word::{State, Word};
@@ -135,7 +135,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let pending = state == State::Pending;
         if pending {
             // The count that the shard held is not the last one: the caller has one too.
-            drop(held.home.unlink(node));
+            drop(held.home.take_out(Link::of(node)));
         }
         let next = match into {
             Into::Idle => Word::IDLE,
@@ -155,9 +155,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
 impl<G: WheelGeometry> Held<'_, G> {
     /// Waits, with the lock released, until a callback of this shard has ended.
     fn wait_for_an_end(self) {
-        let Self { base, mut home, away: _ } = self;
-        home.waiting += 1;
-        let mut home = wait_as_caller(&base.ended, &base.state, home);
-        home.waiting -= 1;
+        let Self { base, home, away: _ } = self;
+        drop(wait_as_caller(&base.ended, &base.state, home));
     }
 }

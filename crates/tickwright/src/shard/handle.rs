@@ -55,9 +55,8 @@ pub struct Shard<'a, G: WheelGeometry = Linux> {
 
 impl<'a, G: WheelGeometry> Shard<'a, G> {
     pub(super) fn of(set: &'a Arc<Set<G>>, number: usize) -> Result<Self, NoSuchShard> {
-        let base = set.bases.get(number).ok_or(NoSuchShard)?;
-        // There are less than 2^32.
-        Ok(Self { set, base, number: u32::try_from(number).map_err(|_| NoSuchShard)? })
+        let (number, base) = set.shard(number).ok_or(NoSuchShard)?;
+        Ok(Self { set, base, number })
     }
 
     /// Its number, from 0.
@@ -212,8 +211,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// # Errors
     /// [`DrainError::Busy`] while a pass over this shard is under way; [`DrainError::NoSuchShard`].
     pub fn drain_to(&self, target: usize) -> Result<usize, DrainError> {
-        let to = self.set.bases.get(target).ok_or(DrainError::NoSuchShard)?;
-        let number = u32::try_from(target).map_err(|_| DrainError::NoSuchShard)?;
+        let (number, to) = self.set.shard(target).ok_or(DrainError::NoSuchShard)?;
         if number == self.number {
             return Ok(0);
         }

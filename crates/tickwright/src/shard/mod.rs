@@ -216,14 +216,10 @@ impl<G: WheelGeometry> Drop for Shards<G> {
         impl<G: WheelGeometry> Emptying<'_, G> {
             fn run(&self) {
                 for base in &self.0.bases {
-                    loop {
-                        // Named, so that the lock is released before the timer: its drop may run
-                        // the caller's code.
-                        let timer = lock(&base.state).empty_one();
-                        if timer.is_none() {
-                            break;
-                        }
-                    }
+                    // A function, so that the lock is released before the timer: its drop may run
+                    // the caller's code.
+                    let empty_one = || lock(&base.state).empty_one();
+                    while empty_one().is_some() {}
                 }
             }
         }

@@ -185,7 +185,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             Arm::Modify | Arm::PendingOnly => {}
         }
         let p = Link::of(node);
-        held.home.remove(node, p);
+        held.home.remove(p);
         let next = held.insert(self, p, deadline);
         // An exchange, not a store: it comes after the earlier re-arms in the word's order, and
         // passes on what they published.
@@ -205,10 +205,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let parked = Word::pending(deadline, PARKED);
         let mut seen = word;
         loop {
-            let current = match seen.whole() {
-                Some((current, _)) => current,
-                None => held.home.deadline(node),
-            };
+            let current = held.home.deadline(Link::of(node), seen);
             if deadline >= current {
                 node.ghost.kept();
                 return false;

@@ -1,6 +1,5 @@
 //! How re-arms went.
 
-use core::fmt;
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -165,12 +164,6 @@ impl Stripes {
             sum.no_op += stripe.no_op.load(Ordering::Relaxed);
         }
         sum
-    }
-}
-
-impl fmt::Debug for Stripes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sum().fmt(f)
     }
 }
 

@@ -54,7 +54,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             word: AtomicU64::new(Word::IDLE.0),
             shard: AtomicU32::new(shard),
             deferrable,
-            ghost: Ghost::new(),
+            ghost: Ghost::default(),
             set: Arc::clone(set),
             record: Cell::new(tickwright_core::storage::Record::IDLE),
             callback,
@@ -90,14 +90,13 @@ impl<G: WheelGeometry> SharedTimer<G> {
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();
-        if word.state() != State::Pending {
-            return None;
-        }
         match word.whole() {
             Some((deadline, _)) => Some(deadline),
+            None if word.state() != State::Pending => None,
             None => {
                 let held = self.node.set.lock_timer(&self.node, None);
-                (self.word().state() == State::Pending).then(|| held.home.deadline(&self.node))
+                let word = self.word();
+                (word.state() == State::Pending).then(|| held.home.deadline(Link::of(&self.node), word))
             }
         }
     }

@@ -90,15 +90,16 @@ impl<G: WheelGeometry> Locked<G> {
     }
 
     /// Takes a timer that is pending here out of its wheel. This shard keeps its count.
-    pub(crate) fn remove(&mut self, node: &Node<G>, p: Link<G>) {
-        let which = usize::from(node.deferrable);
+    pub(crate) fn remove(&mut self, p: Link<G>) {
+        let which = usize::from(self.records.node(p).deferrable);
         self.len[which] -= 1;
         let _ = self.wheels[which].remove(&mut self.records, p);
     }
 
     /// Takes a timer that is pending here out, and the count too.
-    pub(crate) fn unlink(&mut self, node: &Arc<Node<G>>) -> SharedTimer<G> {
-        self.take_out(Link::of(node))
+    pub(crate) fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
+        self.remove(p);
+        Self::release(p)
     }
 
     /// Moves one timer that is pending here to another shard and keeps its deadline. Returns
@@ -109,10 +110,7 @@ impl<G: WheelGeometry> Locked<G> {
         // Only the holder of the lock writes a parked word. An exchange: an unlocked re-arm comes
         // before it and counts, or after it and takes the lock.
         let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
-        let deadline = match word.whole() {
-            Some((deadline, _)) => deadline,
-            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
-        };
+        let deadline = self.deadline(p, word);
         let timer = self.take_out(p);
         timer.node.shard.store(number, Ordering::Relaxed);
         let next = target.insert(&timer.node, Link::retain(&timer.node), deadline);
@@ -136,21 +134,11 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
-    /// Unlinks a timer that is pending here.
-    fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
-        let which = usize::from(self.records.node(p).deferrable);
-        self.len[which] -= 1;
-        let _ = self.wheels[which].remove(&mut self.records, p);
-        Self::release(p)
-    }
-
-    /// The deadline of a timer that is pending here.
-    pub(crate) fn deadline(&self, node: &Arc<Node<G>>) -> Tick {
-        let word = Word(node.word.load(Ordering::Relaxed));
-        let p = Link::of(node);
+    /// The deadline of a timer that is pending here, and whose word is `word`.
+    pub(crate) fn deadline(&self, p: Link<G>, word: Word) -> Tick {
         match word.whole() {
             Some((deadline, _)) => deadline,
-            None => self.wheels[usize::from(node.deferrable)].deadline(&self.records, p),
+            None => self.wheels[usize::from(self.records.node(p).deferrable)].deadline(&self.records, p),
         }
     }
 
@@ -187,33 +175,23 @@ impl<G: WheelGeometry> Locked<G> {
         // Acquire: the callback sees what was written before any re-arm that counted. An exchange:
         // its old value is the last deadline, and a later re-arm sees that the timer fires.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
-        let deadline = match word.whole() {
-            Some((deadline, _)) => deadline,
-            None => popped.deadline,
-        };
+        let deadline = word.whole().map_or(popped.deadline, |(deadline, _)| deadline);
         timer.node.ghost.fired(deadline, self.now);
         self.running = Some((popped.handle, thread));
         Some(Taken { timer, deadline, expiry: popped.expiry })
     }
 
-    /// The callback of the timer has ended, or was unwound. A re-arm or a shutdown meanwhile has
-    /// written the word.
+    /// The callback of the timer has ended, or was unwound.
     pub(crate) fn finish(&mut self, base: &Base<G>, node: &Node<G>) {
         self.running = None;
-        node.ghost.ended();
-        let _ =
-            node.word.compare_exchange(Word::FIRING.0, Word::IDLE.0, Ordering::Relaxed, Ordering::Relaxed);
-        if self.waiting > 0 {
-            tell(&base.ended, self);
-        }
+        node.note_end();
+        tell(&base.ended, self);
     }
 
     /// For a forked child, which has no other threads: no thread waits, and the pass of another
     /// thread is over. The timer that it fired is idle, unless it was armed again.
     fn forget_threads(&mut self) {
-        self.waiting = 0;
-        // The wakers are the parent's, and so is what their drops would touch.
-        core::mem::forget(core::mem::take(&mut self.wakers));
+        self.waiters.forget();
         let Some((p, thread)) = self.running else { return };
         let (forker, here) = fork::forker();
         if thread == forker {
@@ -221,14 +199,7 @@ impl<G: WheelGeometry> Locked<G> {
         } else {
             (self.running, self.expiring) = (None, false);
             // Its pass holds a count, on the stack of a thread that is gone: the node stays.
-            let node = self.records.node(p);
-            node.ghost.ended();
-            let _ = node.word.compare_exchange(
-                Word::FIRING.0,
-                Word::IDLE.0,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
+            self.records.node(p).note_end();
         }
     }
 
@@ -289,6 +260,16 @@ impl<G: WheelGeometry> Locked<G> {
         if found == self.len() { result } else { Err(Violation::Count) }
     }
 }
+
+impl<G: WheelGeometry> Node<G> {
+    /// Its callback has ended. A re-arm or a shutdown meanwhile has written the word.
+    fn note_end(&self) {
+        let (firing, idle) = (Word::FIRING.0, Word::IDLE.0);
+        self.ghost.ended();
+        let _ = self.word.compare_exchange(firing, idle, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
 /// The lock of a timer's shard, and of the shard that it moves to, if that is another.
 pub(crate) struct Held<'a, G: WheelGeometry> {
     pub(crate) base: &'a Base<G>,
@@ -316,6 +297,12 @@ impl<G: WheelGeometry> Set<G> {
             handle_alloc_error(Layout::for_value::<[Base<G>]>(&set.bases));
         }
         set
+    }
+
+    /// The shard of that number, and the number as timers keep it.
+    pub(crate) fn shard(&self, number: usize) -> Option<(u32, &Base<G>)> {
+        // There are less than 2^32.
+        Some((u32::try_from(number).ok()?, self.bases.get(number)?))
     }
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
