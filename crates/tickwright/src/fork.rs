@@ -26,7 +26,7 @@ use handlers as os;
 #[cfg(not(all(unix, not(loom), not(miri))))]
 use nothing as os;
 
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, MutexGuard, lock, no_memory};
 pub use order::Order;
 #[cfg(target_os = "linux")]
 pub(crate) use os::replace;
@@ -63,8 +63,7 @@ impl<T> ForkLock<T> {
     /// # Panics
     /// Without memory, as every allocation of the standard library.
     pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
-        let memory = || std::alloc::handle_alloc_error(core::alloc::Layout::new::<Slot<T>>());
-        Self::try_new(order, value, forget).unwrap_or_else(memory)
+        Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }
 
     /// The same. `None`: there is no memory.

@@ -65,6 +65,11 @@ pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
 }
 
+/// Ends the process for lack of memory, as every allocation of the standard library.
+pub(crate) fn no_memory<T>() -> ! {
+    std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
+}
+
 /// Locks; a panic elsewhere does not matter: user code (clocks, origins, tokens) runs under a lock
 /// only while the state is whole, and ours leaves it whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,6 +1,7 @@
 //! The clock of a service: one of the machine, or one that the caller brings.
 
 use core::any::Any;
+use core::fmt;
 
 use super::{Clock, Instant, SystemClock};
 use crate::sync::Arc;
@@ -10,6 +11,18 @@ use crate::sync::Arc;
 pub(crate) enum Source {
     System(SystemClock),
     Other(Arc<dyn Clock>),
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::System(SystemClock::default())
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
 }
 
 impl Source {

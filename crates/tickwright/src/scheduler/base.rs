@@ -1,16 +1,14 @@
 //! The scheduler, what its lock guards, and what needs no callback.
 
-use core::alloc::Layout;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::alloc::handle_alloc_error;
 
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
 use crate::service::{Refusal, Refused, Service, Settings, Site, TimerId, Timing};
-use crate::sync::{Arc, Awaited, Condvar, MutexGuard, ThreadId, Waiters, lock, try_lock};
+use crate::sync::{Arc, Awaited, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
@@ -76,8 +74,7 @@ impl<C> Scheduler<C> {
     /// An empty scheduler: as [`Service::new`].
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let memory = || handle_alloc_error(Layout::new::<Core<C>>());
-        Self::with(Service::new(settings)).unwrap_or_else(memory)
+        Self::with(Service::new(settings)).unwrap_or_else(|| no_memory::<Core<C>>())
     }
 
     /// An empty scheduler, with [`Settings::capacity`].

@@ -1,8 +1,6 @@
 //! What a scheduler says of its timers and of itself.
 
-use core::alloc::Layout;
 use core::time::Duration;
-use std::alloc::handle_alloc_error;
 
 use tickwright_core::Violation;
 
@@ -12,6 +10,7 @@ use super::report::{Dump, Listed, Report};
 use crate::clock::Instant;
 use crate::driver::timeout_ms;
 use crate::service::{Info, Refusal, State, Statistics, TimerId};
+use crate::sync::no_memory;
 
 /// What [`Scheduler::inspect`] finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +81,7 @@ impl<C: Callback> Scheduler<C> {
     /// Every timer there is, with its origin. O(timers log timers).
     #[must_use]
     pub fn dump(&self) -> Dump {
-        self.try_dump().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Dump>()))
+        self.try_dump().unwrap_or_else(|_| no_memory::<Dump>())
     }
 
     /// The same for who can go on without.
@@ -104,7 +103,7 @@ impl<C: Callback> Scheduler<C> {
     /// What was counted: timers, runs, lateness, and by origin.
     #[must_use]
     pub fn report(&self) -> Report {
-        self.try_report().unwrap_or_else(|_| handle_alloc_error(Layout::new::<Report>()))
+        self.try_report().unwrap_or_else(|_| no_memory::<Report>())
     }
 
     /// The same for who can go on without.

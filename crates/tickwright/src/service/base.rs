@@ -1,14 +1,11 @@
 //! What a service is made of.
 
-use core::alloc::Layout;
 use core::fmt;
-use std::alloc::handle_alloc_error;
 use std::sync::Arc;
 
 use tickwright_core::Tick;
-use tickwright_nodes::arena::Idx;
+use tickwright_nodes::arena::{Full, Idx};
 
-use super::entry::Entry;
 use super::held::Host;
 use super::int::IntIds;
 use super::lateness::Lateness;
@@ -19,6 +16,7 @@ use super::table::Table;
 use super::words::{Refusal, Statistics};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Source, Ticks};
+use crate::sync::no_memory;
 
 /// Timers of one thread, on a clock. See the [module](super).
 pub struct Service<P> {
@@ -30,7 +28,9 @@ pub struct Service<P> {
     pub(super) sites: Sites,
     /// Popped already, and the first of the next pass: it was armed in the pass that popped it.
     pub(super) ahead: Option<Idx>,
-    pub(super) host: Host,
+    pub(super) host: Option<Host>,
+    /// How many say that urgent work runs.
+    pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
     /// Pending timers by the wall, the offset that they are filed by, and when it last stepped.
@@ -52,8 +52,7 @@ impl<P> Service<P> {
     pub fn new(settings: Settings) -> Self {
         let capacity = settings.capacity;
         let settings = settings.capacity(0);
-        let mut service =
-            Self::try_new(settings).unwrap_or_else(|_| handle_alloc_error(Layout::new::<Self>()));
+        let mut service = Self::try_new(settings).unwrap_or_else(|_| no_memory::<Self>());
         let _ = service.reserve(capacity);
         service
     }
@@ -72,10 +71,11 @@ impl<P> Service<P> {
             structure,
             ticks,
             table,
-            ints: int_ids.then(IntIds::new),
+            ints: int_ids.then(IntIds::default),
             sites: Sites::new().ok_or(Refusal::Full)?,
             ahead: None,
-            host: Host::none(),
+            host: None,
+            urgent: 0,
             pass: 0,
             cutoff: 0,
             walls: 0,
@@ -105,11 +105,10 @@ impl<P> Service<P> {
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Refusal> {
-        let ints = self.ints.as_mut().is_none_or(|ints| ints.reserve(additional));
-        if !ints || self.table.reserve(additional).is_err() {
-            return Err(Refusal::Full);
+        if let Some(ints) = &mut self.ints {
+            ints.reserve(additional).ok_or(Refusal::Full)?;
         }
-        Ok(())
+        self.table.reserve(additional).map_err(|Full| Refusal::Full)
     }
 
     /// The clock's time.
@@ -138,11 +137,6 @@ impl<P> Service<P> {
     #[must_use]
     pub fn ticks(&self) -> Ticks {
         self.ticks
-    }
-
-    /// The entry of a live timer.
-    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry<P> {
-        self.table.entry(slot)
     }
 }
 

@@ -61,7 +61,7 @@ use tickwright_nodes::arena::Idx;
 
 use super::base::Service;
 use super::entry::{Flag, State};
-use super::held::{Counts, Host, HostTick};
+use super::held::{Host, HostTick};
 use super::table::TimerId;
 use super::words::Refusal;
 
@@ -75,11 +75,13 @@ impl<P> Service<P> {
     /// changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
-        match self.host.slot {
-            Some(host) if host == slot => Ok(()),
+        match &self.host {
+            Some(host) if host.slot == slot => Ok(()),
             Some(_) => Err(Refusal::HostTaken),
             None => {
-                self.host = Host { slot: Some(slot), urgent: self.host.urgent, ..Host::none() };
+                let latest = Duration::ZERO;
+                let tick = HostTick { id, waits: false, runs: 0, deferred: 0, late: 0, latest };
+                self.host = Some(Host { slot, held: None, tick });
                 self.end_pass();
                 Ok(())
             }
@@ -89,18 +91,16 @@ impl<P> Service<P> {
     /// The host tick, if there is one.
     #[must_use]
     pub fn host(&self) -> Option<HostTick> {
-        let Counts { runs, deferred, late, latest_ns } = self.host.counts;
-        let latest = Duration::from_nanos(latest_ns);
-        let id = self.table.id(self.host.slot?)?;
-        let waits = self.host.deferred || (self.is_urgent() && self.host_is_due());
-        Some(HostTick { id, waits, runs, deferred, late, latest })
+        let mut tick = self.host.as_ref()?.tick;
+        tick.waits |= self.is_urgent() && self.host_is_due();
+        Some(tick)
     }
 
     /// Urgent work begins: from now on the host tick waits, and no alarm is set for it. Calls nest.
     /// One look at the queue's head and second if an alarm is set.
     pub fn begin_urgent(&mut self) {
-        self.host.urgent = self.host.urgent.saturating_add(1);
-        if self.host.urgent == 1 && self.host.slot.is_some() {
+        self.urgent = self.urgent.saturating_add(1);
+        if self.urgent == 1 && self.host.is_some() {
             self.end_pass();
         }
     }
@@ -108,13 +108,13 @@ impl<P> Service<P> {
     /// Urgent work has ended; when all has, the host tick waits no longer: if it is due, the alarm
     /// is set for now. Without a [`begin_urgent`](Self::begin_urgent), nothing happens.
     pub fn end_urgent(&mut self) {
-        let was = self.host.urgent;
-        self.host.urgent = was.saturating_sub(1);
-        if was != 1 || self.host.slot.is_none() {
+        let was = self.urgent;
+        self.urgent = was.saturating_sub(1);
+        if was != 1 || self.host.is_none() {
             return;
         }
         if self.host_is_due() {
-            self.host.note_deferred();
+            self.host.iter_mut().for_each(Host::note_deferred);
         }
         self.end_pass();
     }
@@ -122,7 +122,17 @@ impl<P> Service<P> {
     /// Whether urgent work runs.
     #[must_use]
     pub fn is_urgent(&self) -> bool {
-        self.host.urgent > 0
+        self.urgent > 0
+    }
+
+    /// Whether that is the slot of the host tick.
+    pub(super) fn is_host(&self, slot: Idx) -> bool {
+        self.host.as_ref().is_some_and(|host| host.slot == slot)
+    }
+
+    /// The expiry of the host tick while it is put aside.
+    pub(super) fn held(&self) -> Option<Tick> {
+        self.host.as_ref()?.held
     }
 
     /// The expiry of the head, or that of the second if the head is the host tick.
@@ -135,11 +145,12 @@ impl<P> Service<P> {
 
     /// Its slot while it is in the queue.
     pub(super) fn linked_host(&self) -> Option<Idx> {
-        self.host.slot.filter(|&slot| self.table.get(slot).is_some_and(|entry| entry.is(Flag::Linked)))
+        let slot = self.host.as_ref()?.slot;
+        self.table.get(slot).filter(|entry| entry.is(Flag::Linked)).map(|_| slot)
     }
 
     fn host_is_due(&self) -> bool {
-        self.host.is_held()
+        self.held().is_some()
             || self.host_expiry().is_some_and(|expiry| expiry <= self.ticks.now(self.clock.now()))
     }
 
@@ -151,7 +162,7 @@ impl<P> Service<P> {
     /// taken when nothing of its tick is left and nothing urgent runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
         loop {
-            if let Some(tick) = self.host.held
+            if let Some(tick) = self.held()
                 && self.ahead.is_none()
                 && self.table.queue().next_expiry().is_none_or(|next| next > tick)
                 && let Some(slot) = self.release_host()
@@ -163,24 +174,22 @@ impl<P> Service<P> {
                 // With no moves left, others of its tick may still be there.
                 return if *moves > 0 { self.release_host() } else { None };
             };
-            if self.host.slot != Some(slot) {
-                return Some(slot);
-            }
-            self.host.held = Some(expiry.unwrap_or(self.cutoff));
-            if self.host.urgent > 0 {
-                self.host.note_deferred();
+            let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) else { return Some(slot) };
+            host.held = Some(expiry.unwrap_or(self.cutoff));
+            if self.urgent > 0 {
+                host.note_deferred();
             }
         }
     }
 
     /// Takes the host tick that was put aside, if it may run in this pass.
     pub(super) fn release_host(&mut self) -> Option<Idx> {
-        let slot = self.host.slot.filter(|_| self.host.is_held() && self.host.urgent == 0)?;
-        if self.entry(slot).pass == self.pass {
+        let host = self.host.as_mut().filter(|host| host.held.is_some() && self.urgent == 0)?;
+        if self.table.entry(host.slot).pass == self.pass {
             return None;
         }
-        self.host.held = None;
-        Some(slot)
+        host.held = None;
+        Some(host.slot)
     }
 
     /// A pending timer that is kept beside the queue is not any more.
@@ -188,22 +197,22 @@ impl<P> Service<P> {
         if self.ahead == Some(slot) {
             self.ahead = None;
         }
-        if self.host.slot == Some(slot) {
-            self.host.let_go();
+        if let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) {
+            host.let_go();
         }
     }
 
     /// How many timers are pending beside the queue.
     pub(super) fn aside(&self) -> usize {
-        usize::from(self.ahead.is_some()) + usize::from(self.host.is_held())
+        usize::from(self.ahead.is_some()) + usize::from(self.held().is_some())
     }
 
     /// Whether what is noted of the host tick is true.
     pub(super) fn host_is_right(&self) -> bool {
-        let Some(slot) = self.host.slot else { return !self.host.is_held() };
-        let Some(entry) = self.table.get(slot) else { return false };
+        let Some(host) = &self.host else { return true };
+        let Some(entry) = self.table.get(host.slot) else { return false };
         let aside = entry.state == State::Pending && !entry.is(Flag::Linked);
-        aside || !self.host.is_held()
+        aside || host.held.is_none()
     }
 }
 

@@ -12,13 +12,14 @@
 //! use; when there are more timers, the ring is doubled. Two ids that differ in the lower bits of
 //! the old ring differ in those of the new one, so nothing collides.
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Cell {
     /// 0: empty.
     id: i32,
     slot: u32,
 }
 
+#[derive(Default)]
 pub(super) struct IntIds {
     ring: Vec<Cell>,
     last: i32,
@@ -27,22 +28,13 @@ pub(super) struct IntIds {
     of: Vec<i32>,
 }
 
-const EMPTY: Cell = Cell { id: 0, slot: 0 };
 const LEAST: usize = 64;
 
 impl IntIds {
-    pub(super) const fn new() -> Self {
-        Self::with_last(0)
-    }
-
-    /// As [`new`](Self::new), with ids that go on after `last`.
+    /// With ids that go on after `last`.
     #[cfg(test)]
-    pub(super) const fn after(last: i32) -> Self {
-        Self::with_last(last)
-    }
-
-    const fn with_last(last: i32) -> Self {
-        Self { ring: Vec::new(), last, live: 0, of: Vec::new() }
+    pub(super) fn after(last: i32) -> Self {
+        Self { last, ..Self::default() }
     }
 
     fn cell(&self, id: i32) -> usize {
@@ -50,42 +42,36 @@ impl IntIds {
         id as usize & (self.ring.len() - 1)
     }
 
-    /// Room for `additional` more; false when memory is short.
+    /// Room for `additional` more; `None` when memory is short, or for more than 2^30 timers.
     #[must_use]
-    pub(super) fn reserve(&mut self, additional: usize) -> bool {
-        let wanted = self.live.saturating_add(additional).saturating_mul(2).max(LEAST);
+    pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
+        let live = self.live.saturating_add(additional);
         // Slot 0 has no timer.
-        let slots = self.live.saturating_add(additional).saturating_add(1);
-        if self.of.try_reserve(slots.saturating_sub(self.of.len())).is_err() {
-            return false;
+        self.of.try_reserve(live.saturating_add(1).saturating_sub(self.of.len())).ok()?;
+        let cells = live.saturating_mul(2).max(LEAST).checked_next_power_of_two()?;
+        if cells > 1 << 31 {
+            return None;
         }
-        let Some(cells) = wanted.checked_next_power_of_two().filter(|&cells| cells <= 1 << 31) else {
-            return false;
-        };
-        if cells <= self.ring.len() {
-            return true;
+        if cells > self.ring.len() {
+            let mut ring = Vec::new();
+            ring.try_reserve_exact(cells).ok()?;
+            ring.resize(cells, Cell::default());
+            let old = core::mem::replace(&mut self.ring, ring);
+            for cell in old.into_iter().filter(|cell| cell.id != 0) {
+                let at = self.cell(cell.id);
+                self.ring[at] = cell;
+            }
         }
-        let mut ring = Vec::new();
-        if ring.try_reserve_exact(cells).is_err() {
-            return false;
-        }
-        ring.resize(cells, EMPTY);
-        let old = core::mem::replace(&mut self.ring, ring);
-        for cell in old.into_iter().filter(|cell| cell.id != 0) {
-            let at = self.cell(cell.id);
-            self.ring[at] = cell;
-        }
-        true
+        Some(())
     }
 
     /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30
     /// timers.
     pub(super) fn issue(&mut self, slot: u32) -> Option<i32> {
         let slots = slot as usize + 1;
-        if !self.reserve(1) || self.of.try_reserve(slots.saturating_sub(self.of.len())).is_err() {
-            return None;
-        }
+        self.reserve(1)?;
         if self.of.len() < slots {
+            self.of.try_reserve(slots - self.of.len()).ok()?;
             self.of.resize(slots, 0);
         }
         // Half of the cells are empty, so one is found.
@@ -118,7 +104,7 @@ impl IntIds {
     pub(super) fn release(&mut self, slot: u32) {
         if let Some(id) = self.of(slot) {
             let at = self.cell(id);
-            self.ring[at] = EMPTY;
+            self.ring[at] = Cell::default();
             self.of[slot as usize] = 0;
             self.live -= 1;
         }

@@ -5,12 +5,13 @@ use tickwright_nodes::arena::Idx;
 
 use super::base::Service;
 use super::entry::{Aim, Entry, Flag, Slack, State};
+use super::held::Host;
 use super::site::Origin;
 use super::table::TimerId;
-use super::timing::{Base, Timing, roundest};
+use super::timing::{Timing, When, roundest};
 use super::wall::{shifted, unshifted};
 use super::words::{Refusal, Refused, Removal};
-use crate::clock::Instant;
+use crate::clock::{Instant, nanos};
 
 impl<P> Service<P> {
     /// Adds a timer and arms it. When it is done, it is gone.
@@ -54,7 +55,7 @@ impl<P> Service<P> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
         let now = self.clock.now_ns();
         let aim = self.aim(&timing, now)?;
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // Cancelled in its run: it is as good as gone.
             return Err(Refusal::NotFound);
@@ -83,7 +84,7 @@ impl<P> Service<P> {
     /// on, so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
         let Some(slot) = self.table.find(id) else { return Removal::NotFound };
-        self.entry(slot).set(Flag::Kept, false);
+        self.table.entry(slot).set(Flag::Kept, false);
         self.remove_slot(slot)
     }
 
@@ -92,7 +93,7 @@ impl<P> Service<P> {
     pub fn clear(&mut self) -> Vec<P> {
         self.table.queue_mut().clear();
         (self.ahead, self.walls) = (None, 0);
-        self.host.let_go();
+        self.host.iter_mut().for_each(Host::let_go);
         let mut payloads = Vec::with_capacity(self.table.live());
         for slot in self.table.slots(0) {
             if self.table.get(slot).is_none() {
@@ -124,7 +125,7 @@ impl<P> Service<P> {
             self.table.vacate(slot);
             return Err(Refused { reason: Refusal::Full, payload });
         }
-        self.entry(slot).payload = Some(payload);
+        self.table.entry(slot).payload = Some(payload);
         self.sites.row(site).added += 1;
         self.statistics.high_water = self.statistics.high_water.max(self.table.live());
         Ok((id, slot))
@@ -132,7 +133,7 @@ impl<P> Service<P> {
 
     /// Gives the slot of a timer that is not in the queue back.
     pub(super) fn free(&mut self, slot: Idx) -> Option<P> {
-        self.host.forget(slot);
+        self.host.take_if(|host| host.slot == slot);
         if let Some(ints) = &mut self.ints {
             ints.release(slot.number());
         }
@@ -141,15 +142,15 @@ impl<P> Service<P> {
 
     /// What a timing means now.
     fn aim(&self, timing: &Timing, now: u64) -> Result<Aim, Refusal> {
-        let when = timing.when_ns;
-        Ok(match timing.base {
-            Base::Now => Aim { wall: false, due: now.saturating_add(when), delay: when },
-            Base::Clock => Aim { wall: false, due: when, delay: when.saturating_sub(now) },
-            Base::Wall => {
+        let (wall, due, delay) = match timing.when {
+            When::After(delay) => (false, now.saturating_add(nanos(delay)), nanos(delay)),
+            When::At(at) => (false, at.as_nanos(), at.as_nanos().saturating_sub(now)),
+            When::Wall(date) => {
                 let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
-                Aim { wall: true, due: when, delay: when.saturating_sub(shifted(now, offset)) }
+                (true, nanos(date), nanos(date).saturating_sub(shifted(now, offset)))
             }
-        })
+        };
+        Ok(Aim { wall, due, delay })
     }
 
     /// Puts a timer into the queue, by the due time noted in it; one that is there already is
@@ -158,7 +159,7 @@ impl<P> Service<P> {
     pub(super) fn file(&mut self, slot: Idx, now: u64) {
         self.look_at_wall(now);
         let pass = self.pass;
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         entry.pass = pass;
         let (wall, mut due) = (entry.is(Flag::Wall), entry.due);
         if wall {
@@ -198,7 +199,7 @@ impl<P> Service<P> {
         } else {
             queue.insert(slot, deadline);
         }
-        if self.alarm.is_some() && !self.host.silences(slot) {
+        if self.alarm.is_some() && (self.urgent == 0 || !self.is_host(slot)) {
             self.bring_alarm_forward(slot);
         }
     }
@@ -213,7 +214,7 @@ impl<P> Service<P> {
     }
 
     fn remove_slot(&mut self, slot: Idx) -> Removal<P> {
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         let kept = entry.is(Flag::Kept);
         match entry.state {
             State::Running => {
@@ -244,7 +245,7 @@ impl<P> Service<P> {
     /// more.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id) {
-            let entry = self.entry(slot);
+            let entry = self.table.entry(slot);
             entry.set(Flag::Restarted, false);
             let site = entry.site;
             self.sites.row(site).panicked += 1;
@@ -254,7 +255,7 @@ impl<P> Service<P> {
     /// Forgets a timer that runs, and whose payload will not come back.
     pub(crate) fn abandon(&mut self, id: TimerId) {
         if let Some(slot) = self.table.find(id)
-            && self.entry(slot).state == State::Running
+            && self.table.entry(slot).state == State::Running
         {
             // There is no payload to hand out.
             let _ = self.free(slot);

@@ -95,7 +95,7 @@ impl<P> Service<P> {
         self.table.check()?;
         let (mut filed, mut walls) = (0, 0);
         for (slot, entry) in self.table.iter() {
-            let ahead = self.ahead == Some(slot) || self.host.holds(slot);
+            let ahead = self.ahead == Some(slot) || (self.held().is_some() && self.is_host(slot));
             let pending = entry.state == State::Pending;
             let linked = entry.is(Flag::Linked);
             if pending != (linked || ahead) || linked && ahead {

@@ -46,13 +46,13 @@ impl<P> Service<P> {
             let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
-            if self.entry(slot).pass == pass {
+            if self.table.entry(slot).pass == pass {
                 // All that is left of what is due was armed in this pass as well, but for a host
                 // tick that was put aside.
                 self.ahead = Some(slot);
                 slot = self.release_host()?;
             }
-            let entry = self.entry(slot);
+            let entry = self.table.entry(slot);
             let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             let offset = offset.unwrap_or(self.wall_offset);
             if by_wall {
@@ -60,7 +60,7 @@ impl<P> Service<P> {
                 if shifted(now, offset) < due {
                     // The wall runs slower than what it was filed by. In this pass it does not come
                     // again, also if there is no later tick.
-                    self.entry(slot).pass = pass;
+                    self.table.entry(slot).pass = pass;
                     self.file_at(slot, unshifted(due, offset), now);
                     continue;
                 }
@@ -72,7 +72,7 @@ impl<P> Service<P> {
     /// Marks a timer as running: one by the wall with the wall's `offset`.
     fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(slot)?;
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         let payload = entry.payload.take()?;
         entry.state = State::Running;
         let base = offset.map_or(now, |offset| shifted(now, offset));
@@ -90,7 +90,9 @@ impl<P> Service<P> {
         self.statistics.fired += 1;
         self.count_overruns(overruns);
         self.statistics.lateness.note(now.saturating_sub(since));
-        self.host.note_run(slot, now.saturating_sub(since));
+        if let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) {
+            host.note_run(now.saturating_sub(since));
+        }
         self.sites.row(site).fired += 1;
         let (due, now) = (Instant::from_nanos(due), Instant::from_nanos(now));
         Some(Due { id, payload, due, now, overruns })
@@ -105,7 +107,7 @@ impl<P> Service<P> {
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
         let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
         let Some(slot) = self.table.find(id) else { return nothing(payload) };
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         if entry.state != State::Running {
             return nothing(payload);
         }
@@ -128,11 +130,11 @@ impl<P> Service<P> {
 
     /// Sets when a timer is due again, by what it answered.
     fn set_next(&mut self, slot: Idx, next: Next, now: u64) {
-        let base = match self.entry(slot).is(Flag::Wall) {
+        let base = match self.table.entry(slot).is(Flag::Wall) {
             true => shifted(now, self.clock.wall_offset().unwrap_or(self.wall_offset)),
             false => now,
         };
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         let period = match next {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
@@ -185,25 +187,18 @@ impl<P> Service<P> {
         let now = self.clock.now_ns();
         self.look_at_wall(now);
         let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
-        let most = match self.clock.get().longest_sleep() {
-            // Only the wall may jump, and no timer goes by it.
-            Some(_) if self.walls == 0 && self.clock.wall_offset().is_some() => Duration::MAX,
-            Some(most) => most,
-            None => Duration::MAX,
-        };
-        Some(left.min(most))
+        // Where only the wall may jump, and no timer goes by it, no look is needed.
+        let may_jump = |_: &Duration| self.walls > 0 || self.clock.wall_offset().is_none();
+        Some(self.clock.get().longest_sleep().filter(may_jump).map_or(left, |most| left.min(most)))
     }
 
     /// Takes the next timer that is due out of the queue, also one that was armed in this pass.
     #[inline]
     pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<Idx> {
-        if self.host.slot.is_some() {
+        if self.host.is_some() {
             return self.next_beside_host(moves);
         }
-        match self.ahead.take() {
-            Some(slot) => Some(slot),
-            None => self.pop(moves),
-        }
+        self.ahead.take().or_else(|| self.pop(moves))
     }
 
     /// Takes the first timer that is due out of the queue. One that became due after the pass began
@@ -213,7 +208,7 @@ impl<P> Service<P> {
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
         let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
         let (cutoff, pass) = (self.cutoff, self.pass);
-        let entry = self.entry(slot);
+        let entry = self.table.entry(slot);
         entry.set(Flag::Linked, false);
         if expiry > cutoff {
             entry.pass = pass;
@@ -226,11 +221,10 @@ impl<P> Service<P> {
     /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
-        if self.ahead.is_some() || (self.host.is_held() && self.host.urgent == 0) {
+        if self.ahead.is_some() || (self.held().is_some() && self.urgent == 0) {
             return Some(Instant::ZERO);
         }
-        let first =
-            if self.host.urgent == 0 { self.table.queue().next_expiry() } else { self.first_but_host() };
+        let first = if self.urgent == 0 { self.table.queue().next_expiry() } else { self.first_but_host() };
         first.map(|tick| self.ticks.start(tick))
     }
 
@@ -240,8 +234,8 @@ impl<P> Service<P> {
     /// most.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound may be that of a host tick for which nobody shall wake.
-        if self.ahead.is_some() || self.host.is_held() || self.host.urgent > 0 && self.linked_host().is_some()
-        {
+        let deferred = self.urgent > 0 && self.linked_host().is_some();
+        if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();
         }
         self.table.queue().next_wake().map(|tick| self.ticks.start(tick))

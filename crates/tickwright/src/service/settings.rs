@@ -1,13 +1,12 @@
 //! What a service is made of.
 
-use core::fmt;
 use core::time::Duration;
 
 use super::structure::Structure;
-use crate::clock::{Clock, Source, SystemClock, Ticks, nanos};
+use crate::clock::{Clock, Source, Ticks, nanos};
 
 /// What a service is made of.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "settings do nothing by themselves"]
 pub struct Settings {
     pub(super) structure: Structure,
@@ -20,13 +19,7 @@ pub struct Settings {
 impl Settings {
     /// The default structure ([`Structure::default`]) on the monotonic clock.
     pub fn new() -> Self {
-        Self {
-            structure: Structure::default(),
-            tick: None,
-            clock: Source::System(SystemClock::Monotonic),
-            int_ids: false,
-            capacity: 0,
-        }
+        Self::default()
     }
 
     /// The structure that holds what is pending.
@@ -59,22 +52,5 @@ impl Settings {
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
-            .field("structure", &self.structure)
-            .field("tick", &self.tick)
-            .field("int_ids", &self.int_ids)
-            .field("capacity", &self.capacity)
-            .finish_non_exhaustive()
     }
 }

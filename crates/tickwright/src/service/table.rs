@@ -11,7 +11,7 @@
 //! service is most likely stale in another.
 
 use core::fmt;
-use core::num::{NonZeroU32, NonZeroU64};
+use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use tickwright_core::Violation;
@@ -36,10 +36,6 @@ impl TimerId {
 
     fn slot(self) -> Option<Idx> {
         Idx::from_number(self.0.get() as u32)
-    }
-
-    fn generation(self) -> u32 {
-        (self.0.get() >> 32) as u32
     }
 
     /// As a number that is never 0.
@@ -228,16 +224,7 @@ impl<P> Table<P> {
     /// The slot of a live timer.
     #[inline]
     pub(super) fn find(&self, id: TimerId) -> Option<Idx> {
-        let index = id.slot()?;
-        let turned = id.generation();
-        let generation = match turned.checked_sub(self.salt) {
-            _ if turned == 0 => 0,
-            None | Some(0) => turned.wrapping_sub(self.salt).wrapping_sub(1),
-            Some(generation) => generation,
-        };
-        let generation = NonZeroU32::new(generation)?;
-        self.arena.get(SlotId { index, generation })?;
-        Some(index)
+        id.slot().filter(|&slot| self.id(slot) == Some(id))
     }
 
     pub(super) fn get(&self, slot: Idx) -> Option<&Entry<P>> {

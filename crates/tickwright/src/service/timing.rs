@@ -67,31 +67,16 @@ pub enum Missed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a timing does nothing by itself"]
 pub struct Timing {
-    pub(super) base: Base,
-    /// From the base to the point in time.
-    pub(super) when_ns: u64,
+    pub(super) when: When,
     pub(super) period_ns: Option<u64>,
     pub(super) missed: Missed,
     pub(super) slack_ns: u64,
 }
 
-/// What the point in time of a [`Timing`] counts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Base {
-    Now,
-    Clock,
-    Wall,
-}
-
 impl Timing {
     /// At `when`, once.
     pub fn at(when: When) -> Self {
-        let (base, when_ns) = match when {
-            When::After(delay) => (Base::Now, nanos(delay)),
-            When::At(at) => (Base::Clock, at.as_nanos()),
-            When::Wall(date) => (Base::Wall, nanos(date)),
-        };
-        Self { base, when_ns, period_ns: None, missed: Missed::default(), slack_ns: 0 }
+        Self { when, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
 
     /// `delay` from now, once. From 584 years on it is never due.

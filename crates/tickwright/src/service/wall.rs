@@ -30,7 +30,7 @@ impl<P> Service<P> {
             if !self.table.get(slot).is_some_and(|e| e.is(Flag::Wall) && e.state == State::Pending) {
                 continue;
             }
-            let entry = self.entry(slot);
+            let entry = self.table.entry(slot);
             let before = entry.due.saturating_sub(wall_now);
             if entry.is(Flag::Periodic)
                 && entry.is(Flag::Started)

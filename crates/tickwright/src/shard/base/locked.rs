@@ -3,9 +3,6 @@
 //! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
 //! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
 
-use core::alloc::Layout;
-use std::alloc::handle_alloc_error;
-
 use tickwright_core::storage::{Discipline, Popped};
 use tickwright_core::{Tick, Violation};
 
@@ -14,7 +11,7 @@ use crate::fork::{self, Order, Slot};
 use crate::shard::geometry::WheelGeometry;
 use crate::shard::statistics::Stripes;
 use crate::shard::word::{PARKED, State, Word};
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, tell};
+use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, no_memory, tell};
 
 /// A timer that a shard has taken out of its wheel to fire.
 pub(crate) struct Taken<G: WheelGeometry> {
@@ -294,7 +291,7 @@ impl<G: WheelGeometry> Set<G> {
         // The shards are in a box and stay there until the drop.
         let set = Self { bases: bases.collect(), stripes: Stripes::new() };
         if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
-            handle_alloc_error(Layout::for_value::<[Base<G>]>(&set.bases));
+            no_memory::<Base<G>>();
         }
         set
     }
