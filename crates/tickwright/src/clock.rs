@@ -83,38 +83,28 @@ pub trait Watcher: Send + Sync {
     fn clock_moved(&self);
 }
 
-impl<K: Clock + ?Sized> Clock for &K {
-    fn now(&self) -> Instant {
-        (**self).now()
-    }
+/// A pointer to a clock is that clock.
+macro_rules! clock_behind {
+    ($pointer:ty) => {
+        impl<K: Clock + ?Sized> Clock for $pointer {
+            fn now(&self) -> Instant {
+                (**self).now()
+            }
 
-    fn wall_offset(&self) -> Option<i64> {
-        (**self).wall_offset()
-    }
+            fn wall_offset(&self) -> Option<i64> {
+                (**self).wall_offset()
+            }
 
-    fn longest_sleep(&self) -> Option<Duration> {
-        (**self).longest_sleep()
-    }
+            fn longest_sleep(&self) -> Option<Duration> {
+                (**self).longest_sleep()
+            }
 
-    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
-        (**self).watch(watcher)
-    }
+            fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+                (**self).watch(watcher)
+            }
+        }
+    };
 }
 
-impl<K: Clock + ?Sized> Clock for Arc<K> {
-    fn now(&self) -> Instant {
-        (**self).now()
-    }
-
-    fn wall_offset(&self) -> Option<i64> {
-        (**self).wall_offset()
-    }
-
-    fn longest_sleep(&self) -> Option<Duration> {
-        (**self).longest_sleep()
-    }
-
-    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
-        (**self).watch(watcher)
-    }
-}
+clock_behind!(&K);
+clock_behind!(Arc<K>);
