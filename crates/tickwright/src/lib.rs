@@ -12,6 +12,9 @@
 //! [`clock`] says what time it is, by the machine or by command, which is what tests use
 //! ([`VirtualHost`](clock::VirtualHost)). [`driver`] wakes a service when its next timer is due.
 
+#[macro_use]
+mod error_texts;
+
 pub mod alarm;
 pub mod clock;
 pub mod coroutine;

@@ -25,21 +25,13 @@ pub enum Refusal {
     HostTaken,
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "there is no memory for another timer",
-            Self::NoWall => {
-                "the clock has no wall time: make the service with the real-time clock, or arm by a delay"
-            }
-            Self::NotFound => "the id names no timer (any more)",
-            Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
-            Self::HostTaken => "another timer is the host tick: shut it down first",
-        })
-    }
+error_texts! { Refusal:
+    Self::Full => "there is no memory for another timer",
+    Self::NoWall => "the clock has no wall time: make the service with the real-time clock, or arm by a delay",
+    Self::NotFound => "the id names no timer (any more)",
+    Self::Shutdown => "the scheduler is shut down: nothing can be armed any more",
+    Self::HostTaken => "another timer is the host tick: shut it down first",
 }
-
-impl core::error::Error for Refusal {}
 
 /// A refused payload, which comes back unharmed. `?` turns it into its [`Refusal`] where that is
 /// asked for.

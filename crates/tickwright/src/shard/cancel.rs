@@ -3,8 +3,6 @@
 //! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
 //! operation takes effect, and compares. Without `cfg(loom)` the calls compile to nothing.
 
-use core::fmt;
-
 use super::base::{Held, Link, SharedTimer};
 use super::geometry::WheelGeometry;
 use super::result::Was;
@@ -27,13 +25,9 @@ pub enum Cancelled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WouldDeadlock;
 
-impl fmt::Display for WouldDeadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a callback cannot wait for its own end: use cancel or shutdown there")
-    }
+error_texts! { WouldDeadlock:
+    Self => "a callback cannot wait for its own end: use cancel or shutdown there",
 }
-
-impl core::error::Error for WouldDeadlock {}
 
 /// What a timer is turned into.
 #[derive(Clone, Copy, PartialEq, Eq)]

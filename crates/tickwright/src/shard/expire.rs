@@ -1,24 +1,20 @@
 //! Advancing a shard: takes each due timer under the lock, and runs its callback without it.
 
-use core::fmt;
-
 use tickwright_core::{Advance, Tick};
 
 use super::base::{Base, Firing, SharedTimer, Taken};
 use super::geometry::WheelGeometry;
 use crate::sync::{lock, this_thread};
 
+/// The text of [`Busy`].
+pub(super) const BUSY: &str =
+    "the shard is being advanced already: leave it to that pass, or try again after it";
+
 /// A pass over the shard is under way, on another thread or in the caller's own callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Busy;
 
-impl fmt::Display for Busy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the shard is being advanced already: leave it to that pass, or try again after it")
-    }
-}
-
-impl core::error::Error for Busy {}
+error_texts! { Busy: Self => BUSY }
 
 /// What a pass has in hand. A panic drops it, and the shard stays usable: the callback has ended,
 /// and the next advance fires the rest.

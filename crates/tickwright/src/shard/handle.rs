@@ -6,7 +6,7 @@ use std::sync::Weak;
 use tickwright_core::{Advance, Tick};
 
 use super::base::{Base, Firing, Set, SharedTimer, lock_both};
-use super::expire::{self, Busy};
+use super::expire::{self, BUSY, Busy};
 use super::geometry::{Linux, WheelGeometry};
 use super::result::NO_SUCH_SHARD;
 use crate::alarm::Alarm;
@@ -17,13 +17,7 @@ use crate::sync::{Arc, Ordering, lock};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoSuchShard;
 
-impl fmt::Display for NoSuchShard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NO_SUCH_SHARD)
-    }
-}
-
-impl core::error::Error for NoSuchShard {}
+error_texts! { NoSuchShard: Self => NO_SUCH_SHARD }
 
 /// Why a shard was not drained. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,16 +29,7 @@ pub enum DrainError {
     NoSuchShard,
 }
 
-impl fmt::Display for DrainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Busy => Busy.fmt(f),
-            Self::NoSuchShard => NoSuchShard.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for DrainError {}
+error_texts! { DrainError: Self::Busy => BUSY, Self::NoSuchShard => NO_SUCH_SHARD }
 
 /// One of some [`Shards`](super::Shards): [`Shards::shard`](super::Shards::shard) returns it.
 pub struct Shard<'a, G: WheelGeometry = Linux> {

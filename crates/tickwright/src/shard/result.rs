@@ -1,7 +1,5 @@
 //! What the arming calls return: whether the timer was pending, or why it was not armed.
 
-use core::fmt;
-
 pub(super) const NO_SUCH_SHARD: &str =
     "there is no shard of that number: they count from 0 to Shards::len() - 1";
 
@@ -36,15 +34,9 @@ pub enum ArmError {
     NoSuchShard,
 }
 
-impl fmt::Display for ArmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AlreadyPending => "the timer is pending already: modify it instead",
-            Self::ShutDown => "the timer was shut down and cannot be armed again: make a new one",
-            Self::ShardsGone => "the timer's shards were dropped: make a timer on shards that are in use",
-            Self::NoSuchShard => NO_SUCH_SHARD,
-        })
-    }
+error_texts! { ArmError:
+    Self::AlreadyPending => "the timer is pending already: modify it instead",
+    Self::ShutDown => "the timer was shut down and cannot be armed again: make a new one",
+    Self::ShardsGone => "the timer's shards were dropped: make a timer on shards that are in use",
+    Self::NoSuchShard => NO_SUCH_SHARD,
 }
-
-impl core::error::Error for ArmError {}
