@@ -15,26 +15,14 @@ pub struct Scheduler<C> {
     pub(super) core: ForkLock<Core<C>>,
     /// A callback has ended, or a pass.
     pub(super) ended: Condvar,
-    pub(super) queue: Waiting,
+    /// How many wait for the lock, and how many have had it after a wait: hints for a pass, which
+    /// makes room. No step of the protocol reads them.
+    pub(super) queued: AtomicUsize,
+    pub(super) served: AtomicUsize,
 }
 
-/// How many wait for the lock, and how many have had it after a wait: hints for a pass, which makes
-/// room. No step of the protocol reads them.
-#[derive(Default)]
-pub(super) struct Waiting {
-    waiting: AtomicUsize,
-    served: AtomicUsize,
-}
-
-impl Waiting {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) == 0
-    }
-
-    pub(super) fn served(&self) -> usize {
-        self.served.load(Ordering::Relaxed)
-    }
-}
+/// The lock, held.
+pub(super) type Held<'a, C> = MutexGuard<'a, Core<C>>;
 
 /// What the lock guards.
 pub(super) struct Core<C> {
@@ -97,10 +85,10 @@ impl<C> Scheduler<C> {
             shut: false,
         };
         let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
-        Some(Self { core, ended: Condvar::new(), queue: Waiting::default() })
+        Some(Self { core, ended: Condvar::new(), queued: AtomicUsize::new(0), served: AtomicUsize::new(0) })
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Core<C>> {
+    pub(super) fn lock(&self) -> Held<'_, C> {
         match try_lock(&self.core) {
             Some(core) => core,
             None => self.lock_behind_others(),
@@ -108,11 +96,11 @@ impl<C> Scheduler<C> {
     }
 
     #[cold]
-    fn lock_behind_others(&self) -> MutexGuard<'_, Core<C>> {
-        self.queue.waiting.fetch_add(1, Ordering::Relaxed);
+    fn lock_behind_others(&self) -> Held<'_, C> {
+        self.queued.fetch_add(1, Ordering::Relaxed);
         let core = lock(&self.core);
-        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.queue.served.fetch_add(1, Ordering::Relaxed);
+        self.queued.fetch_sub(1, Ordering::Relaxed);
+        self.served.fetch_add(1, Ordering::Relaxed);
         core
     }
 

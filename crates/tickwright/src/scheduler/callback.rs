@@ -119,7 +119,10 @@ impl<T: Send + fmt::Debug> fmt::Debug for Plain<T> {
 /// What a [`Boxed`] holds.
 trait Closure: Send {
     fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next;
-    fn token(&self) -> usize;
+
+    fn token(&self) -> usize {
+        0
+    }
 }
 
 struct Tagged<F> {
@@ -130,10 +133,6 @@ struct Tagged<F> {
 impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for F {
     fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next {
         self(firing)
-    }
-
-    fn token(&self) -> usize {
-        0
     }
 }
 

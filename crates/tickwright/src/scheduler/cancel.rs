@@ -1,11 +1,9 @@
 //! The ways to cancel one timer, several, or all.
 
-use core::fmt;
-
-use super::base::{Core, Running, Scheduler};
+use super::base::{Core, Held, Running, Scheduler};
 use super::callback::Callback;
 use crate::service::{Removal, Service, TimerId};
-use crate::sync::{MutexGuard, this_thread, wait_as_caller};
+use crate::sync::{this_thread, wait_as_caller};
 
 /// What a cancel found. The table is in the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,37 +33,26 @@ pub enum Cancelled<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock;
 
-impl fmt::Display for WouldDeadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
-        )
-    }
+error_texts! { WouldDeadlock:
+    Self => "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
 }
-
-impl core::error::Error for WouldDeadlock {}
 
 impl<C: Callback> Scheduler<C> {
     /// Cancels a timer that does not run.
     pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
-        match &core.running {
+        match core.running {
             Some(running) if running.id == id && core.service.find(id).is_some() => {
                 Cancelled::Running { here: running.thread == this_thread() }
             }
-            _ => {
-                let removal = core.service.cancel(id);
-                core.cancelled(removal)
-            }
+            _ => core.remove(id, Service::cancel),
         }
     }
 
     /// Cancels a timer, and never waits: one that runs will not run again.
     /// [`cancel_sync`](Self::cancel_sync) waits for its end.
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
-        let mut core = self.lock();
-        let removal = core.service.cancel(id);
-        core.cancelled(removal)
+        self.lock().remove(id, Service::cancel)
     }
 
     /// Cancels a timer. When this returns, its callback does not run and will not again (that of a
@@ -81,9 +68,7 @@ impl<C: Callback> Scheduler<C> {
     /// As [`cancel`](Self::cancel), and the id is stale afterwards also if the timer is kept:
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
-        let mut core = self.lock();
-        let removal = core.service.shutdown(id);
-        core.cancelled(removal)
+        self.lock().remove(id, Service::shutdown)
     }
 
     /// As [`shutdown_timer`](Self::shutdown_timer), and waits as [`cancel_sync`](Self::cancel_sync)
@@ -95,15 +80,10 @@ impl<C: Callback> Scheduler<C> {
         self.stop(id, Service::shutdown)
     }
 
-    fn stop(
-        &self,
-        id: TimerId,
-        stop: fn(&mut Service<C>, TimerId) -> Removal<C>,
-    ) -> Result<Cancelled<C>, WouldDeadlock> {
+    fn stop(&self, id: TimerId, stop: Remove<C>) -> Result<Cancelled<C>, WouldDeadlock> {
         let mut core = self.lock();
         let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
-            let removal = stop(&mut core.service, id);
-            return Ok(core.cancelled(removal));
+            return Ok(core.remove(id, stop));
         };
         let here = thread == this_thread();
         if core.service.find(id).is_none() {
@@ -177,11 +157,7 @@ impl<C: Callback> Scheduler<C> {
     /// # Errors
     /// [`WouldDeadlock`] from inside a callback of its own; nothing is changed then.
     pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
-        let mut core = self.lock();
-        if core.pass == Some(this_thread()) {
-            return Err(WouldDeadlock);
-        }
-        core.shut = true;
+        let mut core = self.refuse_more()?;
         let callbacks = core.service.clear();
         self.await_pass(core);
         Ok(callbacks)
@@ -193,12 +169,7 @@ impl<C: Callback> Scheduler<C> {
     /// # Errors
     /// As `shutdown`.
     pub fn shutdown_each(&self, mut each: impl FnMut(C)) -> Result<(), WouldDeadlock> {
-        let mut core = self.lock();
-        if core.pass == Some(this_thread()) {
-            return Err(WouldDeadlock);
-        }
-        core.shut = true;
-        drop(core);
+        drop(self.refuse_more()?);
         let mut from = 0;
         while let Some((_, removal)) = self.remove_next(&mut from, |_, _| true) {
             if let Removal::Removed(callback) = removal {
@@ -209,16 +180,30 @@ impl<C: Callback> Scheduler<C> {
         Ok(())
     }
 
-    fn await_pass<'s>(&'s self, mut core: MutexGuard<'s, Core<C>>) {
+    /// Begins a shutdown: nothing can be armed from now on.
+    fn refuse_more(&self) -> Result<Held<'_, C>, WouldDeadlock> {
+        let mut core = self.lock();
+        if core.pass == Some(this_thread()) {
+            return Err(WouldDeadlock);
+        }
+        core.shut = true;
+        Ok(core)
+    }
+
+    fn await_pass<'s>(&'s self, mut core: Held<'s, C>) {
         while core.pass.is_some() {
             core = wait_as_caller(&self.ended, &self.core, core);
         }
     }
 }
 
+/// [`Service::cancel`] or [`Service::shutdown`].
+type Remove<C> = fn(&mut Service<C>, TimerId) -> Removal<C>;
+
 impl<C> Core<C> {
-    pub(super) fn cancelled(&self, removal: Removal<C>) -> Cancelled<C> {
-        match removal {
+    #[inline]
+    pub(super) fn remove(&mut self, id: TimerId, remove: Remove<C>) -> Cancelled<C> {
+        match remove(&mut self.service, id) {
             Removal::Removed(callback) => Cancelled::Removed(callback),
             Removal::Disarmed => Cancelled::Disarmed,
             Removal::Idle => Cancelled::Idle,

@@ -2,7 +2,7 @@
 
 use super::base::Scheduler;
 use super::cancel::Cancelled;
-use crate::service::{Origin, Refused, Site, TimerId, Timing};
+use crate::service::{Origin, Refused, Service, Site, TimerId, Timing};
 
 /// A timer to be: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
 /// [`replace`](Self::replace) arms it.
@@ -117,8 +117,7 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
         scheduler.admit(callback, |core, callback| {
             let id = core.service.add(timing, &origin, callback)?;
             let int_id = core.service.int_id(id);
-            let removal = old.map(|old| core.service.cancel(old));
-            let old = removal.map_or(Cancelled::NotFound, |removal| core.cancelled(removal));
+            let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, Service::cancel));
             Ok(Placed { id, int_id, old })
         })
     }

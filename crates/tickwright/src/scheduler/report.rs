@@ -1,10 +1,11 @@
 //! What a scheduler shows of itself.
 
+use core::cmp::Reverse;
 use core::fmt;
 use core::time::Duration;
 
 use crate::clock::{Instant, nanos};
-use crate::service::{Info, Lateness, SiteCounts, State, Statistics};
+use crate::service::{Info, Lateness, Site, SiteCounts, State, Statistics};
 
 /// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
 /// Printed, it is a table.
@@ -88,12 +89,8 @@ impl fmt::Display for Readable {
 
 impl Dump {
     pub(super) fn new(now: Instant, mut timers: Vec<Listed>) -> Self {
-        let rank = |state| match state {
-            State::Running => 0,
-            State::Pending => 1,
-            State::Idle => 2,
-        };
-        timers.sort_unstable_by_key(|Listed { info, .. }| (rank(info.state), info.due, info.id));
+        // Running ones are the last of the states, and idle ones the first.
+        timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
         Self { now, timers }
     }
 }
@@ -105,29 +102,25 @@ impl fmt::Display for Dump {
             "{:<20} {:<8} {:>12} {:>12} {:>10}  callback",
             "id", "state", "due in", "interval", "token"
         )?;
-        for Listed { info: timer, token } in &self.timers {
-            let id = match timer.int_id {
+        for Listed { info, token } in &self.timers {
+            let Info { state, due, site, .. } = info;
+            let id = match info.int_id {
                 Some(int) => Short::of(format_args!("{int}")),
-                None => Short::of(format_args!("{}", timer.id)),
+                None => Short::of(format_args!("{}", info.id)),
             };
-            let state = match timer.state {
-                State::Idle => "idle",
-                State::Pending => "pending",
-                State::Running => "running",
-            };
-            let (left, late) = (timer.due.duration_since(self.now), self.now.duration_since(timer.due));
-            let due = match timer.state {
+            let (left, late) = (due.duration_since(self.now), self.now.duration_since(*due));
+            let due = match state {
                 State::Idle => Short::default(),
                 _ if late.is_zero() => Short::of(format_args!("{}", Readable(left))),
                 _ => Short::of(format_args!("-{}", Readable(late))),
             };
-            let site = timer.site;
-            let interval = Readable(timer.period).to_string();
-            writeln!(
-                f,
-                "{id:<20} {state:<8} {due:>12} {interval:>12} {token:>10}  {} ({}:{})",
-                site.name, site.file, site.line
-            )?;
+            let state = match state {
+                State::Idle => "idle",
+                State::Pending => "pending",
+                State::Running => "running",
+            };
+            let (interval, Site { name, file, line }) = (Readable(info.period), site);
+            writeln!(f, "{id:<20} {state:<8} {due:>12} {interval:>12} {token:>10}  {name} ({file}:{line})")?;
         }
         let plural = if self.timers.len() == 1 { "" } else { "s" };
         writeln!(f, "{} timer{plural}", self.timers.len())
@@ -136,19 +129,11 @@ impl fmt::Display for Dump {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = &self.statistics;
-        writeln!(
-            f,
-            "{} timers, {} pending, at most {} at a time; armed {}, fired {}, cancelled {}, overruns {}",
-            counts.timers,
-            counts.pending,
-            counts.high_water,
-            counts.armed,
-            counts.fired,
-            counts.cancelled,
-            counts.overruns
-        )?;
-        write_lateness(f, &counts.lateness)?;
+        let Statistics { timers, pending, high_water, armed, fired, cancelled, overruns, .. } =
+            self.statistics;
+        write!(f, "{timers} timers, {pending} pending, at most {high_water} at a time; armed {armed}, ")?;
+        writeln!(f, "fired {fired}, cancelled {cancelled}, overruns {overruns}")?;
+        write_lateness(f, &self.statistics.lateness)?;
         for SiteCounts { site, added, fired, panicked } in &self.sites {
             write!(f, "  {:<24} added {added:>9}  fired {fired:>9}", site.name)?;
             if *panicked > 0 {

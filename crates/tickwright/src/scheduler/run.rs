@@ -1,12 +1,11 @@
 //! Running what is due.
 
-use core::fmt;
 use core::mem::needs_drop;
 
-use super::base::{Core, Running, Scheduler};
+use super::base::{Core, Held, Running, Scheduler};
 use super::callback::{Callback, Firing};
 use crate::service::{Due, Next, TimerId};
-use crate::sync::{MutexGuard, ThreadId, tell, this_thread};
+use crate::sync::{Ordering, ThreadId, tell, this_thread};
 
 /// How many timers a pass moves inside the queue before it releases the lock.
 const SLICE: usize = 256;
@@ -23,16 +22,10 @@ pub enum RunError {
     WithinCallback,
 }
 
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Busy => "another thread runs the queue",
-            Self::WithinCallback => "a callback cannot run the queue that runs it",
-        })
-    }
+error_texts! { RunError:
+    Self::Busy => "another thread runs the queue",
+    Self::WithinCallback => "a callback cannot run the queue that runs it",
 }
-
-impl core::error::Error for RunError {}
 
 impl<C: Callback> Scheduler<C> {
     /// Runs every callback that is due now and was armed before, and answers how many.
@@ -93,11 +86,12 @@ impl<C: Callback> Scheduler<C> {
     /// Releases the lock for others, and takes it again. If somebody waits for it, not before they
     /// had it, since a lock that is taken again at once is had by nobody else.
     #[cold]
-    pub(super) fn give_way<'s>(&'s self, core: MutexGuard<'s, Core<C>>) -> MutexGuard<'s, Core<C>> {
-        let before = self.queue.served();
+    pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
+        let before = self.served.load(Ordering::Relaxed);
         drop(core);
         for _ in 0..YIELDS {
-            if self.queue.is_empty() || self.queue.served() != before {
+            let nobody_waits = self.queued.load(Ordering::Relaxed) == 0;
+            if nobody_waits || self.served.load(Ordering::Relaxed) != before {
                 break;
             }
             std::thread::yield_now();
@@ -111,14 +105,9 @@ impl<C: Callback> Scheduler<C> {
         tell(&self.ended, core);
     }
 
-    fn fire<'s>(
-        &'s self,
-        core: MutexGuard<'s, Core<C>>,
-        me: ThreadId,
-        due: Due<C>,
-    ) -> MutexGuard<'s, Core<C>> {
+    fn fire<'s>(&'s self, core: Held<'s, C>, me: ThreadId, due: Due<C>) -> Held<'s, C> {
         let Due { id, payload, due, now, overruns } = due;
-        let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false, over: false };
+        let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false };
         // Should `token` panic, the lock is released before the run ends.
         let mut core = core;
         let token = run.callback.as_ref().map_or(0, C::token);
@@ -137,34 +126,40 @@ struct Run<'s, C: Callback> {
     id: TimerId,
     callback: Option<C>,
     suppressed: bool,
-    over: bool,
 }
 
 impl<'s, C: Callback> Run<'s, C> {
-    fn end(mut self, next: Next) -> MutexGuard<'s, Core<C>> {
+    fn end(mut self, next: Next) -> Held<'s, C> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
-        core.settle(self.suppressed);
-        self.over = true;
+        // It holds nothing any more, and has no panic to end for.
+        core::mem::forget(self);
         tell(&scheduler.ended, &mut *core);
         core
     }
 
     /// Says how it ended, and drops the callback if the timer is gone: without the lock, and before
-    /// anybody hears of the end.
-    fn finish(&mut self, next: Next, panicked: bool) -> MutexGuard<'s, Core<C>> {
+    /// anybody hears of the end. No callback runs any more.
+    fn finish(&mut self, next: Next, panicked: bool) -> Held<'s, C> {
         let scheduler = self.scheduler;
         let mut core = scheduler.lock();
-        let Some(callback) = self.callback.take() else { return core };
-        if panicked {
-            core.service.note_panic(self.id);
+        if let Some(callback) = self.callback.take() {
+            if panicked {
+                core.service.note_panic(self.id);
+            }
+            let finished = core.service.finish(self.id, callback, next);
+            self.suppressed = finished.suppressed;
+            if needs_drop::<C>() && finished.payload.is_some() {
+                drop(core);
+                drop(finished.payload);
+                core = scheduler.lock();
+            }
         }
-        let finished = core.service.finish(self.id, callback, next);
-        self.suppressed = finished.suppressed;
-        if needs_drop::<C>() && finished.payload.is_some() {
-            drop(core);
-            drop(finished.payload);
-            core = scheduler.lock();
+        if let Some(Running { serial, awaited: true, .. }) = core.running.take()
+            // Without memory the one who waits is told that nothing was suppressed.
+            && core.outcomes.try_reserve(1).is_ok()
+        {
+            core.outcomes.push((serial, self.suppressed));
         }
         core
     }
@@ -172,23 +167,7 @@ impl<'s, C: Callback> Run<'s, C> {
 
 impl<C: Callback> Drop for Run<'_, C> {
     fn drop(&mut self) {
-        if !self.over {
-            let scheduler = self.scheduler;
-            let mut core = self.finish(Next::Done, true);
-            core.settle(self.suppressed);
-            scheduler.end_pass(&mut core);
-        }
-    }
-}
-
-impl<C> Core<C> {
-    /// No callback runs any more.
-    fn settle(&mut self, suppressed: bool) {
-        if let Some(Running { serial, awaited: true, .. }) = self.running.take() {
-            // Without memory the one who waits is told that nothing was suppressed.
-            if self.outcomes.try_reserve(1).is_ok() {
-                self.outcomes.push((serial, suppressed));
-            }
-        }
+        let scheduler = self.scheduler;
+        scheduler.end_pass(&mut self.finish(Next::Done, true));
     }
 }

@@ -7,6 +7,7 @@ use std::thread;
 use super::*;
 use crate::clock::VirtualHost;
 use crate::service::Settings;
+use crate::sync::Ordering;
 
 /// Spins until it is so.
 fn until(mut so: impl FnMut() -> bool) {
@@ -59,7 +60,7 @@ fn a_pass_lets_others_have_the_lock() {
     let mut core = scheduler.lock();
     thread::scope(|scope| {
         scope.spawn(|| drop(scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done))));
-        until(|| !scheduler.queue.is_empty());
+        until(|| scheduler.queued.load(Ordering::Relaxed) > 0);
         let mut times = 0;
         while core.service.statistics().timers == 0 {
             core = scheduler.give_way(core);
