@@ -45,28 +45,22 @@ fn fits<G: WheelGeometry>(current: Tick, level: u8, deadline: Tick, clock: impl 
         && deadline.saturating_sub(clock()) >= G::start(level)
 }
 
-/// How an attempt without the lock ended.
-enum Unlocked {
-    Done,
-    TakeTheLock {
-        /// It lost a compare-exchange before.
-        lost_race: bool,
-    },
-}
-
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms on the timer's own shard. `now` is the time that the caller knows, or 0.
     #[inline]
     pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Tick) -> Result<Was, ArmError> {
         match self.arm_unlocked(how, deadline, now) {
-            Unlocked::Done => Ok(Was::Pending),
-            Unlocked::TakeTheLock { lost_race } => self.arm_locked(how, deadline, None, lost_race),
+            Ok(()) => Ok(Was::Pending),
+            Err(lost_race) => self.arm_locked(how, deadline, None, lost_race),
         }
     }
 
     /// (1): writes the word if the word's own value allows it. Waits for no thread.
+    ///
+    /// # Errors
+    /// The lock is needed. `true`: it lost a compare-exchange before.
     #[inline]
-    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Tick) -> Unlocked {
+    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Tick) -> Result<(), bool> {
         let node = &*self.node;
         let mut seen = self.word();
         let mut lost_race = false;
@@ -83,12 +77,12 @@ impl<G: WheelGeometry> SharedTimer<G> {
                         node.ghost.armed(deadline, true);
                         node.set.stripes.count_match();
                     }
-                    return Unlocked::Done;
+                    return Ok(());
                 }
                 Err(now) => (seen, lost_race) = (Word(now), true),
             }
         }
-        Unlocked::TakeTheLock { lost_race }
+        Err(lost_race)
     }
 
     /// The word that (1) may write in place of `seen`; `None` if the lock is needed.
@@ -172,7 +166,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         match how {
             Arm::Add => return Outcome::Refused(ArmError::AlreadyPending),
             Arm::Reduce => {
-                if !self.park_for_reduce(held, word, deadline) {
+                if !self.park_for_reduce(held, deadline) {
                     return Outcome::Kept;
                 }
                 if held.home.is_due(node) {
@@ -200,23 +194,17 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// Only the holder of the lock writes a parked word. Until then an unlocked re-arm may come in
     /// between, and be earlier.
-    fn park_for_reduce(&self, held: &Held<'_, G>, word: Word, deadline: Tick) -> bool {
+    fn park_for_reduce(&self, held: &Held<'_, G>, deadline: Tick) -> bool {
         let node = &self.node;
         let parked = Word::pending(deadline, PARKED);
-        let mut seen = word;
-        loop {
-            let current = held.home.deadline(Link::of(node), seen);
-            if deadline >= current {
-                node.ghost.kept();
-                return false;
-            }
-            match node.word.compare_exchange(seen.0, parked.0, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(now) => seen = Word(now),
-            }
+        let park = |seen| (deadline < held.home.deadline(Link::of(node), Word(seen))).then_some(parked.0);
+        let is_earlier = node.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, park).is_ok();
+        if is_earlier {
+            node.ghost.armed(deadline, true)
+        } else {
+            node.ghost.kept()
         }
-        node.ghost.armed(deadline, true);
-        true
+        is_earlier
     }
 }
 

@@ -90,24 +90,11 @@ macro_rules! claims {
         impl Claims<$word> {
             /// Returns a stripe that no other thread owns, or the shared one.
             fn claim(&self) -> usize {
-                let mut owned = self.0.load(Ordering::Relaxed);
-                loop {
-                    let free = owned.trailing_ones() as usize;
-                    if free >= SHARED {
-                        return SHARED;
-                    }
-                    // Acquire pairs with `release`: the new owner adds to what the last one
-                    // counted.
-                    match self.0.compare_exchange(
-                        owned,
-                        owned | 1 << free,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    ) {
-                        Ok(_) => return free,
-                        Err(now) => owned = now,
-                    }
-                }
+                let free = |owned: u64| Some(owned.trailing_ones() as usize).filter(|&at| at < SHARED);
+                let take = |owned| Some(owned | 1 << free(owned)?);
+                // Acquire pairs with `release`: the new owner adds to what the last one counted.
+                let before = self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, take);
+                before.ok().and_then(free).unwrap_or(SHARED)
             }
 
             fn release(&self, stripe: usize) {
