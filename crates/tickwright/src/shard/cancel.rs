@@ -29,13 +29,6 @@ error_texts! { WouldDeadlock:
     Self => "a callback cannot wait for its own end: use cancel or shutdown there",
 }
 
-/// What a timer is turned into.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Into {
-    Idle,
-    Dead,
-}
-
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Makes the timer idle. Returns whether it was pending.
     ///
@@ -44,7 +37,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// One lock.
     pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
-        self.withdraw(&mut held, Into::Idle)
+        self.withdraw(&mut held, Word::IDLE)
     }
 
     /// As [`cancel`](Self::cancel), but does nothing while the timer's callback runs.
@@ -53,7 +46,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         if held.home.runs(&self.node).is_some() {
             return Cancelled::Running;
         }
-        match self.withdraw(&mut held, Into::Idle) {
+        match self.withdraw(&mut held, Word::IDLE) {
             Was::Pending => Cancelled::Removed,
             Was::Idle => Cancelled::NotPending,
         }
@@ -72,14 +65,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
-        loop {
-            let mut held = self.node.set.lock_timer(&self.node, None);
-            match held.home.runs(&self.node) {
-                Some(thread) if thread == this_thread() => return Err(WouldDeadlock),
-                Some(_) => held.wait_for_an_end(),
-                None => return Ok(self.withdraw(&mut held, Into::Idle)),
-            }
-        }
+        self.withdraw_sync(Word::IDLE)
     }
 
     /// Makes the timer idle for ever. Returns whether it was pending.
@@ -88,7 +74,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// callback that runs is not waited for. One lock.
     pub fn shutdown(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
-        self.withdraw(&mut held, Into::Dead)
+        self.withdraw(&mut held, Word::DEAD)
     }
 
     /// As [`shutdown`](Self::shutdown), and waits until the callback does not run: then it never
@@ -99,6 +85,18 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
+        self.withdraw_sync(Word::DEAD)
+    }
+
+    /// Whether its callback ran a moment ago: a hint.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
+    }
+
+    /// Waits until the callback does not run, and makes the timer idle or dead. One that is to be
+    /// dead is so before the wait: its callback cannot arm it.
+    fn withdraw_sync(&self, next: Word) -> Result<Was, WouldDeadlock> {
         let mut was = Was::Idle;
         loop {
             let mut held = self.node.set.lock_timer(&self.node, None);
@@ -106,7 +104,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             if runs == Some(this_thread()) {
                 return Err(WouldDeadlock);
             }
-            if self.withdraw(&mut held, Into::Dead).is_pending() {
+            if (runs.is_none() || next == Word::DEAD) && self.withdraw(&mut held, next).is_pending() {
                 was = Was::Pending;
             }
             if runs.is_none() {
@@ -116,14 +114,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// Whether its callback ran a moment ago: a hint.
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
-    }
-
-    /// Takes the timer out if it is pending. Returns whether it was.
-    fn withdraw(&self, held: &mut Held<'_, G>, into: Into) -> Was {
+    /// Takes the timer out if it is pending, and makes it idle or dead. Returns whether it was
+    /// pending.
+    fn withdraw(&self, held: &mut Held<'_, G>, next: Word) -> Was {
         let node = &self.node;
         let state = self.word().state();
         let pending = state == State::Pending;
@@ -131,17 +124,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
             // The count that the shard held is not the last one: the caller has one too.
             drop(held.home.take_out(Link::of(node)));
         }
-        let next = match into {
-            Into::Idle => Word::IDLE,
-            Into::Dead => Word::DEAD,
-        };
+        let dead = next == Word::DEAD;
         // A callback that runs ends by itself, and makes its timer idle unless the word has
         // changed.
-        if pending || into == Into::Dead {
+        if pending || dead {
             // Acquire: the caller sees what was written before the re-arms.
             node.word.swap(next.0, Ordering::Acquire);
         }
-        node.ghost.withdrawn(pending, into == Into::Dead);
+        node.ghost.withdrawn(pending, dead);
         if pending { Was::Pending } else { Was::Idle }
     }
 }
