@@ -54,14 +54,4 @@ impl Source {
             Self::Other(clock) => clock.now(),
         }
     }
-
-    /// The time, in ns.
-    #[inline]
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.now().as_nanos()
-    }
-
-    pub(crate) fn wall_offset(&self) -> Option<i64> {
-        self.get().wall_offset()
-    }
 }

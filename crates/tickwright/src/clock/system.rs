@@ -55,17 +55,11 @@ impl Clock for SystemClock {
     fn wall_offset(&self) -> Option<i64> {
         static KNOWN: AtomicI64 = AtomicI64::new(i64::MIN);
 
-        match self {
-            Self::Monotonic | Self::BootTime => None,
-            Self::RealTime => Some(offset(&KNOWN, os::monotonic, os::wall)),
-        }
+        (*self == Self::RealTime).then(|| offset(&KNOWN, os::monotonic, os::wall))
     }
 
     fn longest_sleep(&self) -> Option<Duration> {
-        match self {
-            Self::Monotonic => None,
-            Self::BootTime | Self::RealTime => Some(LOOK),
-        }
+        (*self != Self::Monotonic).then_some(LOOK)
     }
 }
 

@@ -1,7 +1,5 @@
 //! From a clock's instants to a queue's ticks and back.
 
-use core::num::NonZeroU64;
-
 use tickwright_core::Tick;
 
 use super::Instant;
@@ -20,7 +18,8 @@ use super::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticks {
-    length: NonZeroU64,
+    /// Not 0.
+    length: u64,
     /// 2^64 / `length`, rounded down, to divide by a multiplication: a division of such numbers
     /// costs as much as arming a timer. Not for 1.
     reciprocal: u64,
@@ -35,18 +34,15 @@ impl Ticks {
     /// So many nanoseconds each; 0 makes 1.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
-        let length = match NonZeroU64::new(nanoseconds) {
-            Some(length) => length,
-            None => NonZeroU64::MIN,
-        };
+        let length = if nanoseconds == 0 { 1 } else { nanoseconds };
         // At most 2^63 from a length of 2 on.
-        Self { length, reciprocal: ((1 << 64) / length.get() as u128) as u64 }
+        Self { length, reciprocal: ((1 << 64) / length as u128) as u64 }
     }
 
     /// Nanoseconds in a tick.
     #[must_use]
     pub const fn nanoseconds(self) -> u64 {
-        self.length.get()
+        self.length
     }
 
     /// The tick that a clock showing `now` is in.
@@ -59,7 +55,7 @@ impl Ticks {
     /// r / 2^64 = x / length - (x e / length) / 2^64, and what is taken off is below 1: rounded
     /// down, it is the quotient or one less.
     const fn divide(self, x: u64) -> (u64, u64) {
-        let length = self.length.get();
+        let length = self.length;
         if length == 1 {
             return (x, 0);
         }
@@ -78,7 +74,7 @@ impl Ticks {
     /// When a tick begins, or [`Instant::MAX`] where a clock never gets to it.
     #[must_use]
     pub const fn start(self, tick: Tick) -> Instant {
-        Instant::from_nanos(tick.saturating_mul(self.length.get()))
+        Instant::from_nanos(tick.saturating_mul(self.length))
     }
 }
 

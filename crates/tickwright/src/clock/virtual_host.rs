@@ -152,10 +152,7 @@ impl Clock for VirtualClock {
     }
 
     fn wall_offset(&self) -> Option<i64> {
-        match self.kind {
-            SystemClock::Monotonic | SystemClock::BootTime => None,
-            SystemClock::RealTime => Some(self.host.shown().offset),
-        }
+        (self.kind == SystemClock::RealTime).then(|| self.host.shown().offset)
     }
 
     fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {

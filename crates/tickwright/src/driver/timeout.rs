@@ -29,13 +29,10 @@ use crate::clock::Instant;
 /// The example `examples/poll_loop.rs` of this crate is a whole event loop.
 #[must_use]
 pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
-    match wake {
-        None => -1,
-        Some(at) => {
-            let left = at.as_nanos().saturating_sub(now.as_nanos());
-            i32::try_from(left.div_ceil(1_000_000)).unwrap_or(i32::MAX)
-        }
-    }
+    wake.map_or(-1, |at| {
+        let left = at.as_nanos().saturating_sub(now.as_nanos());
+        i32::try_from(left.div_ceil(1_000_000)).unwrap_or(i32::MAX)
+    })
 }
 
 /// The time-out as a duration, for `ppoll`, `kevent` and others that count nanoseconds.

@@ -38,8 +38,8 @@ impl IntIds {
     }
 
     fn cell(&self, id: i32) -> usize {
-        // The ring's length is a power of two, and positive here.
-        id as usize & (self.ring.len() - 1)
+        // The ring's length is a power of two, or 0: then there is no such cell.
+        id as usize & self.ring.len().wrapping_sub(1)
     }
 
     /// Room for `additional` more; `None` when memory is short, or for more than 2^30 timers.
@@ -88,11 +88,8 @@ impl IntIds {
     }
 
     pub(super) fn find(&self, id: i32) -> Option<u32> {
-        if id <= 0 || self.ring.is_empty() {
-            return None;
-        }
-        let cell = self.ring[self.cell(id)];
-        (cell.id == id).then_some(cell.slot)
+        let cell = self.ring.get(self.cell(id))?;
+        (id > 0 && cell.id == id).then_some(cell.slot)
     }
 
     /// The id of the timer in `slot`.

@@ -21,7 +21,7 @@ impl<P> Service<P> {
     pub fn add(&mut self, timing: Timing, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
         // The origin and the clock are the user's code: they are asked while all is whole.
         let site = self.sites.number(origin);
-        let now = self.clock.now_ns();
+        let now = self.clock.now().as_nanos();
         let aim = match self.aim(&timing, now) {
             Ok(aim) => aim,
             Err(reason) => return Err(Refused { reason, payload }),
@@ -53,7 +53,7 @@ impl<P> Service<P> {
     /// [`Refusal`]; the timer is then as it was.
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
-        let now = self.clock.now_ns();
+        let now = self.clock.now().as_nanos();
         let aim = self.aim(&timing, now)?;
         let entry = self.table.entry(slot);
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
@@ -146,7 +146,7 @@ impl<P> Service<P> {
             When::After(delay) => (false, now.saturating_add(nanos(delay)), nanos(delay)),
             When::At(at) => (false, at.as_nanos(), at.as_nanos().saturating_sub(now)),
             When::Wall(date) => {
-                let offset = self.clock.wall_offset().ok_or(Refusal::NoWall)?;
+                let offset = self.clock.get().wall_offset().ok_or(Refusal::NoWall)?;
                 (true, nanos(date), nanos(date).saturating_sub(shifted(now, offset)))
             }
         };
@@ -164,7 +164,7 @@ impl<P> Service<P> {
         let (wall, mut due) = (entry.is(Flag::Wall), entry.due);
         if wall {
             if self.walls == 0 {
-                self.wall_offset = self.clock.wall_offset().unwrap_or(0);
+                self.wall_offset = self.clock.get().wall_offset().unwrap_or(0);
             }
             due = unshifted(due, self.wall_offset);
         }

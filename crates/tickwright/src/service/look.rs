@@ -98,10 +98,8 @@ impl<P> Service<P> {
             let ahead = self.ahead == Some(slot) || (self.held().is_some() && self.is_host(slot));
             let pending = entry.state == State::Pending;
             let linked = entry.is(Flag::Linked);
-            if pending != (linked || ahead) || linked && ahead {
-                return Err(Violation::Storage);
-            }
-            if entry.payload.is_some() == (entry.state == State::Running) {
+            let in_one_place = if pending { linked != ahead } else { !linked && !ahead };
+            if !in_one_place || entry.payload.is_some() == (entry.state == State::Running) {
                 return Err(Violation::Storage);
             }
             if let Some(ints) = &self.ints

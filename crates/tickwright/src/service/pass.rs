@@ -16,7 +16,7 @@ use crate::clock::{Instant, nanos};
 impl<P> Service<P> {
     /// Begins a pass: what is due now, and was armed before, can be taken.
     pub fn begin_pass(&mut self) {
-        let now = self.clock.now_ns();
+        let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
@@ -42,8 +42,8 @@ impl<P> Service<P> {
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
             // The clock is the user's code: it is asked while all is whole.
-            let now = self.clock.now_ns();
-            let offset = if self.walls > 0 { self.clock.wall_offset() } else { None };
+            let now = self.clock.now().as_nanos();
+            let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut slot = self.next_slot(moves)?;
             let pass = self.pass;
             if self.table.entry(slot).pass == pass {
@@ -117,7 +117,7 @@ impl<P> Service<P> {
         entry.payload = Some(payload);
         entry.state = State::Idle;
         if again {
-            let now = self.clock.now_ns();
+            let now = self.clock.now().as_nanos();
             if !restarted {
                 self.set_next(slot, next, now);
             }
@@ -131,7 +131,7 @@ impl<P> Service<P> {
     /// Sets when a timer is due again, by what it answered.
     fn set_next(&mut self, slot: Idx, next: Next, now: u64) {
         let base = match self.table.entry(slot).is(Flag::Wall) {
-            true => shifted(now, self.clock.wall_offset().unwrap_or(self.wall_offset)),
+            true => shifted(now, self.clock.get().wall_offset().unwrap_or(self.wall_offset)),
             false => now,
         };
         let entry = self.table.entry(slot);
@@ -159,7 +159,7 @@ impl<P> Service<P> {
         }
         // Whoever was told of a step, and found a pass under way, relies on this look.
         if self.walls > 0 {
-            self.look_at_wall(self.clock.now_ns());
+            self.look_at_wall(self.clock.now().as_nanos());
         }
         let next = self.wake_bound();
         if let Some(alarm) = &self.alarm {
@@ -184,11 +184,11 @@ impl<P> Service<P> {
     /// that finds nothing due puts it right ([`next_wake`](Self::next_wake) is exact).
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
-        let now = self.clock.now_ns();
+        let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         let left = self.wake_bound()?.duration_since(Instant::from_nanos(now));
         // Where only the wall may jump, and no timer goes by it, no look is needed.
-        let may_jump = |_: &Duration| self.walls > 0 || self.clock.wall_offset().is_none();
+        let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
         Some(self.clock.get().longest_sleep().filter(may_jump).map_or(left, |most| left.min(most)))
     }
 

@@ -29,11 +29,6 @@ use super::queue::Queue;
 pub struct TimerId(NonZeroU64);
 
 impl TimerId {
-    fn new(slot: Idx, generation: u32) -> Self {
-        // The number of a slot is never 0: nothing is added to it.
-        Self(NonZeroU64::MIN.saturating_add((u64::from(generation) << 32 | u64::from(slot.number())) - 1))
-    }
-
     fn slot(self) -> Option<Idx> {
         Idx::from_number(self.0.get() as u32)
     }
@@ -214,7 +209,9 @@ impl<P> Table<P> {
     /// The upper half is never 0: so an `int` id is no id of a timer.
     fn named(&self, id: SlotId) -> TimerId {
         let (sum, over) = id.generation.get().overflowing_add(self.salt);
-        TimerId::new(id.index, sum + u32::from(over))
+        let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(id.index.number());
+        // The number of a slot is never 0: nothing is added to it.
+        TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
     }
 
     pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {

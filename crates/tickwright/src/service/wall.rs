@@ -19,7 +19,7 @@ impl<P> Service<P> {
 
     #[cold]
     fn follow_wall(&mut self, now: u64) {
-        let Some(offset) = self.clock.wall_offset() else { return };
+        let Some(offset) = self.clock.get().wall_offset() else { return };
         if offset.abs_diff(self.wall_offset) < STEP {
             return;
         }
@@ -32,11 +32,8 @@ impl<P> Service<P> {
             }
             let entry = self.table.entry(slot);
             let before = entry.due.saturating_sub(wall_now);
-            if entry.is(Flag::Periodic)
-                && entry.is(Flag::Started)
-                && entry.period > 0
-                && before > entry.period
-            {
+            let on_a_grid = entry.is(Flag::Periodic) && entry.is(Flag::Started) && entry.period > 0;
+            if on_a_grid && before > entry.period {
                 // The wall was set back: the grid goes on from there.
                 entry.due -= (before - 1) / entry.period * entry.period;
             }
