@@ -106,36 +106,31 @@ impl Waiters {
     }
 }
 
-/// What a lock guards, with those who wait for its event.
-pub(crate) trait Awaited {
-    fn waiters(&mut self) -> &mut Waiters;
-}
-
-/// As [`wait`]; a coroutine leaves its kernel thread to others meanwhile. Like every wait it may
-/// return without cause.
-pub(crate) fn wait_as_caller<'a, T: Awaited>(
+/// As [`wait`], for the event whose waiters the lock guards. A coroutine leaves its kernel thread to
+/// others meanwhile. Like every wait it may return without cause.
+pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     event: &Condvar,
     mutex: &'a Mutex<T>,
     mut guard: MutexGuard<'a, T>,
 ) -> MutexGuard<'a, T> {
-    guard.waiters().count += 1;
+    guard.as_mut().count += 1;
     let mut guard = match coroutine::caller() {
         None => wait(event, guard),
         Some(coroutines) => {
             // Before the lock is released: whoever tells of the event holds it.
-            guard.waiters().wakers.push(coroutines.waker());
+            guard.as_mut().wakers.push(coroutines.waker());
             drop(guard);
             coroutines.wait();
             lock(mutex)
         }
     };
-    guard.waiters().count -= 1;
+    guard.as_mut().count -= 1;
     guard
 }
 
 /// Tells all who wait for the event.
-pub(crate) fn tell<T: Awaited>(event: &Condvar, guarded: &mut T) {
-    let waiters = guarded.waiters();
+pub(crate) fn tell<T: AsMut<Waiters>>(event: &Condvar, guarded: &mut T) {
+    let waiters = guarded.as_mut();
     if waiters.count > 0 {
         event.notify_all();
         waiters.wakers.drain(..).for_each(Waker::wake);

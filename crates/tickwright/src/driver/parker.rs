@@ -93,10 +93,6 @@ impl State {
             (self.driver, self.orphaned) = (0, true);
         }
     }
-
-    fn is_due(&self, now: Instant) -> bool {
-        self.alarm.is_some_and(|at| at <= now)
-    }
 }
 
 impl<K: Clock + 'static> Parker<K> {
@@ -154,15 +150,11 @@ impl<K: Clock> Parker<K> {
         }
         // Known from now on: who is told looks at the wall later than this.
         let offset = self.clock.wall_offset();
-        if offset != state.offset {
-            state.offset = offset;
+        if core::mem::replace(&mut state.offset, offset) != offset {
             return Some(Woken::Stepped);
         }
-        if state.is_due(self.clock.now()) {
-            state.alarm = None;
-            return Some(Woken::Due);
-        }
-        None
+        let now = self.clock.now();
+        state.alarm.take_if(|at| *at <= now).map(|_| Woken::Due)
     }
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
@@ -212,7 +204,8 @@ impl<K: Clock> Parker<K> {
     }
 
     fn has_news(&self, state: &State) -> bool {
-        state.is_due(self.clock.now()) || self.clock.wall_offset() != state.offset
+        let is_due = state.alarm.is_some_and(|at| at <= self.clock.now());
+        is_due || self.clock.wall_offset() != state.offset
     }
 
     /// How often a thread has come out of its sleep here: for alarms, for looks at a clock that may

@@ -105,13 +105,9 @@ impl<K: Clock + 'static> DriverThread<K> {
                 }
             }
         };
-        match Builder::new().name(name.replace('\0', "")).spawn(work) {
-            Ok(thread) => Ok(Self { parker, shared, thread: Some(thread) }),
-            Err(error) => {
-                parker.adopt(0);
-                Err(error)
-            }
-        }
+        let thread = Builder::new().name(name.replace('\0', "")).spawn(work);
+        let thread = Some(thread.inspect_err(|_| parker.adopt(0))?);
+        Ok(Self { parker, shared, thread })
     }
 
     /// The alarm.

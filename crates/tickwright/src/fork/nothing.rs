@@ -21,12 +21,10 @@ impl<T> Slot<T> {
         Self(Mutex::new(value))
     }
 
-    #[allow(clippy::unused_self, reason = "as where there are forks")]
     pub(crate) fn register(&self, _order: Order) -> bool {
         true
     }
 
-    #[allow(clippy::unused_self, reason = "as where there are forks")]
     pub(crate) fn unregister(&self) {}
 }
 

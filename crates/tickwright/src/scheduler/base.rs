@@ -7,8 +7,8 @@ use core::time::Duration;
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant};
 use crate::fork::{self, ForkLock, Order};
-use crate::service::{Refusal, Refused, Service, Settings, Site, TimerId, Timing};
-use crate::sync::{Arc, Awaited, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
+use crate::service::{Refusal, Refused, Service, Settings, TimerId, Timing};
+use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
 
 /// Timers that call back. See the [module](super).
 pub struct Scheduler<C> {
@@ -39,8 +39,8 @@ pub(super) struct Core<C> {
     pub(super) shut: bool,
 }
 
-impl<C> Awaited for Core<C> {
-    fn waiters(&mut self) -> &mut Waiters {
+impl<C> AsMut<Waiters> for Core<C> {
+    fn as_mut(&mut self) -> &mut Waiters {
         &mut self.waiters
     }
 }
@@ -110,8 +110,7 @@ impl<C> Scheduler<C> {
     /// [`Refused`] with the callback: no memory, or the scheduler is shut down.
     #[track_caller]
     pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
-        let site = Site::here("");
-        self.admit(callback, |core, callback| core.service.add(Timing::after(delay), &site, callback))
+        self.timer(Timing::after(delay)).add(callback)
     }
 
     /// Does with the callback what is refused after a shutdown.
@@ -120,11 +119,16 @@ impl<C> Scheduler<C> {
         callback: C,
         act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
     ) -> Result<R, Refused<C>> {
-        let mut core = self.lock();
-        if core.shut {
-            return Err(Refused { reason: Refusal::Shutdown, payload: callback });
+        match self.lock_for_more() {
+            Ok(mut core) => act(&mut core, callback),
+            Err(reason) => Err(Refused { reason, payload: callback }),
         }
-        act(&mut core, callback)
+    }
+
+    /// The lock, unless nothing can be armed any more.
+    fn lock_for_more(&self) -> Result<Held<'_, C>, Refusal> {
+        let core = self.lock();
+        if core.shut { Err(Refusal::Shutdown) } else { Ok(core) }
     }
 
     /// Arms a timer that is idle, or gives a pending one another time: its id stays. One that runs
@@ -133,11 +137,7 @@ impl<C> Scheduler<C> {
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
-        let mut core = self.lock();
-        if core.shut {
-            return Err(Refusal::Shutdown);
-        }
-        core.service.start(id, timing)
+        self.lock_for_more()?.service.start(id, timing)
     }
 
     /// The clock's time.

@@ -63,13 +63,8 @@ impl SchedulerThread {
             Some(scheduler) => drop(scheduler.run_queue()),
             None => at.stop(),
         };
-        match DriverThread::spawn(name, parker, run) {
-            Ok(driver) => Ok(Self { driver, leave }),
-            Err(error) => {
-                leave();
-                Err(error)
-            }
-        }
+        let driver = DriverThread::spawn(name, parker, run).inspect_err(|_| leave())?;
+        Ok(Self { driver, leave })
     }
 
     /// How often the thread came out of its sleep. One that has nothing to do does not.

@@ -21,7 +21,7 @@ use super::statistics::{Statistics, Stripes};
 use crate::alarm::Alarm;
 use crate::clock::{Clock, Instant, Ticks};
 use crate::fork::Slot;
-use crate::sync::{Arc, AtomicU32, AtomicU64, Awaited, Cell, Condvar, ThreadId, Waiters};
+use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Waiters};
 
 /// The shards that timers move between.
 pub(super) struct Set<G: WheelGeometry> {
@@ -63,8 +63,8 @@ pub(super) struct Locked<G: WheelGeometry> {
     pub(super) outside: Outside,
 }
 
-impl<G: WheelGeometry> Awaited for Locked<G> {
-    fn waiters(&mut self) -> &mut Waiters {
+impl<G: WheelGeometry> AsMut<Waiters> for Locked<G> {
+    fn as_mut(&mut self) -> &mut Waiters {
         &mut self.waiters
     }
 }
