@@ -85,14 +85,10 @@ impl<C: Callback> Scheduler<C> {
         let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
             return Ok(core.remove(id, stop));
         };
-        let here = thread == this_thread();
-        if core.service.find(id).is_none() {
-            // It has ended, and its callback is being dropped: here, by the caller of this.
-            if here {
-                return Ok(Cancelled::NotFound);
-            }
-        } else if here {
-            return Err(WouldDeadlock);
+        if thread == this_thread() {
+            // If it has ended, its callback is being dropped: here, by the caller of this.
+            let has_ended = core.service.find(id).is_none();
+            return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
         let _ = stop(&mut core.service, id);
         // The first who waits is told.

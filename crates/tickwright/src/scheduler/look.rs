@@ -1,5 +1,6 @@
 //! What a scheduler says of its timers and of itself.
 
+use core::cmp::Reverse;
 use core::time::Duration;
 
 use tickwright_core::Violation;
@@ -90,14 +91,15 @@ impl<C: Callback> Scheduler<C> {
     /// [`Refusal::Full`] when there is no memory for it.
     pub fn try_dump(&self) -> Result<Dump, Refusal> {
         let mut timers = Vec::new();
-        let now = {
-            let core = self.lock();
-            timers.try_reserve_exact(core.service.statistics().timers).map_err(|_| Refusal::Full)?;
-            let listed = |info: Info| Listed { token: core.token(info.id).unwrap_or(0), info };
-            timers.extend(core.service.iter().map(listed));
-            core.service.now()
-        };
-        Ok(Dump::new(now, timers))
+        let core = self.lock();
+        timers.try_reserve_exact(core.service.statistics().timers).map_err(|_| Refusal::Full)?;
+        let listed = |info: Info| Listed { token: core.token(info.id).unwrap_or(0), info };
+        timers.extend(core.service.iter().map(listed));
+        let now = core.service.now();
+        drop(core);
+        // Running is the last of the states, and idle the first.
+        timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
+        Ok(Dump { now, timers })
     }
 
     /// What was counted: timers, runs, lateness, and by origin.

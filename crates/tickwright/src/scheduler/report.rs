@@ -1,6 +1,5 @@
 //! What a scheduler shows of itself.
 
-use core::cmp::Reverse;
 use core::fmt;
 use core::time::Duration;
 
@@ -87,21 +86,9 @@ impl fmt::Display for Readable {
     }
 }
 
-impl Dump {
-    pub(super) fn new(now: Instant, mut timers: Vec<Listed>) -> Self {
-        // Running ones are the last of the states, and idle ones the first.
-        timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
-        Self { now, timers }
-    }
-}
-
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:<20} {:<8} {:>12} {:>12} {:>10}  callback",
-            "id", "state", "due in", "interval", "token"
-        )?;
+        writeln!(f, "id                   state          due in     interval      token  callback")?;
         for Listed { info, token } in &self.timers {
             let Info { state, due, site, .. } = info;
             let id = match info.int_id {
@@ -149,15 +136,9 @@ fn write_lateness(f: &mut fmt::Formatter<'_>, lateness: &Lateness) -> fmt::Resul
     if lateness.count() == 0 {
         return Ok(());
     }
-    let quantile = |share| Readable(lateness.quantile(share));
-    writeln!(
-        f,
-        "lateness: mean {}, half within {}, 99 % within {}, at most {}",
-        Readable(lateness.mean()),
-        quantile(0.5),
-        quantile(0.99),
-        Readable(lateness.max())
-    )?;
+    let (mean, max) = (Readable(lateness.mean()), Readable(lateness.max()));
+    let [half, most] = [0.5, 0.99].map(|share| Readable(lateness.quantile(share)));
+    writeln!(f, "lateness: mean {mean}, half within {half}, 99 % within {most}, at most {max}")?;
     for (last, count) in lateness.buckets() {
         writeln!(f, "  up to {:>12}  {count}", Readable(last))?;
     }
