@@ -123,10 +123,6 @@ impl VirtualHost {
             watcher.clock_moved();
         }
     }
-
-    fn shown(&self) -> Shown {
-        *lock(&self.times.shown)
-    }
 }
 
 impl Default for VirtualHost {
@@ -144,7 +140,7 @@ pub struct VirtualClock {
 
 impl Clock for VirtualClock {
     fn now(&self) -> Instant {
-        let shown = self.host.shown();
+        let shown = *lock(&self.host.times.shown);
         match self.kind {
             SystemClock::Monotonic | SystemClock::RealTime => shown.running,
             SystemClock::BootTime => shown.running + shown.suspended,
@@ -152,7 +148,7 @@ impl Clock for VirtualClock {
     }
 
     fn wall_offset(&self) -> Option<i64> {
-        (self.kind == SystemClock::RealTime).then(|| self.host.shown().offset)
+        (self.kind == SystemClock::RealTime).then(|| lock(&self.host.times.shown).offset)
     }
 
     fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {

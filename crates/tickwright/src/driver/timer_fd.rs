@@ -88,8 +88,10 @@ impl TimerFd {
         }
         told.own()?;
         let read = rustix::io::read(&self.fd, &mut [0; 8]);
+        if core::mem::take(&mut told.stepped) {
+            return Ok(Rung::Stepped);
+        }
         match read {
-            _ if core::mem::take(&mut told.stepped) => Ok(Rung::Stepped),
             Ok(_) => Ok(Rung::Due),
             Err(Errno::AGAIN) => Ok(Rung::Quiet),
             Err(Errno::CANCELED) => Ok(Rung::Stepped),

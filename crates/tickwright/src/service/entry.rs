@@ -104,11 +104,8 @@ impl<P> Entry<P> {
     }
 
     pub(super) fn set(&mut self, flag: Flag, on: bool) {
-        if on {
-            self.flags |= flag as u8;
-        } else {
-            self.flags &= !(flag as u8);
-        }
+        let bit = flag as u8;
+        self.flags = if on { self.flags | bit } else { self.flags & !bit };
     }
 
     /// Clears a flag, and says whether it was set.

@@ -58,8 +58,7 @@ struct Linked<F: Family> {
 /// refused.
 impl<F: Family> Queue for [Linked<F>; 1]
 where
-    F::Of<Idx>: Send,
-    RecordOf<F>: Send,
+    F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     fn grow(&mut self, records: usize) -> Result<(), Full> {
         self[0].records.grow(records)
@@ -152,8 +151,7 @@ where
 /// An empty queue of family `F`. `None`: there is no memory for it.
 pub(super) fn boxed<F: Family>() -> Option<Box<dyn Queue>>
 where
-    F::Of<Idx>: Send,
-    RecordOf<F>: Send,
+    F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
     let queue = Linked::<F> { order, records: Records::EMPTY, now: 0, len: 0 };

@@ -158,8 +158,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
         let before = state.outside.clock.replace(clock);
-        let other_ticks = core::mem::replace(&mut state.outside.ticks, ticks) != ticks;
-        if other_ticks {
+        if core::mem::replace(&mut state.outside.ticks, ticks) != ticks {
             state.set_alarm();
         }
         // The clock is the user's code: it is asked while all is whole.
