@@ -91,8 +91,3 @@ pub(crate) fn unknown(error: KeyError) -> c_int {
 pub(crate) extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
-
-/// Runs the inside of a function, where `?` returns codes.
-pub(crate) fn answer<T>(inside: impl FnOnce() -> Result<T, T>) -> T {
-    inside().unwrap_or_else(|refusal| refusal)
-}

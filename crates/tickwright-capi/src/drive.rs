@@ -2,22 +2,22 @@
 //! clock, where it is virtual.
 
 use core::ffi::{c_char, c_int};
-use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright::clock::Instant;
+use tickwright::clock::{Instant, VirtualHost};
 use tickwright::driver::{Alarm, DriverThread, Parker, timeout_ms};
 #[cfg(target_os = "linux")]
 use tickwright::driver::{Rung, TimerFd};
 use tickwright::scheduler::RunError;
 
+use crate::answer;
 use crate::code;
-use crate::handle::{Driver, READY, checked, state, tw_sched};
+use crate::handle::{Driver, tw_sched};
 use crate::job::text;
-use crate::queue::put;
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
+use crate::state::{is_ending, shared};
 
 /// How long a poll loop may sleep.
 ///
@@ -25,8 +25,8 @@ use crate::scheduler::system_clock;
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
-    code::answer(|| {
-        let wait = checked(sched)?.scheduler.timeout();
+    answer::code(|| {
+        let wait = shared(sched)?.scheduler.timeout();
         Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
     })
 }
@@ -37,29 +37,11 @@ pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
-    code::answer(|| {
-        let sched = checked(sched).map_err(|code| code as isize)?;
-        match sched.scheduler.run_queue_within(budget) {
-            Ok(ran) => Ok(isize::try_from(ran).unwrap_or(isize::MAX)),
-            Err(RunError::WithinCallback) => Err(code::DEADLOCK as isize),
-            Err(_) => Err(code::BUSY as isize),
-        }
+    answer::count(|| match shared(sched)?.scheduler.run_queue_within(budget) {
+        Ok(ran) => Ok(ran),
+        Err(RunError::WithinCallback) => Err(code::DEADLOCK),
+        Err(_) => Err(code::BUSY),
     })
-}
-
-/// A handle for the thread that runs it.
-struct Handle(*const tw_sched);
-
-// SAFETY: what is reached through it is shared between threads: `tw_sched` is `Sync`.
-unsafe impl Send for Handle {}
-
-impl Handle {
-    fn run(&self) {
-        // SAFETY: `tw_sched_destroy` waits for the thread before the scheduler is gone.
-        let sched = unsafe { &*self.0 };
-        // Whoever runs it now sets the alarm afterwards.
-        let _ = sched.scheduler.run_queue();
-    }
 }
 
 /// Starts a thread that runs what is due.
@@ -68,27 +50,30 @@ impl Handle {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
-    code::answer(|| {
-        let found = checked(sched)?;
-        let mut driver = found.driver();
+    answer::code(|| {
+        // `tw_sched_destroy` waits for the thread before the scheduler is gone.
+        let sched: &'static tw_sched = shared(sched)?;
+        let mut driver = sched.driver();
         if !matches!(*driver, Driver::None) {
             return Err(code::ALREADY);
         }
-        if found.state.load(Ordering::Relaxed) != state(READY, sched) {
+        if is_ending(sched) {
             return Err(code::ENDING);
         }
-        let parker = Parker::new(found.scheduler.clock());
-        found.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-        let handle = Handle(sched);
+        let parker = Parker::new(sched.scheduler.clock());
+        sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
+        // Whoever runs the queue now sets the alarm afterwards.
+        let run = move || {
+            let _ = sched.scheduler.run_queue();
+        };
         // SAFETY: null, or a text, by the header's contract; it is copied.
-        let name = unsafe { text(name) };
-        match DriverThread::spawn(name, parker, move || handle.run()) {
+        match DriverThread::spawn(unsafe { text(name) }, parker, run) {
             Ok(thread) => {
                 *driver = Driver::Thread(thread);
                 Ok(0)
             }
             Err(_) => {
-                found.scheduler.set_alarm(None);
+                sched.scheduler.set_alarm(None);
                 Err(code::AGAIN)
             }
         }
@@ -101,8 +86,8 @@ pub unsafe extern "C" fn tw_sched_start_thread(sched: *mut tw_sched, name: *cons
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
-    code::answer(|| {
-        let sched = checked(sched)?;
+    answer::code(|| {
+        let sched = shared(sched)?;
         if sched.scheduler.within_callback() {
             return Err(code::DEADLOCK);
         }
@@ -117,7 +102,7 @@ pub unsafe extern "C" fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
-    code::answer(|| descriptor(checked(sched)?))
+    answer::code(|| descriptor(shared(sched)?))
 }
 
 /// Takes note that the descriptor was readable.
@@ -126,7 +111,7 @@ pub unsafe extern "C" fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
-    code::answer(|| acknowledge(checked(sched)?))
+    answer::code(|| acknowledge(shared(sched)?))
 }
 
 #[cfg(target_os = "linux")]
@@ -180,12 +165,8 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
-    code::answer(|| {
-        let now = checked(sched)?.scheduler.now();
-        // SAFETY: the header's contract.
-        unsafe { put(ns, now.as_nanos()) };
-        Ok(0)
-    })
+    // SAFETY: the header's contract.
+    unsafe { answer::value(ns, || Ok(shared(sched)?.scheduler.now().as_nanos())) }
 }
 
 /// Moves a virtual clock.
@@ -194,12 +175,7 @@ pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_int {
-    code::answer(|| {
-        let sched = checked(sched)?;
-        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.advance(Duration::from_nanos(ns));
-        settle(sched);
-        Ok(0)
-    })
+    turn(sched, |host| host.advance(Duration::from_nanos(ns)))
 }
 
 /// Sets the wall of a virtual clock.
@@ -208,21 +184,22 @@ pub unsafe extern "C" fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_in
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_step_wall(sched: *mut tw_sched, ns: i64) -> c_int {
-    code::answer(|| {
-        let sched = checked(sched)?;
-        sched.host.as_ref().ok_or(code::UNSUPPORTED)?.step_wall(ns);
-        settle(sched);
-        Ok(0)
-    })
+    turn(sched, |host| host.step_wall(ns))
 }
 
-/// Waits until the thread, if there is one and this is not its callback, has run what is due.
-fn settle(sched: &tw_sched) {
-    let parker = match &*sched.driver() {
-        Driver::Thread(thread) => Arc::clone(thread.parker()),
-        _ => return,
-    };
-    if !sched.scheduler.within_callback() {
-        parker.settle();
-    }
+/// Turns a virtual clock, and waits until the thread, if there is one and this is not its callback,
+/// has run what is due.
+fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
+    answer::code(|| {
+        let sched = shared(sched)?;
+        turn(sched.host.as_ref().ok_or(code::UNSUPPORTED)?);
+        let parker = match &*sched.driver() {
+            Driver::Thread(thread) => Arc::clone(thread.parker()),
+            _ => return Ok(0),
+        };
+        if !sched.scheduler.within_callback() {
+            parker.settle();
+        }
+        Ok(0)
+    })
 }

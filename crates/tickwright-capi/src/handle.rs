@@ -6,7 +6,7 @@
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::sync::{Arc, MutexGuard};
 
@@ -18,6 +18,7 @@ use tickwright::fork::ForkLock;
 use tickwright::scheduler::{Callback, Firing, Next, Scheduler, TimerId};
 
 use crate::code;
+use crate::state::{Shared, shared};
 
 /// What a callback is told.
 #[repr(C)]
@@ -129,42 +130,23 @@ pub(crate) fn forget_threads(returning: &mut usize) {
     }
 }
 
-/// States, before the address is mixed in.
-pub(crate) const READY: u64 = 0x7469_636b_7363_6865;
-/// It is being destroyed: what callbacks call is answered, but another destroy is refused.
-pub(crate) const ENDING: u64 = 0x7469_636b_656e_6421;
-
-pub(crate) fn state(kind: u64, sched: *const tw_sched) -> u64 {
-    kind ^ (sched.addr() as u64).rotate_left(16)
+// SAFETY: 1. see above; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_sched {
+    const READY: u64 = 0x7469_636b_7363_6865;
+    const ENDING: u64 = 0x7469_636b_656e_6421;
 }
 
-/// A scheduler that may be used.
+/// Asks a scheduler about a timer of its, or changes it.
 ///
 /// # Errors
-/// [`code::INVALID`] where none is.
-pub(crate) fn checked<'s>(sched: *const tw_sched) -> Result<&'s tw_sched, c_int> {
-    if sched.is_null() || !sched.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // Memory that holds no scheduler may be smaller than one. So only the state is borrowed at
-    // first.
-    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
-    let now = unsafe { &(*sched).state }.load(Ordering::Relaxed);
-    if now != state(READY, sched) && now != state(ENDING, sched) {
-        return Err(code::INVALID);
-    }
-    // SAFETY: 1. as above; 2. a scheduler that `tw_sched_create` has made, as its state says; 3.
-    // nobody borrows it mutably, ever.
-    Ok(unsafe { &*sched })
-}
-
-/// A scheduler that may be used, and a timer of its.
-///
-/// # Errors
-/// As [`checked`]; [`code::ABSENT`] where none is.
-pub(crate) fn timer<'s>(sched: *const tw_sched, id: u64) -> Result<(&'s Scheduler<Call>, TimerId), c_int> {
-    let sched = checked(sched)?;
-    Ok((&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?))
+/// As [`shared`]; [`code::ABSENT`] where none is.
+pub(crate) fn timer<R>(
+    sched: *const tw_sched,
+    id: u64,
+    inside: impl FnOnce(&Scheduler<Call>, TimerId) -> Result<R, c_int>,
+) -> Result<R, c_int> {
+    let sched = shared(sched)?;
+    inside(&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?)
 }
 
 /// The handle around a scheduler.

@@ -10,8 +10,9 @@ use core::ffi::{c_char, c_int, c_void};
 
 use tickwright_collections::{Heap, HeapError, HeapOrder};
 
+use crate::answer::{self, usable};
 use crate::code;
-use crate::queue::write_text;
+use crate::state::{Lendable, begin, create, destroy, lend, lendable, state};
 
 /// Compares two elements: above 0 when the first ranks higher, below 0 when the second does.
 pub type tw_compare_fn =
@@ -69,12 +70,10 @@ pub struct tw_heap {
     heap: Heap<Element, ByCaller>,
 }
 
-/// States, before the address is mixed in.
-const READY: u64 = 0x7469_636b_6865_6170;
-const LENT: u64 = 0x7469_636b_7573_6572;
-
-fn state(kind: u64, heap: *const tw_heap) -> u64 {
-    kind ^ (heap.addr() as u64).rotate_left(16)
+// SAFETY: 1. see above; 2. nobody borrows the state mutably, ever.
+unsafe impl Lendable for tw_heap {
+    const READY: u64 = 0x7469_636b_6865_6170;
+    const LENT: u64 = 0x7469_636b_7573_6572;
 }
 
 /// Does something with a heap, during which callbacks are refused.
@@ -82,23 +81,10 @@ fn with<R>(
     heap: *const tw_heap,
     inside: impl FnOnce(&mut Heap<Element, ByCaller>) -> Result<R, c_int>,
 ) -> Result<R, c_int> {
-    if heap.is_null() || !heap.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // SAFETY: 1. not null and aligned; 2. a heap that `tw_heap_create` has made and nobody has
-    // destroyed, by the header's contract; 3. nobody borrows the state mutably, ever.
-    let now = unsafe { &(*heap).state };
-    match now.get() {
-        found if found == state(READY, heap) => {}
-        found if found == state(LENT, heap) => return Err(code::BUSY),
-        _ => return Err(code::INVALID),
-    }
-    now.set(state(LENT, heap));
-    // SAFETY: 1. as above; 2. the only reference: the state has just said that there was none, and
-    // refuses another.
-    let done = inside(unsafe { &mut (*heap.cast_mut()).heap });
-    now.set(state(READY, heap));
-    done
+    let now = lendable(heap)?;
+    // SAFETY: 1. a heap, as its state says; 2. the only reference: the state has just said that
+    // there was none, and refuses another.
+    lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }
 
 /// An element that a heap can take or have.
@@ -120,26 +106,16 @@ pub unsafe extern "C" fn tw_heap_create(
     user: *mut c_void,
     index_offset: isize,
 ) -> c_int {
-    code::answer(|| {
-        if heap.is_null() || !heap.is_aligned() {
-            return Err(code::INVALID);
-        }
-        // SAFETY: not null, aligned, writable by the header's contract.
-        unsafe { heap.write(core::ptr::null_mut()) };
+    answer::code(|| {
+        // SAFETY: the header's contract.
+        unsafe { begin(heap) }?;
         let compare = compare.ok_or(code::INVALID)?;
         let order = ByCaller { compare, user, offset: usize::try_from(index_offset).ok() };
         let mut made = Heap::new(order);
         made.reserve(capacity).map_err(|_| code::NO_MEMORY)?;
-        // A box that may be refused.
-        let mut one = Vec::new();
-        one.try_reserve_exact(1).map_err(|_| code::NO_MEMORY)?;
-        one.push(tw_heap { state: Cell::new(0), heap: made });
-        let at: *mut tw_heap = Box::into_raw(one.into_boxed_slice()).cast();
-        // SAFETY: made just now.
-        unsafe { &*at }.state.set(state(READY, at));
-        // SAFETY: as above.
-        unsafe { heap.write(at) };
-        Ok(0)
+        let make = |at| tw_heap { state: Cell::new(state(tw_heap::READY, at)), heap: made };
+        // SAFETY: `begin` has written to it.
+        unsafe { create(heap, make) }
     })
 }
 
@@ -149,7 +125,7 @@ pub unsafe extern "C" fn tw_heap_create(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         if heap.is_null() {
             return Ok(0);
         }
@@ -157,11 +133,8 @@ pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
             heap.clear();
             Ok(())
         })?;
-        // SAFETY: a heap, as `with` has seen.
-        unsafe { &*heap }.state.set(0);
-        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_heap_create`; 2. no longer used,
-        // by the header's contract.
-        drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(heap, 1)) });
+        // SAFETY: from `create`, as `with` has seen, and no longer used, by the header's contract.
+        unsafe { destroy(heap) };
         Ok(0)
     })
 }
@@ -172,7 +145,7 @@ pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         with(heap, |heap| {
             let element = element(heap, new)?;
             let noted = heap.order().position(&element).unwrap_or(0);
@@ -195,15 +168,12 @@ pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
-    code::answer(|| {
-        if popped.is_null() || !popped.is_aligned() {
-            return Err(code::INVALID);
-        }
-        let Some(Element(greatest)) = with(heap, |heap| Ok(heap.pop()))? else { return Ok(0) };
-        // SAFETY: not null, aligned, writable by the header's contract.
-        unsafe { popped.write(greatest) };
-        Ok(1)
-    })
+    let greatest = || {
+        usable(popped)?;
+        with(heap, |heap| Ok(heap.pop().map(|element| element.0)))
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::found(popped, greatest) }
 }
 
 /// Shows the element at a position.
@@ -216,16 +186,12 @@ pub unsafe extern "C" fn tw_heap_peek(
     position: usize,
     found: *mut *mut c_void,
 ) -> c_int {
-    code::answer(|| {
-        if found.is_null() || !found.is_aligned() {
-            return Err(code::INVALID);
-        }
-        let at = |heap: &mut Heap<Element, ByCaller>| Ok(heap.at(position).map(|element| element.0));
-        let Some(there) = with(heap, at)? else { return Ok(0) };
-        // SAFETY: not null, aligned, writable by the header's contract.
-        unsafe { found.write(there) };
-        Ok(1)
-    })
+    let there = || {
+        usable(found)?;
+        with(heap, |heap| Ok(heap.at(position).map(|element| element.0)))
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::found(found, there) }
 }
 
 /// Takes an element out.
@@ -234,7 +200,7 @@ pub unsafe extern "C" fn tw_heap_peek(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
-    code::answer(|| with(heap, |heap| found(heap.remove(&element(heap, old)?).map(|_| ()))))
+    answer::code(|| with(heap, |heap| found(heap.remove(&element(heap, old)?).map(|_| ()))))
 }
 
 /// Puts an element whose rank has changed where it belongs.
@@ -243,7 +209,7 @@ pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) ->
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
-    code::answer(|| with(heap, |heap| found(heap.update(&element(heap, changed)?))))
+    answer::code(|| with(heap, |heap| found(heap.update(&element(heap, changed)?))))
 }
 
 /// Whether a heap has an element.
@@ -252,7 +218,7 @@ pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         with(heap, |heap| {
             let asked = element(heap, asked.cast_mut())?;
             let is_at = |position| heap.at(position).is_some_and(|there| there.0 == asked.0);
@@ -270,7 +236,7 @@ pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         with(heap, |heap| {
             let mut element = element(heap, fresh)?;
             heap.order().placed(&mut element, 0);
@@ -300,10 +266,7 @@ fn refused(error: HeapError) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_size(heap: *const tw_heap) -> isize {
-    code::answer(|| {
-        let len = with(heap, |heap| Ok(heap.len())).map_err(|code| code as isize)?;
-        Ok(isize::try_from(len).unwrap_or(isize::MAX))
-    })
+    answer::count(|| with(heap, |heap| Ok(heap.len())))
 }
 
 /// Verifies the structure.
@@ -312,10 +275,7 @@ pub unsafe extern "C" fn tw_heap_size(heap: *const tw_heap) -> isize {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_verify(heap: *const tw_heap, text: *mut c_char, size: usize) -> c_int {
-    code::answer(|| {
-        let Err(violation) = with(heap, |heap| Ok(heap.verify()))? else { return Ok(0) };
-        // SAFETY: the header's contract.
-        unsafe { write_text(text, size, &violation) };
-        Err(code::BROKEN)
-    })
+    let verify = || with(heap, |heap| Ok(heap.verify()));
+    // SAFETY: the header's contract.
+    unsafe { answer::verdict(text, size, verify) }
 }

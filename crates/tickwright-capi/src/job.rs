@@ -175,18 +175,6 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
     }
 }
 
-/// The timing that the caller points to.
-///
-/// # Safety
-/// The header's contract.
-pub(crate) unsafe fn timing_at(asked: *const tw_timing) -> Result<Timing, c_int> {
-    if asked.is_null() || !asked.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // SAFETY: not null, aligned; the rest is the caller's word.
-    timing(unsafe { &*asked })
-}
-
 /// A callback without clean-up.
 pub(crate) fn simple(run: tw_sched_fn, data: *mut c_void, variable: bool) -> Result<Call, c_int> {
     Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable, token: core::ptr::null() })

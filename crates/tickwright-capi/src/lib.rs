@@ -6,7 +6,8 @@
 //! `extern "C-unwind"`, so that it may come as far. Types have their C names: `tests/header.rs`
 //! compares each signature with the header's.
 //!
-//! - [`code`]: results; [`timer`]: the node in the caller's struct; [`family`]: the structures by
+//! - [`code`]: results; `answer`: what functions return, and write where the caller wants it;
+//!   `state`: how a pointer is known to be one of the library's; [`timer`]: the node in the caller's struct; [`family`]: the structures by
 //!   number; [`queue`]: queues over nodes; [`heap`]: the priority queue with the caller's
 //!   comparator; [`odict`]: the ordered dictionary; [`scheduler`]: timers that call back, told what
 //!   in [`job`], run by [`drive`], looked into by [`watch`]; [`threads`]: threads in several models
@@ -22,6 +23,7 @@
 //! 3. callbacks return: no `longjmp`, no exception.
 #![allow(non_camel_case_types, reason = "C names")]
 
+mod answer;
 pub mod code;
 pub mod drive;
 pub mod family;
@@ -31,6 +33,7 @@ pub mod job;
 pub mod odict;
 pub mod queue;
 pub mod scheduler;
+mod state;
 pub mod threads;
 pub mod timer;
 pub mod watch;

@@ -5,8 +5,8 @@
 //!   tw_odlink  | body: Node | mark |      tw_odict  | state | HookDict |
 //! ```
 //! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a
-//! [`timer`](crate::timer). The dictionary's state is its address in disguise; while the caller's
-//! functions run it is another, which every function refuses.
+//! [`timer`](crate::timer). The `state` tells a dictionary from other memory; while
+//! the caller's functions run, the dictionary is lent.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -17,8 +17,9 @@ use tickwright_collections::{
     DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, Position, RedBlack, Seek,
 };
 
+use crate::answer::{self, usable};
 use crate::code;
-use crate::queue::{place, put, write_text};
+use crate::state::{Lendable, lend, lendable, state};
 
 /// A link of the caller's.
 #[repr(C)]
@@ -50,10 +51,7 @@ fn mark(link: *const tw_odlink) -> u64 {
 /// # Errors
 /// [`code::INVALID`] for what no link is, and for a copy of a linked one.
 fn made(link: *const tw_odlink) -> Result<bool, c_int> {
-    place(link.cast_mut())?;
-    if link.is_null() {
-        return Err(code::INVALID);
-    }
+    usable(link)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
     let found = unsafe { (*link).mark };
     if found == 0 || found == mark(link) {
@@ -120,12 +118,8 @@ fn of(node: &Node) -> *mut tw_odlink {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
-    if link.is_null() || !link.is_aligned() {
-        return code::INVALID;
-    }
-    // SAFETY: not null, aligned, writable by the header's contract.
-    unsafe { link.write(tw_odlink { body: [0; 7], mark: 0 }) };
-    0
+    // SAFETY: the header's contract.
+    unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
 }
 
 /// Whether a link is in a dictionary.
@@ -134,7 +128,7 @@ pub unsafe extern "C" fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
-    code::answer(|| match known(link) {
+    answer::code(|| match known(link) {
         Ok(node) => Ok(c_int::from(node.link.is_linked())),
         Err(code::ABSENT) => Ok(0),
         Err(code) => Err(code),
@@ -196,33 +190,18 @@ struct Made {
 const _: () =
     assert!(size_of::<Made>() <= size_of::<tw_odict>() && align_of::<Made>() <= align_of::<tw_odict>());
 
-/// States, before the address is mixed in.
-const READY: u64 = 0x7469_636b_6f64_6963;
-const LENT: u64 = 0x7469_636b_6f72_6472;
-
-fn state(kind: u64, odict: *const tw_odict) -> u64 {
-    kind ^ (odict.addr() as u64).rotate_left(16)
+// SAFETY: 1. see above; 2. nobody borrows the state mutably, ever.
+unsafe impl Lendable for tw_odict {
+    const READY: u64 = 0x7469_636b_6f64_6963;
+    const LENT: u64 = 0x7469_636b_6f72_6472;
 }
 
 /// Does something with a dictionary, during which the caller's functions are refused.
 fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
-    if odict.is_null() || !odict.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // SAFETY: 1. not null and aligned; 2. readable by the header's contract; 3. nobody borrows the
-    // state mutably, ever.
-    let now = unsafe { &(*odict).state };
-    match now.get() {
-        found if found == state(READY, odict) => {}
-        found if found == state(LENT, odict) => return Err(code::BUSY),
-        _ => return Err(code::INVALID),
-    }
-    now.set(state(LENT, odict));
+    let now = lendable(odict)?;
     // SAFETY: 1. `tw_odict_init` has put a `Made` here, the state says so; 2. the only reference:
     // the state has just said that there was none, and refuses another.
-    let done = inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary });
-    now.set(state(READY, odict));
-    done
+    lend(odict, now, || inside(unsafe { &mut (*odict.cast_mut().cast::<Made>()).dictionary }))
 }
 
 fn refused(error: DictError) -> c_int {
@@ -237,15 +216,18 @@ fn refused(error: DictError) -> c_int {
     }
 }
 
-/// Writes a link that was found: 1, or 0 where there is none.
+/// Writes a link that is found in a dictionary: 1, or 0 where there is none.
 ///
 /// # Safety
 /// `found` is null, or may be written.
-unsafe fn show(found: *mut *mut tw_odlink, entry: Option<Entry>) -> Result<c_int, c_int> {
-    let Some(entry) = entry else { return Ok(0) };
+unsafe fn search(
+    odict: *const tw_odict,
+    found: *mut *mut tw_odlink,
+    search: impl FnOnce(&mut Dict) -> Result<Option<Entry>, c_int>,
+) -> c_int {
+    let link = || Ok(with(odict, search)?.map(|entry| of(entry.get())));
     // SAFETY: the caller's word.
-    unsafe { put(found, of(entry.get())) };
-    Ok(1)
+    unsafe { answer::found(found, link) }
 }
 
 /// Makes an empty dictionary.
@@ -259,12 +241,10 @@ pub unsafe extern "C" fn tw_odict_init(
     compare: tw_key_compare_fn,
     user: *mut c_void,
 ) -> c_int {
-    code::answer(|| {
-        if odict.is_null() || !odict.is_aligned() {
-            return Err(code::INVALID);
-        }
+    answer::code(|| {
+        usable(odict)?;
         let order = ByCaller { key: key.ok_or(code::INVALID)?, compare: compare.ok_or(code::INVALID)?, user };
-        let state = Cell::new(state(READY, odict));
+        let state = Cell::new(state(tw_odict::READY, odict));
         // SAFETY: aligned, large enough, writable by the header's contract.
         unsafe { odict.cast::<Made>().write(Made { state, dictionary: HookDict::new(order) }) };
         Ok(0)
@@ -277,14 +257,18 @@ pub unsafe extern "C" fn tw_odict_init(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
-    code::answer(|| {
-        with(odict, |dictionary| {
-            dictionary.clear();
-            Ok(())
-        })?;
+    answer::code(|| {
+        clear(odict)?;
         // What it holds besides is the caller's memory.
-        // SAFETY: a dictionary, as `with` has seen.
+        // SAFETY: a dictionary, as `clear` has seen.
         unsafe { &*odict }.state.set(0);
+        Ok(0)
+    })
+}
+
+fn clear(odict: *mut tw_odict) -> Result<c_int, c_int> {
+    with(odict, |dictionary| {
+        dictionary.clear();
         Ok(0)
     })
 }
@@ -314,7 +298,7 @@ pub unsafe extern "C" fn tw_odict_insert(
     link: *mut tw_odlink,
     hint: *const tw_odlink,
 ) -> c_int {
-    code::answer(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
+    answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
 }
 
 /// Inserts behind everything.
@@ -323,7 +307,7 @@ pub unsafe extern "C" fn tw_odict_insert(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    code::answer(|| insert(odict, link, Position::Last))
+    answer::code(|| insert(odict, link, Position::Last))
 }
 
 /// Inserts in front of everything.
@@ -332,7 +316,7 @@ pub unsafe extern "C" fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odl
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    code::answer(|| insert(odict, link, Position::First))
+    answer::code(|| insert(odict, link, Position::First))
 }
 
 /// Takes a link out.
@@ -341,7 +325,7 @@ pub unsafe extern "C" fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_od
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    code::answer(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
+    answer::code(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
 }
 
 /// Gives a link the place of the key that it has by now.
@@ -350,7 +334,7 @@ pub unsafe extern "C" fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odl
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
     })
 }
@@ -377,13 +361,12 @@ pub unsafe extern "C" fn tw_odict_find(
     hint: *const tw_odlink,
     found: *mut *mut tw_odlink,
 ) -> c_int {
-    code::answer(|| {
-        place(found)?;
-        let &(_, _, seek) = SEEKS.iter().find(|(_, number, _)| *number == how).ok_or(code::INVALID)?;
-        let entry = with(odict, |dictionary| dictionary.seek(seek, &key, hinted(hint)?).map_err(refused))?;
-        // SAFETY: the header's contract.
-        unsafe { show(found, entry) }
-    })
+    let Some(&(_, _, seek)) = SEEKS.iter().find(|(_, number, _)| *number == how) else {
+        return code::INVALID;
+    };
+    let seek = |dictionary: &mut Dict| dictionary.seek(seek, &key, hinted(hint)?).map_err(refused);
+    // SAFETY: the header's contract.
+    unsafe { search(odict, found, seek) }
 }
 
 /// The first link.
@@ -392,12 +375,8 @@ pub unsafe extern "C" fn tw_odict_find(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_first(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
-    code::answer(|| {
-        place(found)?;
-        let entry = with(odict, |dictionary| Ok(dictionary.first()))?;
-        // SAFETY: the header's contract.
-        unsafe { show(found, entry) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { search(odict, found, |dictionary| Ok(dictionary.first())) }
 }
 
 /// The last link.
@@ -406,12 +385,8 @@ pub unsafe extern "C" fn tw_odict_first(odict: *const tw_odict, found: *mut *mut
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_last(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
-    code::answer(|| {
-        place(found)?;
-        let entry = with(odict, |dictionary| Ok(dictionary.last()))?;
-        // SAFETY: the header's contract.
-        unsafe { show(found, entry) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { search(odict, found, |dictionary| Ok(dictionary.last())) }
 }
 
 /// The link behind one.
@@ -424,12 +399,8 @@ pub unsafe extern "C" fn tw_odict_next(
     link: *const tw_odlink,
     found: *mut *mut tw_odlink,
 ) -> c_int {
-    code::answer(|| {
-        place(found)?;
-        let entry = with(odict, |dictionary| dictionary.next(known(link)?).map_err(refused))?;
-        // SAFETY: the header's contract.
-        unsafe { show(found, entry) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { search(odict, found, |dictionary| dictionary.next(known(link)?).map_err(refused)) }
 }
 
 /// The link in front of one.
@@ -442,12 +413,8 @@ pub unsafe extern "C" fn tw_odict_prev(
     link: *const tw_odlink,
     found: *mut *mut tw_odlink,
 ) -> c_int {
-    code::answer(|| {
-        place(found)?;
-        let entry = with(odict, |dictionary| dictionary.prev(known(link)?).map_err(refused))?;
-        // SAFETY: the header's contract.
-        unsafe { show(found, entry) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { search(odict, found, |dictionary| dictionary.prev(known(link)?).map_err(refused)) }
 }
 
 /// How many links are in.
@@ -456,10 +423,7 @@ pub unsafe extern "C" fn tw_odict_prev(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_len(odict: *const tw_odict) -> isize {
-    code::answer(|| {
-        let len = with(odict, |dictionary| Ok(dictionary.len())).map_err(|code| code as isize)?;
-        Ok(isize::try_from(len).unwrap_or(isize::MAX))
-    })
+    answer::count(|| with(odict, |dictionary| Ok(dictionary.len())))
 }
 
 /// Takes every link out.
@@ -468,12 +432,7 @@ pub unsafe extern "C" fn tw_odict_len(odict: *const tw_odict) -> isize {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
-    code::answer(|| {
-        with(odict, |dictionary| {
-            dictionary.clear();
-            Ok(0)
-        })
-    })
+    answer::code(|| clear(odict))
 }
 
 /// Verifies the structure.
@@ -482,10 +441,7 @@ pub unsafe extern "C" fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, size: usize) -> c_int {
-    code::answer(|| {
-        let Err(violation) = with(odict, |dictionary| Ok(dictionary.check()))? else { return Ok(0) };
-        // SAFETY: the header's contract.
-        unsafe { write_text(text, size, &violation) };
-        Err(code::BROKEN)
-    })
+    let check = || with(odict, |dictionary| Ok(dictionary.check()));
+    // SAFETY: the header's contract.
+    unsafe { answer::verdict(text, size, check) }
 }

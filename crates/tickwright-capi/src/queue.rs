@@ -4,19 +4,19 @@
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The state is the address in disguise: memory that holds no queue, one that was destroyed and a
-//! copy of one are told from it. While the library's own borrow of a queue crosses a callback
-//! (`tw_queue_pop_and_reinsert`), the state is another, which every function refuses.
+//! The `state` tells a queue from other memory. While the library's own borrow of a
+//! queue crosses a callback (`tw_queue_pop_and_reinsert`), the queue is lent.
 
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_void};
-use core::fmt::{self, Write};
 
-use tickwright_core::{Expired, HookQueue, Inserted, Pending, Removed, Tick, TimerRef};
+use tickwright_core::{Expired, HookQueue, Pending, Tick, TimerRef};
 
+use crate::answer::{self, aligned, put};
 use crate::code;
 use crate::family::{Known, with_family};
+use crate::state::{Lendable, begin, lend, lendable, state};
 use crate::timer::{self, tw_timer};
 
 /// What stands before each queue: the caller's handle. Its functions take it as constant where the
@@ -67,12 +67,10 @@ struct Made<F: Known> {
     queue: HookQueue<'static, F, ()>,
 }
 
-/// States, before the address is mixed in.
-const READY: u64 = 0x7469_636b_7772_6967;
-const LENT: u64 = 0x7469_636b_6c65_6e74;
-
-fn state(kind: u64, queue: *const tw_queue) -> u64 {
-    kind ^ (queue.addr() as u64).rotate_left(16)
+// SAFETY: 1. see above; 2. the head is never borrowed mutably.
+unsafe impl Lendable for tw_queue {
+    const READY: u64 = 0x7469_636b_7772_6967;
+    const LENT: u64 = 0x7469_636b_6c65_6e74;
 }
 
 /// What stands before a queue that may be used.
@@ -80,18 +78,9 @@ fn state(kind: u64, queue: *const tw_queue) -> u64 {
 /// # Errors
 /// [`code::INVALID`] where no queue is, [`code::BUSY`] where one is that a callback may not touch.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
-    if queue.is_null() || !queue.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // Memory that holds no queue may be smaller than one. So only the state is borrowed at first.
-    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
-    match unsafe { &(*queue).state }.get() {
-        // SAFETY: 1. as above; 2. a queue, as its state says; 3. nobody borrows the head mutably,
-        // ever.
-        found if found == state(READY, queue) => Ok(unsafe { &*queue }),
-        found if found == state(LENT, queue) => Err(code::BUSY),
-        _ => Err(code::INVALID),
-    }
+    lendable(queue)?;
+    // SAFETY: 1. a queue, as its state says; 2. nobody borrows the head mutably, ever.
+    Ok(unsafe { &*queue })
 }
 
 /// The queue behind a head.
@@ -119,22 +108,6 @@ macro_rules! on_queue {
         })
         .unwrap_or(Err(code::INVALID))
     }};
-}
-
-/// Refuses a place for an answer that is not aligned, before anything is done.
-pub(crate) fn place<T>(place: *mut T) -> Result<(), c_int> {
-    if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
-}
-
-/// Writes an answer where the caller wants one.
-///
-/// # Safety
-/// `place` is null, or may be written.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
-    if !place.is_null() && place.is_aligned() {
-        // SAFETY: not null, aligned; the rest is the caller's word.
-        unsafe { place.write(value) };
-    }
 }
 
 /// What a queue of a family takes, wherever its memory begins; `None` beyond the address space.
@@ -166,12 +139,12 @@ pub unsafe extern "C" fn tw_queue_init(
     family: c_int,
     capacity: usize,
 ) -> c_int {
-    code::answer(|| {
-        if queue.is_null() || !queue.is_aligned() || memory.is_null() {
+    answer::code(|| {
+        if memory.is_null() {
             return Err(code::INVALID);
         }
-        // SAFETY: not null; writable by the header's contract.
-        unsafe { put(queue, core::ptr::null_mut()) };
+        // SAFETY: the header's contract.
+        unsafe { begin(queue) }?;
         let made = with_family!(family, F => {
             // SAFETY: the header's contract.
             unsafe { make::<F>(memory.cast(), size, capacity) }
@@ -202,7 +175,8 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     // the rest.
     let behind = unsafe { F::open(groups, capacity) }?;
     let queue = at.cast::<tw_queue>();
-    let head = tw_queue { state: Cell::new(state(READY, queue)), family: F::NUMBER, passes: Cell::new(0) };
+    let head =
+        tw_queue { state: Cell::new(state(tw_queue::READY, queue)), family: F::NUMBER, passes: Cell::new(0) };
     // SAFETY: aligned and large enough, by the layout.
     unsafe { at.cast::<Made<F>>().write(Made { head, queue: behind }) };
     Ok(queue)
@@ -214,7 +188,7 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_destroy(queue: *mut tw_queue) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         let head = checked(queue)?;
         if head.passes.get() > 0 {
             return Err(code::BUSY);
@@ -226,30 +200,21 @@ pub unsafe extern "C" fn tw_queue_destroy(queue: *mut tw_queue) -> c_int {
     })
 }
 
-fn insert<F: Known>(
-    queue: &mut HookQueue<'static, F, ()>,
-    timer: *mut tw_timer,
-    deadline: Tick,
-) -> Result<c_int, c_int> {
-    let node = timer::offered::<F>(timer)?;
-    // SAFETY: the references that the queue hands out end in this file, before a callback is
-    // called: the caller gets pointers.
-    let Inserted { head, .. } = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
-    Ok(c_int::from(head.is_changed()))
-}
-
 /// Makes a timer pending.
 ///
 /// # Safety
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
-    code::answer(|| on_queue!(queue, queue => insert(queue, timer, deadline)))
-}
-
-fn remove<F: Known>(queue: &mut HookQueue<'static, F, ()>, timer: *mut tw_timer) -> Result<c_int, c_int> {
-    let Removed { head, .. } = queue.remove(timer::known::<F>(timer)?).map_err(code::unknown)?;
-    Ok(c_int::from(head.is_changed()))
+    answer::code(|| {
+        on_queue!(queue, queue => {
+            let node = timer::offered(timer)?;
+            // SAFETY: the references that the queue hands out end in this file, before a callback
+            // is called: the caller gets pointers.
+            let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
+            Ok(c_int::from(inserted.head.is_changed()))
+        })
+    })
 }
 
 /// Takes a pending timer out.
@@ -258,16 +223,12 @@ fn remove<F: Known>(queue: &mut HookQueue<'static, F, ()>, timer: *mut tw_timer)
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
-    code::answer(|| on_queue!(queue, queue => remove(queue, timer)))
-}
-
-fn reschedule<F: Known>(
-    queue: &mut HookQueue<'static, F, ()>,
-    timer: *mut tw_timer,
-    deadline: Tick,
-) -> Result<c_int, c_int> {
-    let head = queue.reschedule(timer::known::<F>(timer)?, deadline).map_err(code::unknown)?;
-    Ok(c_int::from(head.is_changed()))
+    answer::code(|| {
+        on_queue!(queue, queue => {
+            let removed = queue.remove(timer::known(timer)?).map_err(code::unknown)?;
+            Ok(c_int::from(removed.head.is_changed()))
+        })
+    })
 }
 
 /// Gives a pending timer another deadline.
@@ -280,16 +241,12 @@ pub unsafe extern "C" fn tw_queue_reschedule(
     timer: *mut tw_timer,
     deadline: u64,
 ) -> c_int {
-    code::answer(|| on_queue!(queue, queue => reschedule(queue, timer, deadline)))
-}
-
-fn expiry<F: Known>(queue: &HookQueue<'static, F, ()>, timer: *const tw_timer) -> Result<Tick, c_int> {
-    let node = timer::known::<F>(timer.cast_mut())?;
-    match queue.expiry(node.get()) {
-        Some(expiry) => Ok(expiry),
-        None if node.is_linked() => Err(code::ELSEWHERE),
-        None => Err(code::ABSENT),
-    }
+    answer::code(|| {
+        on_queue!(queue, queue => {
+            let head = queue.reschedule(timer::known(timer)?, deadline).map_err(code::unknown)?;
+            Ok(c_int::from(head.is_changed()))
+        })
+    })
 }
 
 /// When a pending timer is due.
@@ -302,13 +259,16 @@ pub unsafe extern "C" fn tw_queue_expiry(
     timer: *const tw_timer,
     tick: *mut u64,
 ) -> c_int {
-    code::answer(|| {
-        place(tick)?;
-        let due = on_queue!(queue, queue => expiry(queue, timer))?;
-        // SAFETY: the header's contract.
-        unsafe { put(tick, due) };
-        Ok(0)
-    })
+    let expiry = || {
+        aligned(tick)?;
+        on_queue!(queue, queue => {
+            let node = timer::known(timer.cast_mut())?;
+            let absent = || if node.is_linked() { code::ELSEWHERE } else { code::ABSENT };
+            queue.expiry(node.get()).ok_or_else(absent)
+        })
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::value(tick, expiry) }
 }
 
 /// A timer that is shown, and when it is due.
@@ -320,13 +280,20 @@ fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option
 ///
 /// # Safety
 /// Both places are null, or may be written.
-unsafe fn show(shown: Option<(*mut tw_timer, Tick)>, timer: *mut *mut tw_timer, tick: *mut u64) -> c_int {
-    let Some((found, due)) = shown else { return 0 };
+unsafe fn show(
+    timer: *mut *mut tw_timer,
+    tick: *mut u64,
+    shown: impl FnOnce() -> Result<Option<(*mut tw_timer, Tick)>, c_int>,
+) -> c_int {
+    let found = || {
+        aligned(tick)?;
+        let Some((found, due)) = shown()? else { return Ok(None) };
+        // SAFETY: the caller's word.
+        unsafe { put(tick, due) };
+        Ok(Some(found))
+    };
     // SAFETY: the caller's word.
-    unsafe { put(timer, found) };
-    // SAFETY: the caller's word.
-    unsafe { put(tick, due) };
-    1
+    unsafe { answer::found(timer, found) }
 }
 
 /// Shows the timer that leaves first.
@@ -339,13 +306,9 @@ pub unsafe extern "C" fn tw_queue_peek(
     timer: *mut *mut tw_timer,
     tick: *mut u64,
 ) -> c_int {
-    code::answer(|| {
-        place(timer)?;
-        place(tick)?;
-        let head = on_queue!(queue, queue => Ok(shown(queue.peek())))?;
-        // SAFETY: the header's contract.
-        Ok(unsafe { show(head, timer, tick) })
-    })
+    let head = || on_queue!(queue, queue => Ok(shown(queue.peek())));
+    // SAFETY: the header's contract.
+    unsafe { show(timer, tick, head) }
 }
 
 /// Shows the timer that leaves after the first.
@@ -358,13 +321,9 @@ pub unsafe extern "C" fn tw_queue_second(
     timer: *mut *mut tw_timer,
     tick: *mut u64,
 ) -> c_int {
-    code::answer(|| {
-        place(timer)?;
-        place(tick)?;
-        let second = on_queue!(queue, queue => Ok(shown(queue.second())))?;
-        // SAFETY: the header's contract.
-        Ok(unsafe { show(second, timer, tick) })
-    })
+    let second = || on_queue!(queue, queue => Ok(shown(queue.second())));
+    // SAFETY: the header's contract.
+    unsafe { show(timer, tick, second) }
 }
 
 /// When the first timer is due.
@@ -373,12 +332,9 @@ pub unsafe extern "C" fn tw_queue_second(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    code::answer(|| {
-        place(tick)?;
-        let next = on_queue!(queue, queue => Ok(queue.next_expiry()))?;
-        // SAFETY: the header's contract.
-        Ok(unsafe { show(next.map(|next| (core::ptr::null_mut(), next)), core::ptr::null_mut(), tick) })
-    })
+    let next = || on_queue!(queue, queue => Ok(queue.next_expiry()));
+    // SAFETY: the header's contract.
+    unsafe { answer::found(tick, next) }
 }
 
 /// When to wake up.
@@ -387,12 +343,9 @@ pub unsafe extern "C" fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    code::answer(|| {
-        place(tick)?;
-        let next = on_queue!(queue, queue => Ok(queue.next_wake()))?;
-        // SAFETY: the header's contract.
-        Ok(unsafe { show(next.map(|next| (core::ptr::null_mut(), next)), core::ptr::null_mut(), tick) })
-    })
+    let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
+    // SAFETY: the header's contract.
+    unsafe { answer::found(tick, next) }
 }
 
 /// What has left, for the caller.
@@ -410,15 +363,9 @@ pub unsafe extern "C" fn tw_queue_pop_expired(
     now: u64,
     fired: *mut tw_expired,
 ) -> c_int {
-    code::answer(|| {
-        place(fired)?;
-        let Some(popped) = on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)))? else {
-            return Ok(0);
-        };
-        // SAFETY: the header's contract.
-        unsafe { put(fired, popped) };
-        Ok(1)
-    })
+    let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
+    // SAFETY: the header's contract.
+    unsafe { answer::found(fired, popped) }
 }
 
 /// Takes one due timer out and puts it back in a step.
@@ -433,27 +380,23 @@ pub unsafe extern "C" fn tw_queue_pop_and_reinsert(
     user: *mut c_void,
     fired: *mut tw_expired,
 ) -> c_int {
-    code::answer(|| {
-        place(fired)?;
+    let popped = || {
         let head = checked(queue)?;
         let rearm = rearm.ok_or(code::INVALID)?;
         let popped = with_family!(head.family, F => {
             let next = |expiry, node: &&'static tickwright_core::Timer<F, ()>| {
-                head.state.set(state(LENT, queue));
+                let timer = timer::of::<F>(TimerRef::from(*node));
                 // SAFETY: the caller's function, called as the header says.
-                let next = unsafe { rearm(timer::of::<F>(TimerRef::from(*node)), expiry, user) };
-                head.state.set(state(READY, queue));
-                next
+                lend(queue, &head.state, || unsafe { rearm(timer, expiry, user) })
             };
-            // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` changes the
-            // state for as long as it calls.
+            // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` lends the queue
+            // for as long as it calls.
             unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
         });
-        let Some(popped) = popped.ok_or(code::INVALID)? else { return Ok(0) };
-        // SAFETY: the header's contract.
-        unsafe { put(fired, popped) };
-        Ok(1)
-    })
+        popped.ok_or(code::INVALID)
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::found(fired, popped) }
 }
 
 /// Hands what is due to a callback, within a budget.
@@ -469,8 +412,8 @@ pub unsafe extern "C" fn tw_queue_advance(
     user: *mut c_void,
     done: *mut tw_advance,
 ) -> c_int {
-    code::answer(|| {
-        place(done)?;
+    answer::code(|| {
+        aligned(done)?;
         let head = checked(queue)?;
         let fire = fire.ok_or(code::INVALID)?;
         let passes = head.passes.get().checked_add(1).ok_or(code::BUSY)?;
@@ -497,13 +440,12 @@ pub unsafe extern "C" fn tw_queue_advance(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    code::answer(|| {
-        place(tick)?;
-        let now = on_queue!(queue, queue => Ok(queue.now()))?;
-        // SAFETY: the header's contract.
-        unsafe { put(tick, now) };
-        Ok(0)
-    })
+    let now = || {
+        aligned(tick)?;
+        on_queue!(queue, queue => Ok(queue.now()))
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::value(tick, now) }
 }
 
 /// How many timers are pending.
@@ -512,10 +454,7 @@ pub unsafe extern "C" fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) ->
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_len(queue: *const tw_queue) -> isize {
-    code::answer(|| {
-        let len = (|| on_queue!(queue, queue => Ok(queue.len())))().map_err(|code| code as isize)?;
-        Ok(isize::try_from(len).unwrap_or(isize::MAX))
-    })
+    answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
 }
 
 /// Takes every timer out.
@@ -524,7 +463,7 @@ pub unsafe extern "C" fn tw_queue_len(queue: *const tw_queue) -> isize {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_clear(queue: *mut tw_queue) -> c_int {
-    code::answer(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
+    answer::code(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
 }
 
 /// Verifies the structure.
@@ -533,39 +472,7 @@ pub unsafe extern "C" fn tw_queue_clear(queue: *mut tw_queue) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, size: usize) -> c_int {
-    code::answer(|| {
-        let Err(violation) = on_queue!(queue, queue => Ok(queue.check()))? else { return Ok(0) };
-        // SAFETY: the header's contract.
-        unsafe { write_text(text, size, &violation) };
-        Err(code::BROKEN)
-    })
-}
-
-/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long
-/// the whole text is.
-///
-/// # Safety
-/// `text` is null, or `size` bytes there may be written.
-pub(crate) unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
-    struct Cut<'a>(&'a mut [u8], usize);
-    impl Write for Cut<'_> {
-        fn write_str(&mut self, piece: &str) -> fmt::Result {
-            for (to, from) in self.0.iter_mut().skip(self.1).zip(piece.bytes()) {
-                *to = from;
-            }
-            self.1 += piece.len();
-            Ok(())
-        }
-    }
-    let nowhere = text.is_null() || size == 0 || size > isize::MAX.unsigned_abs();
-    let mut cut = if nowhere {
-        Cut(&mut [], 0)
-    } else {
-        // SAFETY: as many zeros into the caller's bytes.
-        unsafe { text.write_bytes(0, size) };
-        // SAFETY: 1. the caller's word; 2. initialised just now; the last stays zero.
-        Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
-    };
-    let _ = write!(cut, "{what}");
-    cut.1
+    let check = || on_queue!(queue, queue => Ok(queue.check()));
+    // SAFETY: the header's contract.
+    unsafe { answer::verdict(text, size, check) }
 }

@@ -1,7 +1,7 @@
 //! Schedulers: timers that call back, shared between threads.
 
 use core::ffi::{c_char, c_int, c_void};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
 use tickwright::clock::{Instant, SystemClock, VirtualHost};
@@ -9,17 +9,16 @@ use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure, Timing, When};
 
+use crate::answer::{self, borrowed, put};
 use crate::code;
 use crate::family::structure;
 pub use crate::handle::tw_sched;
-use crate::handle::{
-    Call, Driver, ENDING, READY, RETURNING, checked, forget_threads, state, timer, tw_sched_fn,
-};
+use crate::handle::{Call, Driver, RETURNING, forget_threads, timer, tw_sched_fn};
 use crate::job::{
     Place, TW_CLOCK_BOOTTIME, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL, TW_JOB_KEEP,
-    TW_JOB_VARIABLE, after, cancelled, refused, simple, timing, timing_at, tw_job, tw_timing,
+    TW_JOB_VARIABLE, after, cancelled, refused, simple, timing, tw_job, tw_timing,
 };
-use crate::queue::put;
+use crate::state::{Shared, begin, create, destroy, end, shared, state};
 
 /// What an add answers: the `int` id, and what became of an old timer.
 fn place(
@@ -37,6 +36,16 @@ fn place(
             Err(refused(back.reason))
         }
     }
+}
+
+/// Adds a timer without clean-up.
+fn add(
+    sched: *const tw_sched,
+    timing: Result<Timing, c_int>,
+    call: Result<Call, c_int>,
+    origin: Place,
+) -> c_int {
+    answer::code(|| Ok(place(shared(sched)?, None, timing?, origin, call?)?.0))
 }
 
 /// The machine's clock of that number.
@@ -61,12 +70,9 @@ pub unsafe extern "C" fn tw_sched_create(
     tick_ns: u64,
     capacity: usize,
 ) -> c_int {
-    code::answer(|| {
-        if sched.is_null() || !sched.is_aligned() {
-            return Err(code::INVALID);
-        }
-        // SAFETY: not null, aligned, writable by the header's contract.
-        unsafe { sched.write(core::ptr::null_mut()) };
+    answer::code(|| {
+        // SAFETY: the header's contract.
+        unsafe { begin(sched) }?;
         let structure = if family == 0 { Some(Structure::default()) } else { structure(family) };
         let settings =
             Settings::new().structure(structure.ok_or(code::INVALID)?).int_ids().capacity(capacity);
@@ -79,18 +85,12 @@ pub unsafe extern "C" fn tw_sched_create(
         let scheduler = Scheduler::try_new(settings).map_err(refused)?;
         let returning = ForkLock::try_new(Order::Leaf, 0, forget_threads).ok_or(code::NO_MEMORY)?;
         let driver = ForkLock::try_new(Order::Outer, Driver::None, |_| {}).ok_or(code::NO_MEMORY)?;
-        // A box that may be refused.
-        let mut one = Vec::new();
-        one.try_reserve_exact(1).map_err(|_| code::NO_MEMORY)?;
-        one.push(tw_sched { state: AtomicU64::new(0), returning, clock, scheduler, host, driver });
-        let at: *mut tw_sched = Box::into_raw(one.into_boxed_slice()).cast();
-        // Callbacks are told of it by what is made from the address.
-        let _ = at.expose_provenance();
-        // SAFETY: made just now.
-        unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { sched.write(at) };
-        Ok(0)
+        let make = |at| {
+            let state = AtomicU64::new(state(tw_sched::READY, at));
+            tw_sched { state, returning, clock, scheduler, host, driver }
+        };
+        // SAFETY: `begin` has written to it.
+        unsafe { create(sched, make) }
     })
 }
 
@@ -100,29 +100,24 @@ pub unsafe extern "C" fn tw_sched_create(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_destroy(sched: *mut tw_sched) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         if sched.is_null() {
             return Ok(0);
         }
-        let ending = checked(sched)?;
+        let ending = shared(sched)?;
         if ending.scheduler.within_callback() {
             return Err(code::DEADLOCK);
         }
         if *ending.returning.lock() > 0 {
             return Err(code::BUSY);
         }
-        let (ready, end) = (state(READY, sched), state(ENDING, sched));
         // A clean-up function that this calls may come here again.
-        ending
-            .state
-            .compare_exchange(ready, end, Ordering::Relaxed, Ordering::Relaxed)
-            .map_err(|_| code::ALREADY)?;
+        end(ending)?;
         ending.scheduler.shutdown_each(drop).map_err(|_| code::DEADLOCK)?;
         drop(ending.take_thread());
-        ending.state.store(0, Ordering::Relaxed);
-        // SAFETY: 1. from `Box::into_raw` of a slice of one in `tw_sched_create`; 2. no longer
-        // used: no callback runs, the thread has ended, and the rest is the header's contract.
-        drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(sched, 1)) });
+        // SAFETY: 1. from `create`; 2. no longer used: no callback runs, the thread has ended, and
+        // the rest is the header's contract.
+        unsafe { destroy(sched) };
         Ok(0)
     })
 }
@@ -141,11 +136,7 @@ pub unsafe extern "C" fn tw_sched_add_from(
     file: *const c_char,
     line: c_int,
 ) -> c_int {
-    code::answer(|| {
-        let (sched, call) = (checked(sched)?, simple(call, data, false)?);
-        let origin = Place { name, file, line };
-        Ok(place(sched, None, after(delay_ms)?, origin, call)?.0)
-    })
+    add(sched, after(delay_ms), simple(call, data, false), Place { name, file, line })
 }
 
 /// Calls back after a delay, and then after what the callback answers.
@@ -162,11 +153,7 @@ pub unsafe extern "C" fn tw_sched_add_variable_from(
     file: *const c_char,
     line: c_int,
 ) -> c_int {
-    code::answer(|| {
-        let (sched, call) = (checked(sched)?, simple(call, data, true)?);
-        let origin = Place { name, file, line };
-        Ok(place(sched, None, after(delay_ms)?, origin, call)?.0)
-    })
+    add(sched, after(delay_ms), simple(call, data, true), Place { name, file, line })
 }
 
 /// Calls back at a time.
@@ -183,11 +170,8 @@ pub unsafe extern "C" fn tw_sched_add_at_from(
     file: *const c_char,
     line: c_int,
 ) -> c_int {
-    code::answer(|| {
-        let (sched, call) = (checked(sched)?, simple(call, data, false)?);
-        let origin = Place { name, file, line };
-        Ok(place(sched, None, Timing::at(When::At(Instant::from_nanos(at_ns))), origin, call)?.0)
-    })
+    let timing = Timing::at(When::At(Instant::from_nanos(at_ns)));
+    add(sched, Ok(timing), simple(call, data, false), Place { name, file, line })
 }
 
 /// Adds what a job says, and cancels another in the same step.
@@ -205,13 +189,10 @@ pub unsafe extern "C" fn tw_sched_add_job_from(
     file: *const c_char,
     line: c_int,
 ) -> c_int {
-    code::answer(|| {
-        let sched = checked(sched)?;
-        if job.is_null() || !job.is_aligned() {
-            return Err(code::INVALID);
-        }
-        // SAFETY: not null, aligned, readable by the header's contract.
-        let job = unsafe { &*job };
+    answer::code(|| {
+        let sched = shared(sched)?;
+        // SAFETY: the header's contract.
+        let job = unsafe { borrowed(job) }?;
         let (variable, keep) = (job.flags & TW_JOB_VARIABLE != 0, job.flags & TW_JOB_KEEP != 0);
         if job.flags & !(TW_JOB_VARIABLE | TW_JOB_KEEP) != 0 {
             return Err(code::INVALID);
@@ -249,18 +230,20 @@ pub unsafe extern "C" fn tw_sched_add_job_from(
     })
 }
 
+fn start(sched: *const tw_sched, id: u64, timing: Result<Timing, c_int>) -> c_int {
+    answer::code(|| {
+        let timing = timing?;
+        timer(sched, id, |scheduler, id| scheduler.start(id, timing).map_err(refused).map(|()| 0))
+    })
+}
+
 /// Arms a timer that exists, after a delay.
 ///
 /// # Safety
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_start(sched: *mut tw_sched, id: u64, delay_ms: i64) -> c_int {
-    code::answer(|| {
-        checked(sched)?;
-        let timing = after(delay_ms)?;
-        let (scheduler, id) = timer(sched, id)?;
-        scheduler.start(id, timing).map_err(refused).map(|()| 0)
-    })
+    start(sched, id, after(delay_ms))
 }
 
 /// Arms a timer that exists.
@@ -271,14 +254,18 @@ pub unsafe extern "C" fn tw_sched_start(sched: *mut tw_sched, id: u64, delay_ms:
 pub unsafe extern "C" fn tw_sched_start_timing(
     sched: *mut tw_sched,
     id: u64,
-    timing: *const tw_timing,
+    asked: *const tw_timing,
 ) -> c_int {
-    code::answer(|| {
-        // SAFETY: the header's contract.
-        let timing = unsafe { timing_at(timing) }?;
-        let (scheduler, id) = timer(sched, id)?;
-        scheduler.start(id, timing).map_err(refused).map(|()| 0)
-    })
+    // SAFETY: the header's contract.
+    start(sched, id, unsafe { borrowed(asked) }.and_then(timing))
+}
+
+fn cancel(
+    sched: *const tw_sched,
+    id: u64,
+    cancel: impl FnOnce(&Scheduler<Call>, TimerId) -> Result<Cancelled<Call>, c_int>,
+) -> c_int {
+    answer::code(|| cancelled(timer(sched, id, cancel)?))
 }
 
 /// Cancels a timer that does not run.
@@ -287,12 +274,9 @@ pub unsafe extern "C" fn tw_sched_start_timing(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_cancel_try(sched: *mut tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        match scheduler.try_cancel(id) {
-            Cancelled::Running { .. } => Err(code::BUSY),
-            other => cancelled(other),
-        }
+    cancel(sched, id, |scheduler, id| match scheduler.try_cancel(id) {
+        Cancelled::Running { .. } => Err(code::BUSY),
+        other => Ok(other),
     })
 }
 
@@ -302,10 +286,7 @@ pub unsafe extern "C" fn tw_sched_cancel_try(sched: *mut tw_sched, id: u64) -> c
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_cancel_async(sched: *mut tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        cancelled(scheduler.cancel(id))
-    })
+    cancel(sched, id, |scheduler, id| Ok(scheduler.cancel(id)))
 }
 
 /// Cancels a timer, and waits for its callback.
@@ -314,10 +295,7 @@ pub unsafe extern "C" fn tw_sched_cancel_async(sched: *mut tw_sched, id: u64) ->
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_cancel_sync(sched: *mut tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        cancelled(scheduler.cancel_sync(id).map_err(|_| code::DEADLOCK)?)
-    })
+    cancel(sched, id, |scheduler, id| scheduler.cancel_sync(id).map_err(|_| code::DEADLOCK))
 }
 
 /// Ends a timer, a kept one too, and does not wait.
@@ -326,10 +304,7 @@ pub unsafe extern "C" fn tw_sched_cancel_sync(sched: *mut tw_sched, id: u64) -> 
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        cancelled(scheduler.shutdown_timer(id))
-    })
+    cancel(sched, id, |scheduler, id| Ok(scheduler.shutdown_timer(id)))
 }
 
 /// Ends a timer, a kept one too, and waits for its callback.
@@ -338,10 +313,7 @@ pub unsafe extern "C" fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) 
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_shutdown_sync(sched: *mut tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        cancelled(scheduler.shutdown_timer_sync(id).map_err(|_| code::DEADLOCK)?)
-    })
+    cancel(sched, id, |scheduler, id| scheduler.shutdown_timer_sync(id).map_err(|_| code::DEADLOCK))
 }
 
 /// Ends every timer with a token.
@@ -354,8 +326,8 @@ pub unsafe extern "C" fn tw_sched_shutdown_token(
     token: *const c_void,
     running: *mut u64,
 ) -> isize {
-    code::answer(|| {
-        let sched = checked(sched).map_err(|code| code as isize)?;
+    answer::count(|| {
+        let sched = shared(sched)?;
         RETURNING.set(RETURNING.get() + 1);
         *sched.returning.lock() += 1;
         let (removed, runs) = sched.scheduler.cancel_matching(token.addr(), drop);
@@ -363,6 +335,6 @@ pub unsafe extern "C" fn tw_sched_shutdown_token(
         RETURNING.set(RETURNING.get() - 1);
         // SAFETY: the header's contract.
         unsafe { put(running, runs.map_or(0, TimerId::to_bits)) };
-        Ok(isize::try_from(removed).unwrap_or(isize::MAX))
+        Ok(removed)
     })
 }

@@ -1,7 +1,7 @@
 //! Threads of one-to-one, M:N and manager runtimes, in the shape of pthreads.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,9 +11,10 @@ use tickwright_threads::{
     ThreadId, this_thread,
 };
 
+use crate::answer::{self, borrowed, put};
 use crate::code;
 use crate::job::numbers;
-use crate::queue::put;
+use crate::state::{Shared, begin, create, destroy, end, shared, state};
 
 numbers! {
     TW_MODEL_ONE_TO_ONE = 1;
@@ -48,33 +49,15 @@ pub struct tw_threads {
     runtime: Mutex<Option<Runtime>>,
 }
 
-/// States, before the address is mixed in.
-const READY: u64 = 0x7469_636b_7468_7264;
-/// It is being destroyed: its threads still may use it.
-const ENDING: u64 = 0x7469_636b_7468_656e;
-
-fn state(kind: u64, threads: *const tw_threads) -> u64 {
-    kind ^ (threads.addr() as u64).rotate_left(16)
-}
-
-fn checked<'t>(threads: *const tw_threads) -> Result<&'t tw_threads, c_int> {
-    if threads.is_null() || !threads.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // Memory that holds no runtime may be smaller than one. So only the state is borrowed at first.
-    // SAFETY: 1. not null and aligned; 2. the state is readable, by the header's contract.
-    let now = unsafe { &(*threads).state }.load(Ordering::Relaxed);
-    if now != state(READY, threads) && now != state(ENDING, threads) {
-        return Err(code::INVALID);
-    }
-    // SAFETY: 1. as above; 2. a runtime that `tw_threads_create` has made, as its state says; 3.
-    // nobody borrows it mutably, ever.
-    Ok(unsafe { &*threads })
+// SAFETY: 1. see above; 2. nobody borrows it mutably, ever.
+unsafe impl Shared for tw_threads {
+    const READY: u64 = 0x7469_636b_7468_7264;
+    const ENDING: u64 = 0x7469_636b_7468_656e;
 }
 
 /// A runtime, and a thread that may be one of its.
 fn named<'t>(threads: *const tw_threads, thread: u64) -> Result<(&'t Handle, ThreadId), c_int> {
-    let threads = checked(threads)?;
+    let threads = shared(threads)?;
     Ok((&threads.handle, ThreadId::from_bits(thread).ok_or(code::STALE)?))
 }
 
@@ -150,26 +133,21 @@ fn model(number: c_int, attr: &tw_threads_attr) -> Result<Model, c_int> {
 }
 
 /// # Safety
-/// `threads` is null or a place by the header's contract.
-unsafe fn create(
+/// `threads` is null or a place, and `attr` null or attributes, by the header's contract.
+unsafe fn start(
     threads: *mut *mut tw_threads,
-    model: c_int,
-    attr: Option<tw_threads_attr>,
+    number: c_int,
+    attr: *const tw_threads_attr,
 ) -> Result<c_int, c_int> {
-    if threads.is_null() || !threads.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // SAFETY: not null, aligned, writable by the header's contract.
-    unsafe { threads.write(core::ptr::null_mut()) };
-    let runtime = Runtime::new(self::model(model, &attr.ok_or(code::INVALID)?)?)
-        .map_err(|error| not_started(&error))?;
+    // SAFETY: the caller's word.
+    unsafe { begin(threads) }?;
+    // SAFETY: the caller's word.
+    let attr = if attr.is_null() { &tw_threads_attr::DEFAULT } else { unsafe { borrowed(attr) }? };
+    let runtime = Runtime::new(model(number, attr)?).map_err(|error| not_started(&error))?;
     let (handle, runtime) = (runtime.handle(), Mutex::new(Some(runtime)));
-    let at = Box::into_raw(Box::new(tw_threads { state: AtomicU64::new(0), handle, runtime }));
-    // SAFETY: made just now.
-    unsafe { &*at }.state.store(state(READY, at), Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { threads.write(at) };
-    Ok(0)
+    let make = |at| tw_threads { state: AtomicU64::new(state(tw_threads::READY, at)), handle, runtime };
+    // SAFETY: `begin` has written to it.
+    unsafe { create(threads, make) }
 }
 
 /// Starts a runtime.
@@ -182,10 +160,9 @@ pub unsafe extern "C" fn tw_threads_create(
     model: c_int,
     workers: usize,
 ) -> c_int {
+    let attr = tw_threads_attr { workers, ..tw_threads_attr::DEFAULT };
     // SAFETY: the header's contract.
-    code::answer(|| unsafe {
-        create(threads, model, Some(tw_threads_attr { workers, ..tw_threads_attr::DEFAULT }))
-    })
+    answer::code(|| unsafe { start(threads, model, &raw const attr) })
 }
 
 /// Attributes that leave everything to the library.
@@ -194,12 +171,8 @@ pub unsafe extern "C" fn tw_threads_create(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_threads_attr_init(attr: *mut tw_threads_attr) -> c_int {
-    if attr.is_null() || !attr.is_aligned() {
-        return code::INVALID;
-    }
-    // SAFETY: not null, aligned, writable by the header's contract.
-    unsafe { attr.write(tw_threads_attr::DEFAULT) };
-    0
+    // SAFETY: the header's contract.
+    unsafe { answer::fresh(attr, tw_threads_attr::DEFAULT) }
 }
 
 /// Starts a runtime with attributes.
@@ -212,16 +185,8 @@ pub unsafe extern "C" fn tw_threads_create_with(
     model: c_int,
     attr: *const tw_threads_attr,
 ) -> c_int {
-    code::answer(|| {
-        let attr = match attr {
-            none if none.is_null() => Some(tw_threads_attr::DEFAULT),
-            attr if !attr.is_aligned() => None,
-            // SAFETY: not null, aligned; readable by the header's contract.
-            attr => Some(unsafe { *attr }),
-        };
-        // SAFETY: the header's contract.
-        unsafe { create(threads, model, attr) }
-    })
+    // SAFETY: the header's contract.
+    answer::code(|| unsafe { start(threads, model, attr) })
 }
 
 /// Waits for all threads, and ends the runtime.
@@ -230,26 +195,21 @@ pub unsafe extern "C" fn tw_threads_create_with(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
-    code::answer(|| {
+    answer::code(|| {
         if threads.is_null() {
             return Ok(0);
         }
-        let ending = checked(threads)?;
+        let ending = shared(threads)?;
         if this_thread::handle().is_some_and(|own| own.is_same(&ending.handle)) {
             return Err(code::DEADLOCK);
         }
-        let (ready, end) = (state(READY, threads), state(ENDING, threads));
-        ending
-            .state
-            .compare_exchange(ready, end, Ordering::Relaxed, Ordering::Relaxed)
-            .map_err(|_| code::ALREADY)?;
+        end(ending)?;
         // Waits for its threads, which use the rest until they end.
         let runtime = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(runtime);
-        ending.state.store(0, Ordering::Relaxed);
-        // SAFETY: 1. from `Box::into_raw` in `tw_threads_create`; 2. no longer used: no thread is
-        // left, and the rest is the header's contract.
-        drop(unsafe { Box::from_raw(threads) });
+        // SAFETY: 1. from `create`; 2. no longer used: no thread is left, and the rest is the
+        // header's contract.
+        unsafe { destroy(threads) };
         Ok(0)
     })
 }
@@ -260,10 +220,7 @@ pub unsafe extern "C" fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_threads_live(threads: *const tw_threads) -> isize {
-    match checked(threads) {
-        Ok(threads) => isize::try_from(threads.handle.live()).unwrap_or(isize::MAX),
-        Err(code) => code as isize,
-    }
+    answer::count(|| Ok(shared(threads)?.handle.live()))
 }
 
 /// The time by the runtime's clock.
@@ -272,12 +229,8 @@ pub unsafe extern "C" fn tw_threads_live(threads: *const tw_threads) -> isize {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_threads_now(threads: *const tw_threads, ns: *mut u64) -> c_int {
-    code::answer(|| {
-        let now = checked(threads)?.handle.now();
-        // SAFETY: the header's contract.
-        unsafe { put(ns, now.as_nanos()) };
-        Ok(0)
-    })
+    // SAFETY: the header's contract.
+    unsafe { answer::value(ns, || Ok(shared(threads)?.handle.now().as_nanos())) }
 }
 
 /// Attributes that leave everything to the runtime.
@@ -286,18 +239,11 @@ pub unsafe extern "C" fn tw_threads_now(threads: *const tw_threads, ns: *mut u64
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_thread_attr_init(attr: *mut tw_thread_attr) -> c_int {
-    if attr.is_null() || !attr.is_aligned() {
-        return code::INVALID;
+    let (stack_size, guard_size) = (usize::MAX, usize::MAX);
+    // SAFETY: the header's contract.
+    unsafe {
+        answer::fresh(attr, tw_thread_attr { stack_size, guard_size, name: core::ptr::null(), detached: 0 })
     }
-    let fresh = tw_thread_attr {
-        stack_size: usize::MAX,
-        guard_size: usize::MAX,
-        name: core::ptr::null(),
-        detached: 0,
-    };
-    // SAFETY: not null, aligned, writable by the header's contract.
-    unsafe { attr.write(fresh) };
-    0
 }
 
 /// # Safety
@@ -307,17 +253,10 @@ unsafe fn attributes(attr: *const tw_thread_attr) -> Result<Attributes, c_int> {
     if attr.is_null() {
         return Ok(attributes);
     }
-    if !attr.is_aligned() {
-        return Err(code::INVALID);
-    }
-    // SAFETY: not null, aligned; the rest is the caller's word.
-    let attr = unsafe { &*attr };
-    if attr.stack_size != usize::MAX {
-        attributes = attributes.stack(attr.stack_size);
-    }
-    if attr.guard_size != usize::MAX {
-        attributes = attributes.guard(attr.guard_size);
-    }
+    // SAFETY: the caller's word.
+    let attr = unsafe { borrowed(attr) }?;
+    attributes = with(attributes, attr.stack_size, Attributes::stack);
+    attributes = with(attributes, attr.guard_size, Attributes::guard);
     if !attr.name.is_null() {
         // SAFETY: a text, by the header's contract; it is copied.
         let name = unsafe { CStr::from_ptr(attr.name) };
@@ -354,17 +293,16 @@ pub unsafe extern "C" fn tw_thread_create(
     start: tw_thread_fn,
     argument: *mut c_void,
 ) -> c_int {
-    code::answer(|| {
-        let runtime = &checked(threads)?.handle;
+    let create = || {
+        let runtime = &shared(threads)?.handle;
         let body = Body { start: start.ok_or(code::INVALID)?, argument };
         // SAFETY: the header's contract.
         let attributes = unsafe { attributes(attr) }?;
         let created = runtime.create(&attributes, move || body.run());
-        let id = created.map_err(|error| not_created(&error))?;
-        // SAFETY: the header's contract.
-        unsafe { put(thread, id.to_bits()) };
-        Ok(0)
-    })
+        created.map(ThreadId::to_bits).map_err(|error| not_created(&error))
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::value(thread, create) }
 }
 
 /// What a join answers.
@@ -377,13 +315,13 @@ unsafe fn joined(
     value: *mut *mut c_void,
     join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
 ) -> c_int {
-    code::answer(|| {
+    let join = || {
         let (runtime, thread) = named(threads, thread)?;
         let left = join(runtime, thread).map_err(|error| not_joined(&error))?;
-        // SAFETY: the caller's word.
-        unsafe { put(value, core::ptr::with_exposed_provenance_mut(left)) };
-        Ok(0)
-    })
+        Ok(core::ptr::with_exposed_provenance_mut(left))
+    };
+    // SAFETY: the caller's word.
+    unsafe { answer::value(value, join) }
 }
 
 /// Waits for a thread to end.
@@ -433,16 +371,25 @@ pub unsafe extern "C" fn tw_thread_timedjoin(
     }
 }
 
+/// Tells a runtime something about a thread.
+fn told(
+    threads: *const tw_threads,
+    thread: u64,
+    tell: impl FnOnce(&Handle, ThreadId) -> Result<(), JoinError>,
+) -> c_int {
+    answer::code(|| {
+        let (runtime, thread) = named(threads, thread)?;
+        tell(runtime, thread).map(|()| 0).map_err(|error| not_joined(&error))
+    })
+}
+
 /// Nobody will join the thread.
 ///
 /// # Safety
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64) -> c_int {
-    code::answer(|| {
-        let (runtime, thread) = named(threads, thread)?;
-        runtime.detach(thread).map(|()| 0).map_err(|error| not_joined(&error))
-    })
+    told(threads, thread, Handle::detach)
 }
 
 /// Ends a thread's park.
@@ -451,10 +398,7 @@ pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64)
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_thread_unpark(threads: *mut tw_threads, thread: u64) -> c_int {
-    code::answer(|| {
-        let (runtime, thread) = named(threads, thread)?;
-        runtime.unpark(thread).map(|()| 0).map_err(|error| not_joined(&error))
-    })
+    told(threads, thread, Handle::unpark)
 }
 
 /// Who calls.

@@ -12,6 +12,7 @@ use core::pin::Pin;
 
 use tickwright_core::{Timer, TimerRef};
 
+use crate::answer::{self, usable};
 use crate::code;
 use crate::family::{Known, with_family};
 
@@ -45,9 +46,7 @@ enum Body {
 /// # Errors
 /// [`code::INVALID`] for what no timer is, and for a copy of a pending one.
 fn body(timer: *const tw_timer) -> Result<Body, c_int> {
-    if timer.is_null() || !timer.is_aligned() {
-        return Err(code::INVALID);
-    }
+    usable(timer)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
     let found = unsafe { (*timer).mark };
     if found == 0 {
@@ -134,12 +133,8 @@ pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_timer_init(timer: *mut tw_timer) -> c_int {
-    if timer.is_null() || !timer.is_aligned() {
-        return code::INVALID;
-    }
-    // SAFETY: not null, aligned, writable by the header's contract.
-    unsafe { timer.write(tw_timer { body: [0; 6], mark: 0 }) };
-    0
+    // SAFETY: the header's contract.
+    unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }
 }
 
 /// Whether a timer is pending.
@@ -148,7 +143,7 @@ pub unsafe extern "C" fn tw_timer_init(timer: *mut tw_timer) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_timer_is_linked(timer: *const tw_timer) -> c_int {
-    code::answer(|| match body(timer)? {
+    answer::code(|| match body(timer)? {
         Body::Fresh => Ok(0),
         Body::Of(number) => Ok(c_int::from(linked(timer.cast_mut(), number))),
     })

@@ -3,12 +3,15 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
 
+use tickwright::clock::Instant;
+use tickwright::scheduler::Scheduler;
 use tickwright::service::State;
 
+use crate::answer::{self, put, write_text};
 use crate::code;
-use crate::handle::{checked, timer, tw_sched};
+use crate::handle::{Call, timer, tw_sched};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
-use crate::queue::{put, write_text};
+use crate::state::shared;
 
 /// What is known of a timer.
 #[repr(C)]
@@ -75,11 +78,10 @@ fn nanoseconds(span: Duration) -> u64 {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
+    let inspect = |scheduler: &Scheduler<Call>, id| {
         let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
         let found = seen.info;
-        let answer = tw_sched_info {
+        Ok(tw_sched_info {
             id: found.id.to_bits(),
             int_id: found.int_id.unwrap_or(0),
             state: match found.state {
@@ -91,11 +93,10 @@ pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *m
             interval: nanoseconds(found.period),
             token: core::ptr::with_exposed_provenance(seen.token),
             data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
-        };
-        // SAFETY: the header's contract.
-        unsafe { put(info, answer) };
-        Ok(0)
-    })
+        })
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::value(info, || timer(sched, id, inspect)) }
 }
 
 /// The caller's pointer on its way out.
@@ -107,10 +108,29 @@ struct Data(*mut c_void);
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        scheduler.int_id(id).ok_or(code::ABSENT)
-    })
+    answer::code(|| timer(sched, id, |scheduler, id| scheduler.int_id(id).ok_or(code::ABSENT)))
+}
+
+/// Writes something about the due time of a pending timer: 1, or 0 if it is not pending.
+///
+/// # Safety
+/// `place` is null, or may be written.
+unsafe fn pending<T>(
+    sched: *const tw_sched,
+    id: u64,
+    place: *mut T,
+    tell: impl FnOnce(&Scheduler<Call>, Instant) -> T,
+) -> c_int {
+    let inside = |scheduler: &Scheduler<Call>, id| {
+        let info = scheduler.find(id).ok_or(code::ABSENT)?;
+        if info.state != State::Pending {
+            return Ok(0);
+        }
+        // SAFETY: the caller's word.
+        unsafe { put(place, tell(scheduler, info.due)) };
+        Ok(1)
+    };
+    answer::code(|| timer(sched, id, inside))
 }
 
 /// When a timer is due.
@@ -119,16 +139,8 @@ pub unsafe extern "C" fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int 
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: *mut u64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        let info = scheduler.find(id).ok_or(code::ABSENT)?;
-        if info.state != State::Pending {
-            return Ok(0);
-        }
-        // SAFETY: the header's contract.
-        unsafe { put(due_ns, info.due.as_nanos()) };
-        Ok(1)
-    })
+    // SAFETY: the header's contract.
+    unsafe { pending(sched, id, due_ns, |_, due| due.as_nanos()) }
 }
 
 /// How long until a timer is due.
@@ -137,17 +149,12 @@ pub unsafe extern "C" fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: 
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
-    code::answer(|| {
-        let (scheduler, id) = timer(sched, id)?;
-        let info = scheduler.find(id).ok_or(code::ABSENT)?;
-        if info.state != State::Pending {
-            return Ok(0);
-        }
-        let left = nanoseconds(info.due.duration_since(scheduler.now())).div_ceil(1_000_000);
-        // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
-        unsafe { put(ms, left as i64) };
-        Ok(1)
-    })
+    // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
+    unsafe {
+        pending(sched, id, ms, |scheduler, due| {
+            nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64
+        })
+    }
 }
 
 /// What was counted.
@@ -156,10 +163,10 @@ pub unsafe extern "C" fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms:
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
-    code::answer(|| {
-        let sched = checked(sched)?;
-        let counted = sched.scheduler.statistics();
-        let answer = tw_sched_counts {
+    let count = || {
+        let scheduler = &shared(sched)?.scheduler;
+        let counted = scheduler.statistics();
+        Ok(tw_sched_counts {
             timers: counted.timers as u64,
             pending: counted.pending as u64,
             high_water: counted.high_water as u64,
@@ -169,16 +176,15 @@ pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_
             overruns: counted.overruns,
             passes: counted.passes,
             steps: counted.steps,
-            heap_bytes: sched.scheduler.heap_bytes() as u64,
+            heap_bytes: scheduler.heap_bytes() as u64,
             late_mean: nanoseconds(counted.lateness.mean()),
             late_half: nanoseconds(counted.lateness.quantile(0.5)),
             late_most: nanoseconds(counted.lateness.quantile(0.99)),
             late_max: nanoseconds(counted.lateness.max()),
-        };
-        // SAFETY: the header's contract.
-        unsafe { put(counts, answer) };
-        Ok(0)
-    })
+        })
+    };
+    // SAFETY: the header's contract.
+    unsafe { answer::value(counts, count) }
 }
 
 /// Every timer, as a table.
@@ -187,11 +193,10 @@ pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
-    code::answer(|| {
-        let sched = checked(sched).map_err(|code| code as isize)?;
-        let dump = sched.scheduler.try_dump().map_err(|reason| refused(reason) as isize)?;
+    answer::count(|| {
+        let dump = shared(sched)?.scheduler.try_dump().map_err(refused)?;
         // SAFETY: the header's contract.
-        Ok(isize::try_from(unsafe { write_text(text, size, &dump) }).unwrap_or(isize::MAX))
+        Ok(unsafe { write_text(text, size, &dump) })
     })
 }
 
@@ -201,11 +206,10 @@ pub unsafe extern "C" fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
-    code::answer(|| {
-        let sched = checked(sched).map_err(|code| code as isize)?;
-        let report = sched.scheduler.try_report().map_err(|reason| refused(reason) as isize)?;
+    answer::count(|| {
+        let report = shared(sched)?.scheduler.try_report().map_err(refused)?;
         // SAFETY: the header's contract.
-        Ok(isize::try_from(unsafe { write_text(text, size, &report) }).unwrap_or(isize::MAX))
+        Ok(unsafe { write_text(text, size, &report) })
     })
 }
 
@@ -215,10 +219,6 @@ pub unsafe extern "C" fn tw_sched_report(sched: *const tw_sched, text: *mut c_ch
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, size: usize) -> c_int {
-    code::answer(|| {
-        let Err(violation) = checked(sched)?.scheduler.check() else { return Ok(0) };
-        // SAFETY: the header's contract.
-        unsafe { write_text(text, size, &violation) };
-        Err(code::BROKEN)
-    })
+    // SAFETY: the header's contract.
+    unsafe { answer::verdict(text, size, || Ok(shared(sched)?.scheduler.check())) }
 }

@@ -1,0 +1,141 @@
+//! What functions return, and what they write where the caller wants it.
+//!
+//! The frames of the exported functions: each runs the inside of a function, where `?` returns
+//! codes, and turns its result into C's. The unsafe ones write to places of the caller's. "The
+//! header's contract" below is the caller's part of it: see the crate's page.
+
+use core::ffi::{c_char, c_int};
+use core::fmt::{self, Write};
+
+use crate::code;
+
+/// Returns 0 or more, or a code.
+pub(crate) fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
+    inside().unwrap_or_else(|refusal| refusal)
+}
+
+/// Returns a number of things, or a code.
+pub(crate) fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
+    match inside() {
+        Ok(number) => isize::try_from(number).unwrap_or(isize::MAX),
+        Err(code) => code as isize,
+    }
+}
+
+/// Writes a value to `place` and returns 0, or returns a code.
+///
+/// # Safety
+/// `place` is null, or may be written.
+pub(crate) unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
+    code(|| {
+        let value = inside()?;
+        // SAFETY: the caller's word.
+        unsafe { put(place, value) };
+        Ok(0)
+    })
+}
+
+/// Writes what is found to `place` and returns 1, or returns 0 or a code. A place that is not
+/// aligned is refused before anything is done.
+///
+/// # Safety
+/// `place` is null, or may be written.
+pub(crate) unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>, c_int>) -> c_int {
+    code(|| {
+        aligned(place)?;
+        let Some(found) = inside()? else { return Ok(0) };
+        // SAFETY: the caller's word.
+        unsafe { put(place, found) };
+        Ok(1)
+    })
+}
+
+/// Writes what is broken as text and returns [`code::BROKEN`], or returns 0 or another code.
+///
+/// # Safety
+/// `text` is null, or `size` bytes there may be written.
+pub(crate) unsafe fn verdict<V: fmt::Display>(
+    text: *mut c_char,
+    size: usize,
+    inside: impl FnOnce() -> Result<Result<(), V>, c_int>,
+) -> c_int {
+    code(|| {
+        let Err(violation) = inside()? else { return Ok(0) };
+        // SAFETY: the caller's word.
+        unsafe { write_text(text, size, &violation) };
+        Err(code::BROKEN)
+    })
+}
+
+/// Writes a struct of the caller's as it begins, and returns 0 or a code.
+///
+/// # Safety
+/// `place` is null, or may be written.
+pub(crate) unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
+    code(|| {
+        usable(place)?;
+        // SAFETY: not null, aligned; the rest is the caller's word.
+        unsafe { place.write(value) };
+        Ok(0)
+    })
+}
+
+/// Refuses a place for an answer that is not aligned.
+pub(crate) fn aligned<T>(place: *const T) -> Result<(), c_int> {
+    if place.is_aligned() { Ok(()) } else { Err(code::INVALID) }
+}
+
+/// Refuses a pointer that is null or not aligned.
+pub(crate) fn usable<T>(pointer: *const T) -> Result<(), c_int> {
+    if pointer.is_null() { Err(code::INVALID) } else { aligned(pointer) }
+}
+
+/// What a pointer of the caller's points to, unless it is null or not aligned.
+///
+/// # Safety
+/// It may be read until the end of the call.
+pub(crate) unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
+    usable(pointer)?;
+    // SAFETY: not null, aligned; the rest is the caller's word.
+    Ok(unsafe { &*pointer })
+}
+
+/// Writes an answer where the caller wants one.
+///
+/// # Safety
+/// `place` is null, or may be written.
+pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
+    if !place.is_null() && place.is_aligned() {
+        // SAFETY: not null, aligned; the rest is the caller's word.
+        unsafe { place.write(value) };
+    }
+}
+
+/// Writes text and a zero into `size` bytes, cut off where it does not fit, and answers how long
+/// the whole text is.
+///
+/// # Safety
+/// `text` is null, or `size` bytes there may be written.
+pub(crate) unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
+    struct Cut<'a>(&'a mut [u8], usize);
+    impl Write for Cut<'_> {
+        fn write_str(&mut self, piece: &str) -> fmt::Result {
+            for (to, from) in self.0.iter_mut().skip(self.1).zip(piece.bytes()) {
+                *to = from;
+            }
+            self.1 += piece.len();
+            Ok(())
+        }
+    }
+    let nowhere = text.is_null() || size == 0 || size > isize::MAX.unsigned_abs();
+    let mut cut = if nowhere {
+        Cut(&mut [], 0)
+    } else {
+        // SAFETY: as many zeros into the caller's bytes.
+        unsafe { text.write_bytes(0, size) };
+        // SAFETY: 1. the caller's word; 2. initialised just now; the last stays zero.
+        Cut(unsafe { core::slice::from_raw_parts_mut(text.cast(), size - 1) }, 0)
+    };
+    let _ = write!(cut, "{what}");
+    cut.1
+}

@@ -1,0 +1,151 @@
+//! The state with which queues, heaps, dictionaries, schedulers and runtimes begin.
+//!
+//! ```text
+//!   tw_heap    | state | heap |     state: the kind of thing, READY or another word of its kind,
+//!   tw_sched   | state | ...  |            mixed with its address
+//! ```
+//! Memory that holds no such thing, one that was destroyed and a copy of one are told by it. Such
+//! memory may be smaller than the thing, so only the state is borrowed at first.
+
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::alloc::alloc;
+
+use crate::answer::usable;
+use crate::code;
+
+/// What one thread at a time uses. While the library's own borrow of it crosses a callback, it is
+/// lent, and every function refuses it.
+///
+/// # Safety
+/// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.
+/// 2. Nobody borrows the state mutably once it is set.
+pub(crate) unsafe trait Lendable: Sized {
+    /// The state of one that may be used, before the address is mixed in.
+    const READY: u64;
+    /// The state of one that a callback may not touch.
+    const LENT: u64;
+}
+
+/// What several threads use.
+///
+/// # Safety
+/// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
+/// 2. Nobody borrows it mutably once the state is set.
+pub(crate) unsafe trait Shared: Sized {
+    /// The state of one that may be used, before the address is mixed in.
+    const READY: u64;
+    /// The state of one that is being destroyed: what its callbacks and threads call is answered,
+    /// but another destroy is refused.
+    const ENDING: u64;
+}
+
+/// The state of that kind of what is at `at`.
+pub(crate) fn state<T>(kind: u64, at: *const T) -> u64 {
+    kind ^ (at.addr() as u64).rotate_left(16)
+}
+
+/// The state of something that may be used.
+///
+/// # Errors
+/// [`code::INVALID`] where no such thing is, [`code::BUSY`] where one is that is lent.
+pub(crate) fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
+    usable(at)?;
+    // SAFETY: 1. not null and aligned; 2. promise 1: there is the state, readable by the header's
+    // contract; 3. promise 2.
+    let now = unsafe { &*at.cast::<Cell<u64>>() };
+    match now.get() {
+        found if found == state(T::READY, at) => Ok(now),
+        found if found == state(T::LENT, at) => Err(code::BUSY),
+        _ => Err(code::INVALID),
+    }
+}
+
+/// Runs `inside` while `at`, which [`lendable`] has answered, is lent.
+pub(crate) fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
+    now.set(state(T::LENT, at));
+    let done = inside();
+    now.set(state(T::READY, at));
+    done
+}
+
+/// Something that may be used, or is being destroyed.
+///
+/// # Errors
+/// [`code::INVALID`] where none is.
+pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
+    usable(at)?;
+    let now = word(at).load(Ordering::Relaxed);
+    if now != state(T::READY, at) && now != state(T::ENDING, at) {
+        return Err(code::INVALID);
+    }
+    // SAFETY: 1. not null and aligned; 2. a `T`, as its state says; 3. promise 2.
+    Ok(unsafe { &*at })
+}
+
+/// The state of what is at `at`, which is not null and aligned.
+fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
+    // SAFETY: 1. as the caller says; 2. promise 1: there is the state, readable by the header's
+    // contract; 3. promise 2.
+    unsafe { &*at.cast::<AtomicU64>() }
+}
+
+/// Whether something that [`shared`] has answered is being destroyed.
+pub(crate) fn is_ending<T: Shared>(shared: &T) -> bool {
+    word(shared).load(Ordering::Relaxed) != state(T::READY, shared)
+}
+
+/// Begins to destroy something that [`shared`] has answered.
+///
+/// # Errors
+/// [`code::ALREADY`] when that has begun.
+pub(crate) fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
+    let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
+    let changed = word(shared).compare_exchange(ready, ending, Ordering::Relaxed, Ordering::Relaxed);
+    changed.map(drop).map_err(|_| code::ALREADY)
+}
+
+/// Writes null to the caller's place for something that is to be created.
+///
+/// # Safety
+/// `place` is null, or may be written.
+pub(crate) unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
+    usable(place)?;
+    // SAFETY: not null, aligned; the rest is the caller's word.
+    unsafe { place.write(core::ptr::null_mut()) };
+    Ok(())
+}
+
+/// Puts what `make` makes for its address into memory of the library's, and writes that address to
+/// `place`.
+///
+/// # Safety
+/// [`begin`] has written to `place`.
+pub(crate) unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) -> Result<c_int, c_int> {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not 0.
+    let at = unsafe { alloc(Layout::new::<T>()) }.cast::<T>();
+    if at.is_null() {
+        return Err(code::NO_MEMORY);
+    }
+    // Callbacks are told of it by what is made from the address.
+    let _ = at.expose_provenance();
+    // SAFETY: memory of its layout, from just now.
+    unsafe { at.write(make(at)) };
+    // SAFETY: not null, aligned, as `begin` has seen; the rest is the caller's word.
+    unsafe { place.write(at) };
+    Ok(0)
+}
+
+/// Gives back what [`create`] has made. Where the memory still shows it, its state is none.
+///
+/// # Safety
+/// It is from `create`, begins with its state, and is no longer used.
+pub(crate) unsafe fn destroy<T>(at: *mut T) {
+    // SAFETY: the state, which nobody else uses.
+    unsafe { at.cast::<u64>().write_volatile(0) };
+    // SAFETY: 1. from the global allocator, with the layout of a `T`; 2. no longer used.
+    drop(unsafe { Box::from_raw(at) });
+}
