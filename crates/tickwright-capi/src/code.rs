@@ -4,59 +4,49 @@ use core::ffi::{CStr, c_char, c_int};
 
 use tickwright_core::{KeyError, Reject};
 
-/// A null pointer, an unknown value, or memory that is not what it is passed as.
-pub const INVALID: c_int = -libc::EINVAL;
-/// The timer or element is in no queue or heap.
-pub const ABSENT: c_int = -libc::ENOENT;
-/// It is in this one already.
-pub const ALREADY: c_int = -libc::EALREADY;
-/// It is in another one, or an element's position is not its own.
-pub const ELSEWHERE: c_int = -libc::EXDEV;
-/// A bounded queue is full, or the memory for a queue is too small.
-pub const FULL: c_int = -libc::ENOSPC;
-/// There is no memory.
-pub const NO_MEMORY: c_int = -libc::ENOMEM;
-/// A callback may not call this.
-pub const BUSY: c_int = -libc::EBUSY;
-/// A callback would wait for itself.
-pub const DEADLOCK: c_int = -libc::EDEADLK;
-/// There is no such thread.
-pub const STALE: c_int = -libc::ESRCH;
-/// The time was over.
-pub const LATE: c_int = -libc::ETIMEDOUT;
-/// The scheduler is being destroyed; the runtime has no threads in this process.
-pub const ENDING: c_int = -libc::ECANCELED;
-/// The clock or the system does not offer that.
-pub const UNSUPPORTED: c_int = -libc::ENOTSUP;
-/// The system has no thread to give.
-pub const AGAIN: c_int = -libc::EAGAIN;
-/// All identities of queues are used up.
-pub const EXHAUSTED: c_int = -libc::EOVERFLOW;
-/// Something does not belong at that end of a dictionary.
-pub const OUT_OF_ORDER: c_int = -libc::ERANGE;
-/// A structure is broken.
-pub const BROKEN: c_int = -libc::EBADMSG;
+macro_rules! codes {
+    ($($(#[$what:meta])+ $name:ident = $number:ident: $text:literal;)+) => {
+        $($(#[$what])+ pub const $name: c_int = -libc::$number;)+
 
-/// What [`tw_strerror`] says.
-const TEXTS: [(c_int, &CStr); 17] = [
-    (0, c"done"),
-    (INVALID, c"a null pointer, an unknown value, or memory that is not what it is passed as"),
-    (ABSENT, c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in"),
-    (ALREADY, c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed"),
-    (ELSEWHERE, c"it is in another queue, heap or dictionary: take it out there first; or a heap's element was pushed whose position was not 0: tw_heap_forget makes it 0"),
-    (FULL, c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first"),
-    (NO_MEMORY, c"no memory: nothing was changed"),
-    (BUSY, c"not while that runs: a callback of this queue, heap or dictionary, or of the scheduler on another thread; or the thread to be joined"),
-    (DEADLOCK, c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return"),
-    (STALE, c"there is no such thread (any more): it was joined, or was detached and has ended"),
-    (LATE, c"the thread ran still when the time had come: join it later"),
-    (ENDING, c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another"),
-    (UNSUPPORTED, c"the clock or the system does not offer that: create the scheduler with another clock"),
-    (AGAIN, c"the system has no thread to give: try again later, or run the queue yourself"),
-    (EXHAUSTED, c"this process has made 2^31 queues and dictionaries: no identity is left for another"),
-    (OUT_OF_ORDER, c"its key does not belong at this end of the dictionary: insert it instead"),
-    (BROKEN, c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself"),
-];
+        /// What [`tw_strerror`] says.
+        const TEXTS: &[(c_int, &CStr)] = &[(0, c"done"), $(($name, $text)),+];
+    };
+}
+
+codes! {
+    /// A null pointer, an unknown value, or memory that is not what it is passed as.
+    INVALID = EINVAL: c"a null pointer, an unknown value, or memory that is not what it is passed as";
+    /// The timer or element is in no queue or heap.
+    ABSENT = ENOENT: c"there is no such timer, element or link (any more): it is done, was taken out, or was never put in";
+    /// It is in this one already.
+    ALREADY = EALREADY: c"it is so already: in this queue, heap or dictionary (reschedule or update it), run by a thread, or destroyed";
+    /// It is in another one, or an element's position is not its own.
+    ELSEWHERE = EXDEV: c"it is in another queue, heap or dictionary: take it out there first; or a heap's element was pushed whose position was not 0: tw_heap_forget makes it 0";
+    /// A bounded queue is full, or the memory for a queue is too small.
+    FULL = ENOSPC: c"the queue is full, or the memory for it is too small: give it more capacity, or remove a timer first";
+    /// There is no memory.
+    NO_MEMORY = ENOMEM: c"no memory: nothing was changed";
+    /// A callback may not call this.
+    BUSY = EBUSY: c"not while that runs: a callback of this queue, heap or dictionary, or of the scheduler on another thread; or the thread to be joined";
+    /// A callback would wait for itself.
+    DEADLOCK = EDEADLK: c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return";
+    /// There is no such thread.
+    STALE = ESRCH: c"there is no such thread (any more): it was joined, or was detached and has ended";
+    /// The time was over.
+    LATE = ETIMEDOUT: c"the thread ran still when the time had come: join it later";
+    /// The scheduler is being destroyed; the runtime has no threads in this process.
+    ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
+    /// The clock or the system does not offer that.
+    UNSUPPORTED = ENOTSUP: c"the clock or the system does not offer that: create the scheduler with another clock";
+    /// The system has no thread to give.
+    AGAIN = EAGAIN: c"the system has no thread to give: try again later, or run the queue yourself";
+    /// All identities of queues are used up.
+    EXHAUSTED = EOVERFLOW: c"this process has made 2^31 queues and dictionaries: no identity is left for another";
+    /// Something does not belong at that end of a dictionary.
+    OUT_OF_ORDER = ERANGE: c"its key does not belong at this end of the dictionary: insert it instead";
+    /// A structure is broken.
+    BROKEN = EBADMSG: c"the structure is broken: something else has overwritten a timer, an element, a link or the queue, or an order contradicts itself";
+}
 
 /// What a result means, in English.
 #[unsafe(no_mangle)]

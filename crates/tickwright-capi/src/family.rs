@@ -12,11 +12,14 @@ use tickwright_core::{
 
 use crate::code;
 
-/// A family that a C program can choose.
-pub(crate) trait Known: Family {
-    /// Its number.
+/// What a C program knows by a number.
+pub(crate) trait Numbered {
+    /// The number.
     const NUMBER: c_int;
+}
 
+/// A family that a C program can choose.
+pub(crate) trait Known: Family + Numbered {
     /// What a queue needs besides itself.
     fn room(capacity: usize) -> Option<Layout> {
         let _ = capacity;
@@ -39,101 +42,79 @@ pub(crate) trait Known: Family {
     }
 }
 
+/// The list of all families: the name of the number, the number, the structure of a queue in memory
+/// that is lent, and that of a scheduler, which owns its memory.
+macro_rules! families {
+    ($then:ident! $with:tt) => {
+        $then! { $with
+            TW_FAMILY_LIST = 1: tickwright_core::SortedList, SortedList;
+            TW_FAMILY_HEAP2 = 2: tickwright_core::LentHeap<2>, DaryHeap<2>;
+            TW_FAMILY_HEAP4 = 3: tickwright_core::LentHeap<4>, DaryHeap<4>;
+            TW_FAMILY_RB = 4: tickwright_core::RbTree, RbTree;
+            TW_FAMILY_RB_CACHED = 5: tickwright_core::RbTreeCached, RbTreeCached;
+            TW_FAMILY_AVL = 6: tickwright_core::AvlTree, AvlTree;
+            TW_FAMILY_WHEEL = 7: tickwright_core::Wheel, Wheel;
+            TW_FAMILY_COARSE = 8: tickwright_core::CoarseWheel, CoarseWheel;
+        }
+    };
+}
+pub(crate) use families;
+
 macro_rules! known {
-    ($($name:ident = $number:literal: $family:ty;)+) => {
+    ({} $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
         $(
-            #[doc = concat!("The number of `", stringify!($family), "`.")]
+            #[doc = concat!("The number of `", stringify!($lent), "`.")]
             pub const $name: c_int = $number;
+
+            impl Numbered for $lent {
+                const NUMBER: c_int = $number;
+            }
         )+
 
         /// Every family: the name of its number in the header, the number, and its name in the lab.
         pub const FAMILIES: &[(&str, c_int, &str)] =
-            &[$((stringify!($name), $number, <$family as Family>::ID)),+];
+            &[$((stringify!($name), $number, <$lent as Family>::ID)),+];
+
+        /// The structure of a scheduler by number.
+        pub(crate) fn structure(number: c_int) -> Option<Structure> {
+            match number {
+                $($number => Some(Structure::of::<$owned>()),)+
+                _ => None,
+            }
+        }
     };
 }
-
-known! {
-    TW_FAMILY_LIST = 1: SortedList;
-    TW_FAMILY_HEAP2 = 2: LentHeap<2>;
-    TW_FAMILY_HEAP4 = 3: LentHeap<4>;
-    TW_FAMILY_RB = 4: RbTree;
-    TW_FAMILY_RB_CACHED = 5: RbTreeCached;
-    TW_FAMILY_AVL = 6: AvlTree;
-    TW_FAMILY_WHEEL = 7: Wheel;
-    TW_FAMILY_COARSE = 8: CoarseWheel;
-}
-
-/// The structure of a scheduler by number: the heaps own their memory there.
-pub(crate) fn structure(number: c_int) -> Option<Structure> {
-    Some(match number {
-        TW_FAMILY_LIST => Structure::of::<SortedList>(),
-        TW_FAMILY_HEAP2 => Structure::of::<DaryHeap<2>>(),
-        TW_FAMILY_HEAP4 => Structure::of::<DaryHeap<4>>(),
-        TW_FAMILY_RB => Structure::of::<RbTree>(),
-        TW_FAMILY_RB_CACHED => Structure::of::<RbTreeCached>(),
-        TW_FAMILY_AVL => Structure::of::<AvlTree>(),
-        TW_FAMILY_WHEEL => Structure::of::<Wheel>(),
-        TW_FAMILY_COARSE => Structure::of::<CoarseWheel>(),
-        _ => return None,
-    })
-}
+families! { known! {} }
 
 /// `$body` with `$family` as the family of that number; `None` for a number that is none.
 macro_rules! with_family {
-    ($number:expr, $family:ident => $body:expr) => {
-        with_family! { @arms $number, $family, $body,
-            TW_FAMILY_LIST: tickwright_core::SortedList;
-            TW_FAMILY_HEAP2: tickwright_core::LentHeap<2>;
-            TW_FAMILY_HEAP4: tickwright_core::LentHeap<4>;
-            TW_FAMILY_RB: tickwright_core::RbTree;
-            TW_FAMILY_RB_CACHED: tickwright_core::RbTreeCached;
-            TW_FAMILY_AVL: tickwright_core::AvlTree;
-            TW_FAMILY_WHEEL: tickwright_core::Wheel;
-            TW_FAMILY_COARSE: tickwright_core::CoarseWheel;
-        }
-    };
-    (@arms $number:expr, $family:ident, $body:expr, $($name:ident: $type:ty;)+) => {
-        match $number {
-            $($crate::family::$name => {
-                type $family = $type;
+    ({ $asked:expr, $family:ident => $body:expr } $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
+        match $asked {
+            $($number => {
+                type $family = $lent;
                 Some($body)
             })+
             _ => None,
         }
     };
+    ($number:expr, $family:ident => $body:expr) => {
+        $crate::family::families! { with_family! { $number, $family => $body } }
+    };
 }
 pub(crate) use with_family;
 
-impl Known for SortedList {
-    const NUMBER: c_int = TW_FAMILY_LIST;
-}
-
-impl Known for RbTree {
-    const NUMBER: c_int = TW_FAMILY_RB;
-}
-
-impl Known for RbTreeCached {
-    const NUMBER: c_int = TW_FAMILY_RB_CACHED;
-}
-
-impl Known for AvlTree {
-    const NUMBER: c_int = TW_FAMILY_AVL;
-}
-
-impl Known for Wheel {
-    const NUMBER: c_int = TW_FAMILY_WHEEL;
-}
-
-impl Known for CoarseWheel {
-    const NUMBER: c_int = TW_FAMILY_COARSE;
-}
+impl Known for SortedList {}
+impl Known for RbTree {}
+impl Known for RbTreeCached {}
+impl Known for AvlTree {}
+impl Known for Wheel {}
+impl Known for CoarseWheel {}
 
 impl<const D: usize> Known for LentHeap<D>
 where
+    Self: Numbered,
     Degree<D>: Arity,
 {
-    const NUMBER: c_int = if D == 2 { TW_FAMILY_HEAP2 } else { TW_FAMILY_HEAP4 };
-
     fn room(capacity: usize) -> Option<Layout> {
         if capacity > MOST {
             return None;

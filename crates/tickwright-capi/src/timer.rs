@@ -14,7 +14,7 @@ use tickwright_core::{Timer, TimerRef};
 
 use crate::answer::{self, usable};
 use crate::code;
-use crate::family::{Known, with_family};
+use crate::family::{Known, Numbered, with_family};
 
 /// A timer of the caller's.
 #[repr(C)]
