@@ -45,7 +45,7 @@ impl HeapOrder<Element> for ByCaller {
 
     fn placed(&self, element: &mut Element, position: usize) {
         if let Some(place) = self.place(element) {
-            // SAFETY: 1. aligned, as `element` has seen; 2. within the element, writable by the
+            // SAFETY: 1. aligned, as `about` has seen; 2. within the element, writable by the
             // header's contract.
             unsafe { place.write(position) };
         }
@@ -87,11 +87,20 @@ fn with<R>(
     lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }
 
-/// An element that a heap can take or have.
-fn element(heap: &Heap<Element, ByCaller>, element: *mut c_void) -> Result<Element, c_int> {
-    let element = Element(element);
-    let aligned = heap.order().place(&element).is_none_or(|place| place.is_aligned());
-    if element.0.is_null() || !aligned { Err(code::INVALID) } else { Ok(element) }
+/// Does something with a heap and an element that it can take or have.
+fn about(
+    heap: *const tw_heap,
+    element: *const c_void,
+    inside: impl FnOnce(&mut Heap<Element, ByCaller>, Element) -> Result<c_int, c_int>,
+) -> c_int {
+    let element = Element(element.cast_mut());
+    answer::code(|| {
+        with(heap, |heap| match heap.order().place(&element) {
+            Some(place) if !place.is_aligned() => Err(code::INVALID),
+            _ if element.0.is_null() => Err(code::INVALID),
+            _ => inside(heap, element),
+        })
+    })
 }
 
 /// Makes a heap.
@@ -112,7 +121,7 @@ pub unsafe extern "C" fn tw_heap_create(
         let compare = compare.ok_or(code::INVALID)?;
         let order = ByCaller { compare, user, offset: usize::try_from(index_offset).ok() };
         let mut made = Heap::new(order);
-        made.reserve(capacity).map_err(|_| code::NO_MEMORY)?;
+        made.reserve(capacity).map_err(refused)?;
         let make = |at| tw_heap { state: Cell::new(state(tw_heap::READY, at)), heap: made };
         // SAFETY: `begin` has written to it.
         unsafe { create(heap, make) }
@@ -145,20 +154,13 @@ pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
-    answer::code(|| {
-        with(heap, |heap| {
-            let element = element(heap, new)?;
-            let noted = heap.order().position(&element).unwrap_or(0);
-            // What is here where it says that it is, the heap refuses itself.
-            if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
-                return Err(code::ELSEWHERE);
-            }
-            match heap.push(element).map_err(|refused| refused.reason) {
-                Ok(()) => Ok(0),
-                Err(HeapError::Full) => Err(code::NO_MEMORY),
-                Err(reason) => Err(refused(reason)),
-            }
-        })
+    about(heap, new, |heap, element| {
+        let noted = heap.order().position(&element).unwrap_or(0);
+        // What is here where it says that it is, the heap refuses itself.
+        if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
+            return Err(code::ELSEWHERE);
+        }
+        heap.push(element).map(|()| 0).map_err(|back| refused(back.reason))
     })
 }
 
@@ -200,7 +202,7 @@ pub unsafe extern "C" fn tw_heap_peek(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
-    answer::code(|| with(heap, |heap| found(heap.remove(&element(heap, old)?).map(|_| ()))))
+    about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
 }
 
 /// Puts an element whose rank has changed where it belongs.
@@ -209,7 +211,7 @@ pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) ->
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
-    answer::code(|| with(heap, |heap| found(heap.update(&element(heap, changed)?))))
+    about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
 }
 
 /// Whether a heap has an element.
@@ -218,15 +220,12 @@ pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
-    answer::code(|| {
-        with(heap, |heap| {
-            let asked = element(heap, asked.cast_mut())?;
-            let is_at = |position| heap.at(position).is_some_and(|there| there.0 == asked.0);
-            Ok(c_int::from(match heap.order().position(&asked) {
-                Some(noted) => is_at(noted),
-                None => (1..=heap.len()).any(is_at),
-            }))
-        })
+    about(heap, asked, |heap, element| {
+        let is_at = |position| heap.at(position).is_some_and(|there| there.0 == element.0);
+        Ok(c_int::from(match heap.order().position(&element) {
+            Some(noted) => is_at(noted),
+            None => (1..=heap.len()).any(is_at),
+        }))
     })
 }
 
@@ -236,23 +235,16 @@ pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
-    answer::code(|| {
-        with(heap, |heap| {
-            let mut element = element(heap, fresh)?;
-            heap.order().placed(&mut element, 0);
-            Ok(0)
-        })
+    about(heap, fresh, |heap, mut element| {
+        heap.order().placed(&mut element, 0);
+        Ok(0)
     })
-}
-
-fn found(result: Result<(), HeapError>) -> Result<c_int, c_int> {
-    result.map(|()| 0).map_err(refused)
 }
 
 /// Why a heap refused.
 fn refused(error: HeapError) -> c_int {
     match error {
-        HeapError::Full => code::FULL,
+        HeapError::Full => code::NO_MEMORY,
         HeapError::AlreadyIn => code::ALREADY,
         HeapError::Stale => code::ABSENT,
         HeapError::WrongHeap => code::ELSEWHERE,

@@ -2,7 +2,7 @@
 //! getter and comparator.
 //!
 //! ```text
-//!   tw_odlink  | body: Node | mark |      tw_odict  | state | HookDict |
+//!   tw_odlink  | body: Link | mark |      tw_odict  | state | HookDict |
 //! ```
 //! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a
 //! [`timer`](crate::timer). The `state` tells a dictionary from other memory; while
@@ -30,11 +30,7 @@ pub struct tw_odlink {
 }
 
 /// What a body holds.
-#[repr(C)]
-#[derive(Debug)]
-struct Node {
-    link: Link<RedBlack>,
-}
+type Node = Link<RedBlack>;
 
 const _: () = assert!(size_of::<Node>() <= 7 * 8 && align_of::<Node>() <= align_of::<tw_odlink>());
 
@@ -59,12 +55,10 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     }
     // A copy of a link is fine unless that was linked. Other than a mark from elsewhere, rubbish is
     // refused.
-    let copied = link.cast::<Node>();
     // SAFETY: 1. aligned and large enough, readable by the header's contract; 2. any bytes are
     // pointers that may be null, a colour and an atomic number, of which only the last is read.
-    let linked = unsafe { &raw const (*copied).link };
-    // SAFETY: as above.
-    if Link::is_linked(unsafe { &*linked }) { Err(code::INVALID) } else { Ok(false) }
+    let linked = Node::is_linked(unsafe { &*link.cast::<Node>() });
+    if linked { Err(code::INVALID) } else { Ok(false) }
 }
 
 /// The node in a link that was made.
@@ -86,7 +80,7 @@ fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
     if !made(link)? {
         // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary
         // points at it: it is linked nowhere.
-        unsafe { link.cast::<Node>().write(Node { link: Link::new() }) };
+        unsafe { link.cast::<Node>().write(Link::new()) };
         // SAFETY: as above.
         unsafe { (*link).mark = mark(link) };
     }
@@ -129,7 +123,7 @@ pub unsafe extern "C" fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
     answer::code(|| match known(link) {
-        Ok(node) => Ok(c_int::from(node.link.is_linked())),
+        Ok(node) => Ok(c_int::from(node.is_linked())),
         Err(code::ABSENT) => Ok(0),
         Err(code) => Err(code),
     })
@@ -166,7 +160,7 @@ impl KeyOrder<Node> for ByCaller {
 
 impl Membership<Node> for ByCaller {
     fn link<'t>(&self, node: &'t Node) -> &'t Link {
-        &node.link
+        node
     }
 }
 

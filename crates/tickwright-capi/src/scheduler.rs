@@ -7,7 +7,7 @@ use core::time::Duration;
 use tickwright::clock::{Instant, SystemClock, VirtualHost};
 use tickwright::fork::{ForkLock, Order};
 use tickwright::scheduler::{Cancelled, Scheduler, TimerId};
-use tickwright::service::{Settings, Structure, Timing, When};
+use tickwright::service::{Refused, Settings, Structure, Timing, When};
 
 use crate::answer::{self, borrowed, put};
 use crate::code;
@@ -28,14 +28,14 @@ fn place(
     origin: Place,
     call: Call,
 ) -> Result<(c_int, u64, Cancelled<Call>), c_int> {
-    let placed = sched.scheduler.timer(timing).origin(origin).place(old, call);
-    match placed {
-        Ok(placed) => Ok((placed.int_id.unwrap_or(c_int::MAX), placed.id.to_bits(), placed.old)),
-        Err(back) => {
-            core::mem::forget(back.payload);
-            Err(refused(back.reason))
-        }
-    }
+    let placed = sched.scheduler.timer(timing).origin(origin).place(old, call).map_err(forgotten)?;
+    Ok((placed.int_id.unwrap_or(c_int::MAX), placed.id.to_bits(), placed.old))
+}
+
+/// Why a callback was refused, which is not cleaned up then.
+fn forgotten(refusal: Refused<Call>) -> c_int {
+    core::mem::forget(refusal.payload);
+    refused(refusal.reason)
 }
 
 /// Adds a timer without clean-up.
@@ -206,15 +206,8 @@ pub unsafe extern "C" fn tw_sched_add_job_from(
                 return Err(code::INVALID);
             }
             call.cleanup = job.cleanup;
-            match sched.scheduler.keep(&origin, call) {
-                Ok(kept) => {
-                    (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits(), Cancelled::NotFound)
-                }
-                Err(back) => {
-                    core::mem::forget(back.payload);
-                    return Err(refused(back.reason));
-                }
-            }
+            let kept = sched.scheduler.keep(&origin, call).map_err(forgotten)?;
+            (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits(), Cancelled::NotFound)
         } else {
             let old = if replaced == 0 { None } else { sched.named(replaced) };
             call.cleanup = job.cleanup;

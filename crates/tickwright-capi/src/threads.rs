@@ -55,10 +55,15 @@ unsafe impl Shared for tw_threads {
     const ENDING: u64 = 0x7469_636b_7468_656e;
 }
 
-/// A runtime, and a thread that may be one of its.
-fn named<'t>(threads: *const tw_threads, thread: u64) -> Result<(&'t Handle, ThreadId), c_int> {
+/// Asks a runtime about a thread that may be one of its, or tells it something.
+fn about<R>(
+    threads: *const tw_threads,
+    thread: u64,
+    inside: impl FnOnce(&Handle, ThreadId) -> Result<R, JoinError>,
+) -> Result<R, c_int> {
     let threads = shared(threads)?;
-    Ok((&threads.handle, ThreadId::from_bits(thread).ok_or(code::STALE)?))
+    let thread = ThreadId::from_bits(thread).ok_or(code::STALE)?;
+    inside(&threads.handle, thread).map_err(|error| not_joined(&error))
 }
 
 fn not_started(error: &RuntimeError) -> c_int {
@@ -315,13 +320,9 @@ unsafe fn joined(
     value: *mut *mut c_void,
     join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
 ) -> c_int {
-    let join = || {
-        let (runtime, thread) = named(threads, thread)?;
-        let left = join(runtime, thread).map_err(|error| not_joined(&error))?;
-        Ok(core::ptr::with_exposed_provenance_mut(left))
-    };
+    let left = || about(threads, thread, join).map(core::ptr::with_exposed_provenance_mut);
     // SAFETY: the caller's word.
-    unsafe { answer::value(value, join) }
+    unsafe { answer::value(value, left) }
 }
 
 /// Waits for a thread to end.
@@ -363,24 +364,9 @@ pub unsafe extern "C" fn tw_thread_timedjoin(
     value: *mut *mut c_void,
     until_ns: u64,
 ) -> c_int {
+    let until = Instant::from_nanos(until_ns);
     // SAFETY: the header's contract.
-    unsafe {
-        joined(threads, thread, value, |runtime, thread| {
-            runtime.join_until(thread, Instant::from_nanos(until_ns))
-        })
-    }
-}
-
-/// Tells a runtime something about a thread.
-fn told(
-    threads: *const tw_threads,
-    thread: u64,
-    tell: impl FnOnce(&Handle, ThreadId) -> Result<(), JoinError>,
-) -> c_int {
-    answer::code(|| {
-        let (runtime, thread) = named(threads, thread)?;
-        tell(runtime, thread).map(|()| 0).map_err(|error| not_joined(&error))
-    })
+    unsafe { joined(threads, thread, value, |runtime, thread| runtime.join_until(thread, until)) }
 }
 
 /// Nobody will join the thread.
@@ -389,7 +375,7 @@ fn told(
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64) -> c_int {
-    told(threads, thread, Handle::detach)
+    answer::code(|| about(threads, thread, Handle::detach).map(|()| 0))
 }
 
 /// Ends a thread's park.
@@ -398,7 +384,7 @@ pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64)
 /// The header's contract.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_thread_unpark(threads: *mut tw_threads, thread: u64) -> c_int {
-    told(threads, thread, Handle::unpark)
+    answer::code(|| about(threads, thread, Handle::unpark).map(|()| 0))
 }
 
 /// Who calls.
