@@ -9,6 +9,30 @@ use core::fmt::{self, Write};
 
 use crate::code;
 
+/// Exports functions of the header: each becomes `unsafe extern "C"`, has the header's contract,
+/// and keeps its name.
+///
+/// It is called with parentheses, as rustfmt formats what stands in these:
+/// ```text
+/// exported!(
+///     /// Takes every timer out.
+///     fn tw_queue_clear(queue: *mut tw_queue) -> c_int { .. }
+/// );
+/// ```
+macro_rules! exported {
+    ($($(#[$about:meta])+ fn $name:ident($($parameter:ident: $type:ty),+ $(,)?) -> $result:ty $body:block)+) => {
+        $(
+            $(#[$about])+
+            ///
+            /// # Safety
+            /// The header's contract.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($parameter: $type),+) -> $result $body
+        )+
+    };
+}
+pub(crate) use exported;
+
 /// Returns 0 or more, or a code.
 pub(crate) fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)

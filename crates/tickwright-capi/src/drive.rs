@@ -11,108 +11,13 @@ use tickwright::driver::{Alarm, DriverThread, Parker, timeout_ms};
 use tickwright::driver::{Rung, TimerFd};
 use tickwright::scheduler::RunError;
 
-use crate::answer;
+use crate::answer::{self, exported};
 use crate::code;
 use crate::handle::{Driver, tw_sched};
 use crate::job::text;
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
 use crate::state::{is_ending, shared};
-
-/// How long a poll loop may sleep.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
-    answer::code(|| {
-        let wait = shared(sched)?.scheduler.timeout();
-        Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
-    })
-}
-
-/// Runs what is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
-    answer::count(|| match shared(sched)?.scheduler.run_queue_within(budget) {
-        Ok(ran) => Ok(ran),
-        Err(RunError::WithinCallback) => Err(code::DEADLOCK),
-        Err(_) => Err(code::BUSY),
-    })
-}
-
-/// Starts a thread that runs what is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
-    answer::code(|| {
-        // `tw_sched_destroy` waits for the thread before the scheduler is gone.
-        let sched: &'static tw_sched = shared(sched)?;
-        let mut driver = sched.driver();
-        if !matches!(*driver, Driver::None) {
-            return Err(code::ALREADY);
-        }
-        if is_ending(sched) {
-            return Err(code::ENDING);
-        }
-        let parker = Parker::new(sched.scheduler.clock());
-        sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-        // Whoever runs the queue now sets the alarm afterwards.
-        let run = move || {
-            let _ = sched.scheduler.run_queue();
-        };
-        // SAFETY: null, or a text, by the header's contract; it is copied.
-        match DriverThread::spawn(unsafe { text(name) }, parker, run) {
-            Ok(thread) => {
-                *driver = Driver::Thread(thread);
-                Ok(0)
-            }
-            Err(_) => {
-                sched.scheduler.set_alarm(None);
-                Err(code::AGAIN)
-            }
-        }
-    })
-}
-
-/// Stops the thread.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
-    answer::code(|| {
-        let sched = shared(sched)?;
-        if sched.scheduler.within_callback() {
-            return Err(code::DEADLOCK);
-        }
-        drop(sched.take_thread().ok_or(code::ABSENT)?);
-        Ok(0)
-    })
-}
-
-/// A descriptor that is readable when the queue is to be run.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
-    answer::code(|| descriptor(shared(sched)?))
-}
-
-/// Takes note that the descriptor was readable.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
-    answer::code(|| acknowledge(shared(sched)?))
-}
 
 #[cfg(target_os = "linux")]
 fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
@@ -159,34 +64,6 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
     Err(code::UNSUPPORTED)
 }
 
-/// The clock's time.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::value(ns, || Ok(shared(sched)?.scheduler.now().as_nanos())) }
-}
-
-/// Moves a virtual clock.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_int {
-    turn(sched, |host| host.advance(Duration::from_nanos(ns)))
-}
-
-/// Sets the wall of a virtual clock.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_step_wall(sched: *mut tw_sched, ns: i64) -> c_int {
-    turn(sched, |host| host.step_wall(ns))
-}
-
 /// Turns a virtual clock, and waits until the thread, if there is one and this is not its callback,
 /// has run what is due.
 fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
@@ -203,3 +80,92 @@ fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
         Ok(0)
     })
 }
+
+exported!(
+    /// How long a poll loop may sleep.
+    fn tw_sched_wait(sched: *mut tw_sched) -> c_int {
+        answer::code(|| {
+            let wait = shared(sched)?.scheduler.timeout();
+            Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
+        })
+    }
+
+    /// Runs what is due.
+    fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
+        answer::count(|| match shared(sched)?.scheduler.run_queue_within(budget) {
+            Ok(ran) => Ok(ran),
+            Err(RunError::WithinCallback) => Err(code::DEADLOCK),
+            Err(_) => Err(code::BUSY),
+        })
+    }
+
+    /// Starts a thread that runs what is due.
+    fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
+        answer::code(|| {
+            // `tw_sched_destroy` waits for the thread before the scheduler is gone.
+            let sched: &'static tw_sched = shared(sched)?;
+            let mut driver = sched.driver();
+            if !matches!(*driver, Driver::None) {
+                return Err(code::ALREADY);
+            }
+            if is_ending(sched) {
+                return Err(code::ENDING);
+            }
+            let parker = Parker::new(sched.scheduler.clock());
+            sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
+            // Whoever runs the queue now sets the alarm afterwards.
+            let run = move || {
+                let _ = sched.scheduler.run_queue();
+            };
+            // SAFETY: null, or a text, by the header's contract; it is copied.
+            match DriverThread::spawn(unsafe { text(name) }, parker, run) {
+                Ok(thread) => {
+                    *driver = Driver::Thread(thread);
+                    Ok(0)
+                }
+                Err(_) => {
+                    sched.scheduler.set_alarm(None);
+                    Err(code::AGAIN)
+                }
+            }
+        })
+    }
+
+    /// Stops the thread.
+    fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
+        answer::code(|| {
+            let sched = shared(sched)?;
+            if sched.scheduler.within_callback() {
+                return Err(code::DEADLOCK);
+            }
+            drop(sched.take_thread().ok_or(code::ABSENT)?);
+            Ok(0)
+        })
+    }
+
+    /// A descriptor that is readable when the queue is to be run.
+    fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
+        answer::code(|| descriptor(shared(sched)?))
+    }
+
+    /// Takes note that the descriptor was readable.
+    fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
+        answer::code(|| acknowledge(shared(sched)?))
+    }
+
+    /// The clock's time.
+    fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(ns, || Ok(shared(sched)?.scheduler.now().as_nanos())) }
+    }
+
+    /// Moves a virtual clock.
+    fn tw_sched_advance(sched: *mut tw_sched, ns: u64) -> c_int {
+        turn(sched, |host| host.advance(Duration::from_nanos(ns)))
+    }
+
+    /// Sets the wall of a virtual clock.
+    fn tw_sched_step_wall(sched: *mut tw_sched, ns: i64) -> c_int {
+        turn(sched, |host| host.step_wall(ns))
+    }
+);

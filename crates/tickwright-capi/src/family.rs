@@ -126,7 +126,8 @@ where
         let groups = memory.cast::<Group<HookPtr<Self>, D>>();
         let count = groups_for::<D>(capacity);
         for at in 0..count {
-            // SAFETY: 1. large enough for `count` groups, as the caller says; 2. `at` is below that.
+            // SAFETY: 1. large enough for `count` groups, as the caller says; 2. `at` is below
+            // that.
             let group = unsafe { groups.add(at) };
             // SAFETY: 1. aligned and writable, as the caller says; 2. within the memory, since `at`
             // is below `count`.

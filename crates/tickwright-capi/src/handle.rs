@@ -130,13 +130,13 @@ pub(crate) fn forget_threads(returning: &mut usize) {
     }
 }
 
-// SAFETY: 1. see above; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
 unsafe impl Shared for tw_sched {
     const READY: u64 = 0x7469_636b_7363_6865;
     const ENDING: u64 = 0x7469_636b_656e_6421;
 }
 
-/// Asks a scheduler about a timer of its, or changes it.
+/// Calls `inside` with a scheduler and a timer of its.
 ///
 /// # Errors
 /// As [`shared`]; [`code::ABSENT`] where none is.

@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use tickwright_collections::{Heap, HeapError, HeapOrder};
 
-use crate::answer::{self, usable};
+use crate::answer::{self, exported, usable};
 use crate::code;
 use crate::state::{Lendable, begin, create, destroy, lend, lendable, state};
 
@@ -70,7 +70,7 @@ pub struct tw_heap {
     heap: Heap<Element, ByCaller>,
 }
 
-// SAFETY: 1. see above; 2. nobody borrows the state mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows the state mutably, ever.
 unsafe impl Lendable for tw_heap {
     const READY: u64 = 0x7469_636b_6865_6170;
     const LENT: u64 = 0x7469_636b_7573_6572;
@@ -87,7 +87,7 @@ fn with<R>(
     lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }
 
-/// Does something with a heap and an element that it can take or have.
+/// Calls `inside` with a heap and an element that it can take or have.
 fn about(
     heap: *const tw_heap,
     element: *const c_void,
@@ -103,144 +103,6 @@ fn about(
     })
 }
 
-/// Makes a heap.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_create(
-    heap: *mut *mut tw_heap,
-    capacity: usize,
-    compare: tw_compare_fn,
-    user: *mut c_void,
-    index_offset: isize,
-) -> c_int {
-    answer::code(|| {
-        // SAFETY: the header's contract.
-        unsafe { begin(heap) }?;
-        let compare = compare.ok_or(code::INVALID)?;
-        let order = ByCaller { compare, user, offset: usize::try_from(index_offset).ok() };
-        let mut made = Heap::new(order);
-        made.reserve(capacity).map_err(refused)?;
-        let make = |at| tw_heap { state: Cell::new(state(tw_heap::READY, at)), heap: made };
-        // SAFETY: `begin` has written to it.
-        unsafe { create(heap, make) }
-    })
-}
-
-/// Ends a heap.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
-    answer::code(|| {
-        if heap.is_null() {
-            return Ok(0);
-        }
-        with(heap, |heap| {
-            heap.clear();
-            Ok(())
-        })?;
-        // SAFETY: from `create`, as `with` has seen, and no longer used, by the header's contract.
-        unsafe { destroy(heap) };
-        Ok(0)
-    })
-}
-
-/// Takes an element in.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
-    about(heap, new, |heap, element| {
-        let noted = heap.order().position(&element).unwrap_or(0);
-        // What is here where it says that it is, the heap refuses itself.
-        if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
-            return Err(code::ELSEWHERE);
-        }
-        heap.push(element).map(|()| 0).map_err(|back| refused(back.reason))
-    })
-}
-
-/// Takes the greatest element out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
-    let greatest = || {
-        usable(popped)?;
-        with(heap, |heap| Ok(heap.pop().map(|element| element.0)))
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::found(popped, greatest) }
-}
-
-/// Shows the element at a position.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_peek(
-    heap: *const tw_heap,
-    position: usize,
-    found: *mut *mut c_void,
-) -> c_int {
-    let there = || {
-        usable(found)?;
-        with(heap, |heap| Ok(heap.at(position).map(|element| element.0)))
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::found(found, there) }
-}
-
-/// Takes an element out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
-    about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
-}
-
-/// Puts an element whose rank has changed where it belongs.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
-    about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
-}
-
-/// Whether a heap has an element.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
-    about(heap, asked, |heap, element| {
-        let is_at = |position| heap.at(position).is_some_and(|there| there.0 == element.0);
-        Ok(c_int::from(match heap.order().position(&element) {
-            Some(noted) => is_at(noted),
-            None => (1..=heap.len()).any(is_at),
-        }))
-    })
-}
-
-/// Notes in an element that it is in no heap.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
-    about(heap, fresh, |heap, mut element| {
-        heap.order().placed(&mut element, 0);
-        Ok(0)
-    })
-}
-
 /// Why a heap refused.
 fn refused(error: HeapError) -> c_int {
     match error {
@@ -252,22 +114,115 @@ fn refused(error: HeapError) -> c_int {
     }
 }
 
-/// How many elements it holds.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_size(heap: *const tw_heap) -> isize {
-    answer::count(|| with(heap, |heap| Ok(heap.len())))
-}
+exported!(
+    /// Makes a heap.
+    fn tw_heap_create(
+        heap: *mut *mut tw_heap,
+        capacity: usize,
+        compare: tw_compare_fn,
+        user: *mut c_void,
+        index_offset: isize,
+    ) -> c_int {
+        answer::code(|| {
+            // SAFETY: the header's contract.
+            unsafe { begin(heap) }?;
+            let compare = compare.ok_or(code::INVALID)?;
+            let order = ByCaller { compare, user, offset: usize::try_from(index_offset).ok() };
+            let mut made = Heap::new(order);
+            made.reserve(capacity).map_err(refused)?;
+            let make = |at| tw_heap { state: Cell::new(state(tw_heap::READY, at)), heap: made };
+            // SAFETY: `begin` has written to it.
+            unsafe { create(heap, make) }
+        })
+    }
 
-/// Verifies the structure.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_heap_verify(heap: *const tw_heap, text: *mut c_char, size: usize) -> c_int {
-    let verify = || with(heap, |heap| Ok(heap.verify()));
-    // SAFETY: the header's contract.
-    unsafe { answer::verdict(text, size, verify) }
-}
+    /// Ends a heap.
+    fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
+        answer::code(|| {
+            if heap.is_null() {
+                return Ok(0);
+            }
+            with(heap, |heap| {
+                heap.clear();
+                Ok(())
+            })?;
+            // SAFETY: from `create`, as `with` has seen, and no longer used, by the header's
+            // contract.
+            unsafe { destroy(heap) };
+            Ok(0)
+        })
+    }
+
+    /// Takes an element in.
+    fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
+        about(heap, new, |heap, element| {
+            let noted = heap.order().position(&element).unwrap_or(0);
+            // What is here where it says that it is, the heap refuses itself.
+            if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
+                return Err(code::ELSEWHERE);
+            }
+            heap.push(element).map(|()| 0).map_err(|back| refused(back.reason))
+        })
+    }
+
+    /// Takes the greatest element out.
+    fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
+        let greatest = || {
+            usable(popped)?;
+            with(heap, |heap| Ok(heap.pop().map(|element| element.0)))
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::found(popped, greatest) }
+    }
+
+    /// Shows the element at a position.
+    fn tw_heap_peek(heap: *const tw_heap, position: usize, found: *mut *mut c_void) -> c_int {
+        let there = || {
+            usable(found)?;
+            with(heap, |heap| Ok(heap.at(position).map(|element| element.0)))
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::found(found, there) }
+    }
+
+    /// Takes an element out.
+    fn tw_heap_remove(heap: *mut tw_heap, old: *mut c_void) -> c_int {
+        about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
+    }
+
+    /// Puts an element whose rank has changed where it belongs.
+    fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
+        about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
+    }
+
+    /// Whether a heap has an element.
+    fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
+        about(heap, asked, |heap, element| {
+            let is_at = |position| heap.at(position).is_some_and(|there| there.0 == element.0);
+            Ok(c_int::from(match heap.order().position(&element) {
+                Some(noted) => is_at(noted),
+                None => (1..=heap.len()).any(is_at),
+            }))
+        })
+    }
+
+    /// Notes in an element that it is in no heap.
+    fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
+        about(heap, fresh, |heap, mut element| {
+            heap.order().placed(&mut element, 0);
+            Ok(0)
+        })
+    }
+
+    /// How many elements it holds.
+    fn tw_heap_size(heap: *const tw_heap) -> isize {
+        answer::count(|| with(heap, |heap| Ok(heap.len())))
+    }
+
+    /// Verifies the structure.
+    fn tw_heap_verify(heap: *const tw_heap, text: *mut c_char, size: usize) -> c_int {
+        let verify = || with(heap, |heap| Ok(heap.verify()));
+        // SAFETY: the header's contract.
+        unsafe { answer::verdict(text, size, verify) }
+    }
+);

@@ -7,10 +7,13 @@
 //! compares each signature with the header's.
 //!
 //! - [`code`]: results; `answer`: what functions return, and write where the caller wants it;
-//!   `state`: how a pointer is known to be one of the library's; [`timer`]: the node in the caller's struct; [`family`]: the structures by
-//!   number; [`queue`]: queues over nodes; [`heap`]: the priority queue with the caller's
-//!   comparator; [`odict`]: the ordered dictionary; [`scheduler`]: timers that call back, told what
-//!   in [`job`], run by [`drive`], looked into by [`watch`]; [`threads`]: threads in several models
+//!   `state`: how memory that holds something of the library's is told from other memory
+//! - [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]:
+//!   queues over nodes; [`heap`]: the priority queue with the caller's comparator; [`odict`]: the
+//!   ordered dictionary
+//! - [`scheduler`]: timers that call back, told what in [`job`], run by [`drive`], looked into by
+//!   [`watch`]; their handle is in `handle`
+//! - [`threads`]: threads in several models
 //!
 //! # What the caller answers for
 //! The functions are `unsafe extern "C"`, and have one contract: the header's. In short, and cited

@@ -5,8 +5,8 @@
 //!   tw_odlink  | body: Link | mark |      tw_odict  | state | HookDict |
 //! ```
 //! A mark says that the body is a link, and at what address; 0 says that it is none yet: as in a
-//! [`timer`](crate::timer). The `state` tells a dictionary from other memory; while
-//! the caller's functions run, the dictionary is lent.
+//! [`timer`](crate::timer). The state tells a dictionary from other memory; while the caller's
+//! functions run, the dictionary is lent.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -17,7 +17,7 @@ use tickwright_collections::{
     DictError, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, Position, RedBlack, Seek,
 };
 
-use crate::answer::{self, usable};
+use crate::answer::{self, exported, usable};
 use crate::code;
 use crate::state::{Lendable, lend, lendable, state};
 
@@ -106,29 +106,6 @@ fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
 
-/// Makes a link that is in no dictionary, whatever was in the memory.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
-}
-
-/// Whether a link is in a dictionary.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
-    answer::code(|| match known(link) {
-        Ok(node) => Ok(c_int::from(node.is_linked())),
-        Err(code::ABSENT) => Ok(0),
-        Err(code) => Err(code),
-    })
-}
-
 /// Answers where the key is of the struct that a link is in.
 pub type tw_key_fn =
     Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
@@ -184,7 +161,7 @@ struct Made {
 const _: () =
     assert!(size_of::<Made>() <= size_of::<tw_odict>() && align_of::<Made>() <= align_of::<tw_odict>());
 
-// SAFETY: 1. see above; 2. nobody borrows the state mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows the state mutably, ever.
 unsafe impl Lendable for tw_odict {
     const READY: u64 = 0x7469_636b_6f64_6963;
     const LENT: u64 = 0x7469_636b_6f72_6472;
@@ -224,42 +201,6 @@ unsafe fn search(
     unsafe { answer::found(found, link) }
 }
 
-/// Makes an empty dictionary.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_init(
-    odict: *mut tw_odict,
-    key: tw_key_fn,
-    compare: tw_key_compare_fn,
-    user: *mut c_void,
-) -> c_int {
-    answer::code(|| {
-        usable(odict)?;
-        let order = ByCaller { key: key.ok_or(code::INVALID)?, compare: compare.ok_or(code::INVALID)?, user };
-        let state = Cell::new(state(tw_odict::READY, odict));
-        // SAFETY: aligned, large enough, writable by the header's contract.
-        unsafe { odict.cast::<Made>().write(Made { state, dictionary: HookDict::new(order) }) };
-        Ok(0)
-    })
-}
-
-/// Ends a dictionary.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
-    answer::code(|| {
-        clear(odict)?;
-        // What it holds besides is the caller's memory.
-        // SAFETY: a dictionary, as `clear` has seen.
-        unsafe { &*odict }.state.set(0);
-        Ok(0)
-    })
-}
-
 fn clear(odict: *mut tw_odict) -> Result<c_int, c_int> {
     with(odict, |dictionary| {
         dictionary.clear();
@@ -282,57 +223,6 @@ fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
     if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
 }
 
-/// Inserts behind all equals.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_insert(
-    odict: *mut tw_odict,
-    link: *mut tw_odlink,
-    hint: *const tw_odlink,
-) -> c_int {
-    answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
-}
-
-/// Inserts behind everything.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    answer::code(|| insert(odict, link, Position::Last))
-}
-
-/// Inserts in front of everything.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    answer::code(|| insert(odict, link, Position::First))
-}
-
-/// Takes a link out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    answer::code(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
-}
-
-/// Gives a link the place of the key that it has by now.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
-    answer::code(|| {
-        with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
-    })
-}
-
 /// The searches, by their numbers in C.
 pub const SEEKS: [(&str, c_int, Seek); 6] = [
     ("TW_ODICT_EQ", 1, Seek::Equal),
@@ -343,99 +233,132 @@ pub const SEEKS: [(&str, c_int, Seek); 6] = [
     ("TW_ODICT_LT", 6, Seek::Lt),
 ];
 
-/// Searches.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_find(
-    odict: *const tw_odict,
-    how: c_int,
-    key: *const c_void,
-    hint: *const tw_odlink,
-    found: *mut *mut tw_odlink,
-) -> c_int {
-    let Some(&(_, _, seek)) = SEEKS.iter().find(|(_, number, _)| *number == how) else {
-        return code::INVALID;
-    };
-    let seek = |dictionary: &mut Dict| dictionary.seek(seek, &key, hinted(hint)?).map_err(refused);
-    // SAFETY: the header's contract.
-    unsafe { search(odict, found, seek) }
-}
+exported!(
+    /// Makes a link that is in no dictionary, whatever was in the memory.
+    fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
+    }
 
-/// The first link.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_first(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { search(odict, found, |dictionary| Ok(dictionary.first())) }
-}
+    /// Whether a link is in a dictionary.
+    fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
+        answer::code(|| match known(link) {
+            Ok(node) => Ok(c_int::from(node.is_linked())),
+            Err(code::ABSENT) => Ok(0),
+            Err(code) => Err(code),
+        })
+    }
 
-/// The last link.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_last(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { search(odict, found, |dictionary| Ok(dictionary.last())) }
-}
+    /// Makes an empty dictionary.
+    fn tw_odict_init(
+        odict: *mut tw_odict,
+        key: tw_key_fn,
+        compare: tw_key_compare_fn,
+        user: *mut c_void,
+    ) -> c_int {
+        answer::code(|| {
+            usable(odict)?;
+            let order =
+                ByCaller { key: key.ok_or(code::INVALID)?, compare: compare.ok_or(code::INVALID)?, user };
+            let state = Cell::new(state(tw_odict::READY, odict));
+            // SAFETY: aligned, large enough, writable by the header's contract.
+            unsafe { odict.cast::<Made>().write(Made { state, dictionary: HookDict::new(order) }) };
+            Ok(0)
+        })
+    }
 
-/// The link behind one.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_next(
-    odict: *const tw_odict,
-    link: *const tw_odlink,
-    found: *mut *mut tw_odlink,
-) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { search(odict, found, |dictionary| dictionary.next(known(link)?).map_err(refused)) }
-}
+    /// Ends a dictionary.
+    fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
+        answer::code(|| {
+            clear(odict)?;
+            // What it holds besides is the caller's memory.
+            // SAFETY: a dictionary, as `clear` has seen.
+            unsafe { &*odict }.state.set(0);
+            Ok(0)
+        })
+    }
 
-/// The link in front of one.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_prev(
-    odict: *const tw_odict,
-    link: *const tw_odlink,
-    found: *mut *mut tw_odlink,
-) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { search(odict, found, |dictionary| dictionary.prev(known(link)?).map_err(refused)) }
-}
+    /// Inserts behind all equals.
+    fn tw_odict_insert(odict: *mut tw_odict, link: *mut tw_odlink, hint: *const tw_odlink) -> c_int {
+        answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
+    }
 
-/// How many links are in.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_len(odict: *const tw_odict) -> isize {
-    answer::count(|| with(odict, |dictionary| Ok(dictionary.len())))
-}
+    /// Inserts behind everything.
+    fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+        answer::code(|| insert(odict, link, Position::Last))
+    }
 
-/// Takes every link out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
-    answer::code(|| clear(odict))
-}
+    /// Inserts in front of everything.
+    fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+        answer::code(|| insert(odict, link, Position::First))
+    }
 
-/// Verifies the structure.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, size: usize) -> c_int {
-    let check = || with(odict, |dictionary| Ok(dictionary.check()));
-    // SAFETY: the header's contract.
-    unsafe { answer::verdict(text, size, check) }
-}
+    /// Takes a link out.
+    fn tw_odict_remove(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+        answer::code(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
+    }
+
+    /// Gives a link the place of the key that it has by now.
+    fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
+        answer::code(|| {
+            with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
+        })
+    }
+
+    /// Searches.
+    fn tw_odict_find(
+        odict: *const tw_odict,
+        how: c_int,
+        key: *const c_void,
+        hint: *const tw_odlink,
+        found: *mut *mut tw_odlink,
+    ) -> c_int {
+        let Some(&(_, _, seek)) = SEEKS.iter().find(|(_, number, _)| *number == how) else {
+            return code::INVALID;
+        };
+        let seek = |dictionary: &mut Dict| dictionary.seek(seek, &key, hinted(hint)?).map_err(refused);
+        // SAFETY: the header's contract.
+        unsafe { search(odict, found, seek) }
+    }
+
+    /// The first link.
+    fn tw_odict_first(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { search(odict, found, |dictionary| Ok(dictionary.first())) }
+    }
+
+    /// The last link.
+    fn tw_odict_last(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { search(odict, found, |dictionary| Ok(dictionary.last())) }
+    }
+
+    /// The link behind one.
+    fn tw_odict_next(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { search(odict, found, |dictionary| dictionary.next(known(link)?).map_err(refused)) }
+    }
+
+    /// The link in front of one.
+    fn tw_odict_prev(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { search(odict, found, |dictionary| dictionary.prev(known(link)?).map_err(refused)) }
+    }
+
+    /// How many links are in.
+    fn tw_odict_len(odict: *const tw_odict) -> isize {
+        answer::count(|| with(odict, |dictionary| Ok(dictionary.len())))
+    }
+
+    /// Takes every link out.
+    fn tw_odict_clear(odict: *mut tw_odict) -> c_int {
+        answer::code(|| clear(odict))
+    }
+
+    /// Verifies the structure.
+    fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, size: usize) -> c_int {
+        let check = || with(odict, |dictionary| Ok(dictionary.check()));
+        // SAFETY: the header's contract.
+        unsafe { answer::verdict(text, size, check) }
+    }
+);

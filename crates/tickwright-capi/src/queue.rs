@@ -4,8 +4,8 @@
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The `state` tells a queue from other memory. While the library's own borrow of a
-//! queue crosses a callback (`tw_queue_pop_and_reinsert`), the queue is lent.
+//! The state tells a queue from other memory. While the library's own borrow of a queue crosses a
+//! callback (`tw_queue_pop_and_reinsert`), the queue is lent.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -13,7 +13,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use tickwright_core::{Expired, HookQueue, Pending, Tick, TimerRef};
 
-use crate::answer::{self, aligned, put};
+use crate::answer::{self, aligned, exported, put};
 use crate::code;
 use crate::family::{Known, with_family};
 use crate::state::{Lendable, begin, lend, lendable, state};
@@ -67,7 +67,7 @@ struct Made<F: Known> {
     queue: HookQueue<'static, F, ()>,
 }
 
-// SAFETY: 1. see above; 2. the head is never borrowed mutably.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. the head is never borrowed mutably.
 unsafe impl Lendable for tw_queue {
     const READY: u64 = 0x7469_636b_7772_6967;
     const LENT: u64 = 0x7469_636b_6c65_6e74;
@@ -127,35 +127,6 @@ pub extern "C" fn tw_queue_size(family: c_int, capacity: usize) -> usize {
     with_family!(family, F => size::<F>(capacity)).unwrap_or(0)
 }
 
-/// Makes a queue.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_init(
-    queue: *mut *mut tw_queue,
-    memory: *mut c_void,
-    size: usize,
-    family: c_int,
-    capacity: usize,
-) -> c_int {
-    answer::code(|| {
-        if memory.is_null() {
-            return Err(code::INVALID);
-        }
-        // SAFETY: the header's contract.
-        unsafe { begin(queue) }?;
-        let made = with_family!(family, F => {
-            // SAFETY: the header's contract.
-            unsafe { make::<F>(memory.cast(), size, capacity) }
-        });
-        let made = made.unwrap_or(Err(code::INVALID))?;
-        // SAFETY: as above.
-        unsafe { put(queue, made) };
-        Ok(0)
-    })
-}
-
 /// Makes a queue of family `F` in `bytes` bytes at `memory`.
 ///
 /// # Safety
@@ -180,95 +151,6 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     // SAFETY: aligned and large enough, by the layout.
     unsafe { at.cast::<Made<F>>().write(Made { head, queue: behind }) };
     Ok(queue)
-}
-
-/// Ends a queue.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_destroy(queue: *mut tw_queue) -> c_int {
-    answer::code(|| {
-        let head = checked(queue)?;
-        if head.passes.get() > 0 {
-            return Err(code::BUSY);
-        }
-        // What it holds besides is the caller's memory.
-        on_queue!(queue, queue => { queue.clear(); Ok(0) })?;
-        head.state.set(0);
-        Ok(0)
-    })
-}
-
-/// Makes a timer pending.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
-    answer::code(|| {
-        on_queue!(queue, queue => {
-            let node = timer::offered(timer)?;
-            // SAFETY: the references that the queue hands out end in this file, before a callback
-            // is called: the caller gets pointers.
-            let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
-            Ok(c_int::from(inserted.head.is_changed()))
-        })
-    })
-}
-
-/// Takes a pending timer out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
-    answer::code(|| {
-        on_queue!(queue, queue => {
-            let removed = queue.remove(timer::known(timer)?).map_err(code::unknown)?;
-            Ok(c_int::from(removed.head.is_changed()))
-        })
-    })
-}
-
-/// Gives a pending timer another deadline.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_reschedule(
-    queue: *mut tw_queue,
-    timer: *mut tw_timer,
-    deadline: u64,
-) -> c_int {
-    answer::code(|| {
-        on_queue!(queue, queue => {
-            let head = queue.reschedule(timer::known(timer)?, deadline).map_err(code::unknown)?;
-            Ok(c_int::from(head.is_changed()))
-        })
-    })
-}
-
-/// When a pending timer is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_expiry(
-    queue: *const tw_queue,
-    timer: *const tw_timer,
-    tick: *mut u64,
-) -> c_int {
-    let expiry = || {
-        aligned(tick)?;
-        on_queue!(queue, queue => {
-            let node = timer::known(timer.cast_mut())?;
-            let absent = || if node.is_linked() { code::ELSEWHERE } else { code::ABSENT };
-            queue.expiry(node.get()).ok_or_else(absent)
-        })
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::value(tick, expiry) }
 }
 
 /// A timer that is shown, and when it is due.
@@ -296,183 +178,215 @@ unsafe fn show(
     unsafe { answer::found(timer, found) }
 }
 
-/// Shows the timer that leaves first.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_peek(
-    queue: *const tw_queue,
-    timer: *mut *mut tw_timer,
-    tick: *mut u64,
-) -> c_int {
-    let head = || on_queue!(queue, queue => Ok(shown(queue.peek())));
-    // SAFETY: the header's contract.
-    unsafe { show(timer, tick, head) }
-}
-
-/// Shows the timer that leaves after the first.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_second(
-    queue: *const tw_queue,
-    timer: *mut *mut tw_timer,
-    tick: *mut u64,
-) -> c_int {
-    let second = || on_queue!(queue, queue => Ok(shown(queue.second())));
-    // SAFETY: the header's contract.
-    unsafe { show(timer, tick, second) }
-}
-
-/// When the first timer is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    let next = || on_queue!(queue, queue => Ok(queue.next_expiry()));
-    // SAFETY: the header's contract.
-    unsafe { answer::found(tick, next) }
-}
-
-/// When to wake up.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
-    // SAFETY: the header's contract.
-    unsafe { answer::found(tick, next) }
-}
-
 /// What has left, for the caller.
 fn left<F: Known, V>(fired: Expired<TimerRef<'static, F, ()>, V>) -> tw_expired {
     tw_expired { timer: timer::of(fired.key), deadline: fired.deadline, expiry: fired.expiry }
 }
 
-/// Takes one due timer out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_pop_expired(
-    queue: *mut tw_queue,
-    now: u64,
-    fired: *mut tw_expired,
-) -> c_int {
-    let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
-    // SAFETY: the header's contract.
-    unsafe { answer::found(fired, popped) }
-}
+exported!(
+    /// Makes a queue.
+    fn tw_queue_init(
+        queue: *mut *mut tw_queue,
+        memory: *mut c_void,
+        size: usize,
+        family: c_int,
+        capacity: usize,
+    ) -> c_int {
+        answer::code(|| {
+            if memory.is_null() {
+                return Err(code::INVALID);
+            }
+            // SAFETY: the header's contract.
+            unsafe { begin(queue) }?;
+            let made = with_family!(family, F => {
+                // SAFETY: the header's contract.
+                unsafe { make::<F>(memory.cast(), size, capacity) }
+            });
+            let made = made.unwrap_or(Err(code::INVALID))?;
+            // SAFETY: as above.
+            unsafe { put(queue, made) };
+            Ok(0)
+        })
+    }
 
-/// Takes one due timer out and puts it back in a step.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_pop_and_reinsert(
-    queue: *mut tw_queue,
-    now: u64,
-    rearm: tw_rearm_fn,
-    user: *mut c_void,
-    fired: *mut tw_expired,
-) -> c_int {
-    let popped = || {
-        let head = checked(queue)?;
-        let rearm = rearm.ok_or(code::INVALID)?;
-        let popped = with_family!(head.family, F => {
-            let next = |expiry, node: &&'static tickwright_core::Timer<F, ()>| {
-                let timer = timer::of::<F>(TimerRef::from(*node));
-                // SAFETY: the caller's function, called as the header says.
-                lend(queue, &head.state, || unsafe { rearm(timer, expiry, user) })
-            };
-            // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` lends the queue
-            // for as long as it calls.
-            unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
-        });
-        popped.ok_or(code::INVALID)
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::found(fired, popped) }
-}
+    /// Ends a queue.
+    fn tw_queue_destroy(queue: *mut tw_queue) -> c_int {
+        answer::code(|| {
+            let head = checked(queue)?;
+            if head.passes.get() > 0 {
+                return Err(code::BUSY);
+            }
+            // What it holds besides is the caller's memory.
+            on_queue!(queue, queue => { queue.clear(); Ok(0) })?;
+            head.state.set(0);
+            Ok(0)
+        })
+    }
 
-/// Hands what is due to a callback, within a budget.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_advance(
-    queue: *mut tw_queue,
-    now: u64,
-    budget: usize,
-    fire: tw_fire_fn,
-    user: *mut c_void,
-    done: *mut tw_advance,
-) -> c_int {
-    answer::code(|| {
-        aligned(done)?;
-        let head = checked(queue)?;
-        let fire = fire.ok_or(code::INVALID)?;
-        let passes = head.passes.get().checked_add(1).ok_or(code::BUSY)?;
-        head.passes.set(passes);
-        let (mut rest, mut delivered) = (budget, 0);
-        while let Some(fired) =
-            on_queue!(queue, queue => Ok(queue.pop_expired_within(now, &mut rest).map(left)))?
-        {
-            delivered += 1;
-            // SAFETY: the caller's function, called as the header says. No reference to the queue
-            // or to a timer is alive.
-            unsafe { fire(&raw const fired, user) };
-        }
-        head.passes.set(passes - 1);
+    /// Makes a timer pending.
+    fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
+        answer::code(|| {
+            on_queue!(queue, queue => {
+                let node = timer::offered(timer)?;
+                // SAFETY: the references that the queue hands out end in this file, before a
+                // callback is called: the caller gets pointers.
+                let inserted = unsafe { queue.insert_pinned(deadline, node) }.map_err(code::rejected)?;
+                Ok(c_int::from(inserted.head.is_changed()))
+            })
+        })
+    }
+
+    /// Takes a pending timer out.
+    fn tw_queue_remove(queue: *mut tw_queue, timer: *mut tw_timer) -> c_int {
+        answer::code(|| {
+            on_queue!(queue, queue => {
+                let removed = queue.remove(timer::known(timer)?).map_err(code::unknown)?;
+                Ok(c_int::from(removed.head.is_changed()))
+            })
+        })
+    }
+
+    /// Gives a pending timer another deadline.
+    fn tw_queue_reschedule(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
+        answer::code(|| {
+            on_queue!(queue, queue => {
+                let head = queue.reschedule(timer::known(timer)?, deadline).map_err(code::unknown)?;
+                Ok(c_int::from(head.is_changed()))
+            })
+        })
+    }
+
+    /// When a pending timer is due.
+    fn tw_queue_expiry(queue: *const tw_queue, timer: *const tw_timer, tick: *mut u64) -> c_int {
+        let expiry = || {
+            aligned(tick)?;
+            on_queue!(queue, queue => {
+                let node = timer::known(timer.cast_mut())?;
+                let absent = || if node.is_linked() { code::ELSEWHERE } else { code::ABSENT };
+                queue.expiry(node.get()).ok_or_else(absent)
+            })
+        };
         // SAFETY: the header's contract.
-        unsafe { put(done, tw_advance { delivered, moved: budget - rest - delivered }) };
-        on_queue!(queue, queue => Ok(c_int::from(queue.next_wake().is_some_and(|wake| wake <= queue.now()))))
-    })
-}
+        unsafe { answer::value(tick, expiry) }
+    }
 
-/// The queue's now.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
-    let now = || {
-        aligned(tick)?;
-        on_queue!(queue, queue => Ok(queue.now()))
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::value(tick, now) }
-}
+    /// Shows the timer that leaves first.
+    fn tw_queue_peek(queue: *const tw_queue, timer: *mut *mut tw_timer, tick: *mut u64) -> c_int {
+        let head = || on_queue!(queue, queue => Ok(shown(queue.peek())));
+        // SAFETY: the header's contract.
+        unsafe { show(timer, tick, head) }
+    }
 
-/// How many timers are pending.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_len(queue: *const tw_queue) -> isize {
-    answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
-}
+    /// Shows the timer that leaves after the first.
+    fn tw_queue_second(queue: *const tw_queue, timer: *mut *mut tw_timer, tick: *mut u64) -> c_int {
+        let second = || on_queue!(queue, queue => Ok(shown(queue.second())));
+        // SAFETY: the header's contract.
+        unsafe { show(timer, tick, second) }
+    }
 
-/// Takes every timer out.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_clear(queue: *mut tw_queue) -> c_int {
-    answer::code(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
-}
+    /// When the first timer is due.
+    fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut u64) -> c_int {
+        let next = || on_queue!(queue, queue => Ok(queue.next_expiry()));
+        // SAFETY: the header's contract.
+        unsafe { answer::found(tick, next) }
+    }
 
-/// Verifies the structure.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, size: usize) -> c_int {
-    let check = || on_queue!(queue, queue => Ok(queue.check()));
-    // SAFETY: the header's contract.
-    unsafe { answer::verdict(text, size, check) }
-}
+    /// When to wake up.
+    fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
+        let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
+        // SAFETY: the header's contract.
+        unsafe { answer::found(tick, next) }
+    }
+
+    /// Takes one due timer out.
+    fn tw_queue_pop_expired(queue: *mut tw_queue, now: u64, fired: *mut tw_expired) -> c_int {
+        let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
+        // SAFETY: the header's contract.
+        unsafe { answer::found(fired, popped) }
+    }
+
+    /// Takes one due timer out and puts it back in a step.
+    fn tw_queue_pop_and_reinsert(
+        queue: *mut tw_queue,
+        now: u64,
+        rearm: tw_rearm_fn,
+        user: *mut c_void,
+        fired: *mut tw_expired,
+    ) -> c_int {
+        let popped = || {
+            let head = checked(queue)?;
+            let rearm = rearm.ok_or(code::INVALID)?;
+            let popped = with_family!(head.family, F => {
+                let next = |expiry, node: &&'static tickwright_core::Timer<F, ()>| {
+                    let timer = timer::of::<F>(TimerRef::from(*node));
+                    // SAFETY: the caller's function, called as the header says.
+                    lend(queue, &head.state, || unsafe { rearm(timer, expiry, user) })
+                };
+                // SAFETY: 1. checked; 2. of this family; 3. the only reference: `next` lends the
+                // queue for as long as it calls.
+                unsafe { behind::<F>(queue) }.pop_and_reinsert(now, next).map(left)
+            });
+            popped.ok_or(code::INVALID)
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::found(fired, popped) }
+    }
+
+    /// Hands what is due to a callback, within a budget.
+    fn tw_queue_advance(
+        queue: *mut tw_queue,
+        now: u64,
+        budget: usize,
+        fire: tw_fire_fn,
+        user: *mut c_void,
+        done: *mut tw_advance,
+    ) -> c_int {
+        answer::code(|| {
+            aligned(done)?;
+            let head = checked(queue)?;
+            let fire = fire.ok_or(code::INVALID)?;
+            let passes = head.passes.get().checked_add(1).ok_or(code::BUSY)?;
+            head.passes.set(passes);
+            let (mut rest, mut delivered) = (budget, 0);
+            while let Some(fired) =
+                on_queue!(queue, queue => Ok(queue.pop_expired_within(now, &mut rest).map(left)))?
+            {
+                delivered += 1;
+                // SAFETY: the caller's function, called as the header says. No reference to the
+                // queue or to a timer is alive.
+                unsafe { fire(&raw const fired, user) };
+            }
+            head.passes.set(passes - 1);
+            // SAFETY: the header's contract.
+            unsafe { put(done, tw_advance { delivered, moved: budget - rest - delivered }) };
+            on_queue!(queue, queue => Ok(c_int::from(queue.next_wake().is_some_and(|wake| wake <= queue.now()))))
+        })
+    }
+
+    /// The queue's now.
+    fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
+        let now = || {
+            aligned(tick)?;
+            on_queue!(queue, queue => Ok(queue.now()))
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::value(tick, now) }
+    }
+
+    /// How many timers are pending.
+    fn tw_queue_len(queue: *const tw_queue) -> isize {
+        answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
+    }
+
+    /// Takes every timer out.
+    fn tw_queue_clear(queue: *mut tw_queue) -> c_int {
+        answer::code(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
+    }
+
+    /// Verifies the structure.
+    fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, size: usize) -> c_int {
+        let check = || on_queue!(queue, queue => Ok(queue.check()));
+        // SAFETY: the header's contract.
+        unsafe { answer::verdict(text, size, check) }
+    }
+);

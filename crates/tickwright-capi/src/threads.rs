@@ -11,7 +11,7 @@ use tickwright_threads::{
     ThreadId, this_thread,
 };
 
-use crate::answer::{self, borrowed, put};
+use crate::answer::{self, borrowed, exported, put};
 use crate::code;
 use crate::job::numbers;
 use crate::state::{Shared, begin, create, destroy, end, shared, state};
@@ -49,13 +49,13 @@ pub struct tw_threads {
     runtime: Mutex<Option<Runtime>>,
 }
 
-// SAFETY: 1. see above; 2. nobody borrows it mutably, ever.
+// SAFETY: 1. `repr(C)`, the state comes first; 2. nobody borrows it mutably, ever.
 unsafe impl Shared for tw_threads {
     const READY: u64 = 0x7469_636b_7468_7264;
     const ENDING: u64 = 0x7469_636b_7468_656e;
 }
 
-/// Asks a runtime about a thread that may be one of its, or tells it something.
+/// Calls `inside` with a runtime and the id of a thread.
 fn about<R>(
     threads: *const tw_threads,
     thread: u64,
@@ -155,102 +155,6 @@ unsafe fn start(
     unsafe { create(threads, make) }
 }
 
-/// Starts a runtime.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_create(
-    threads: *mut *mut tw_threads,
-    model: c_int,
-    workers: usize,
-) -> c_int {
-    let attr = tw_threads_attr { workers, ..tw_threads_attr::DEFAULT };
-    // SAFETY: the header's contract.
-    answer::code(|| unsafe { start(threads, model, &raw const attr) })
-}
-
-/// Attributes that leave everything to the library.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_attr_init(attr: *mut tw_threads_attr) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::fresh(attr, tw_threads_attr::DEFAULT) }
-}
-
-/// Starts a runtime with attributes.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_create_with(
-    threads: *mut *mut tw_threads,
-    model: c_int,
-    attr: *const tw_threads_attr,
-) -> c_int {
-    // SAFETY: the header's contract.
-    answer::code(|| unsafe { start(threads, model, attr) })
-}
-
-/// Waits for all threads, and ends the runtime.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
-    answer::code(|| {
-        if threads.is_null() {
-            return Ok(0);
-        }
-        let ending = shared(threads)?;
-        if this_thread::handle().is_some_and(|own| own.is_same(&ending.handle)) {
-            return Err(code::DEADLOCK);
-        }
-        end(ending)?;
-        // Waits for its threads, which use the rest until they end.
-        let runtime = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(runtime);
-        // SAFETY: 1. from `create`; 2. no longer used: no thread is left, and the rest is the
-        // header's contract.
-        unsafe { destroy(threads) };
-        Ok(0)
-    })
-}
-
-/// How many threads there are.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_live(threads: *const tw_threads) -> isize {
-    answer::count(|| Ok(shared(threads)?.handle.live()))
-}
-
-/// The time by the runtime's clock.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_threads_now(threads: *const tw_threads, ns: *mut u64) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::value(ns, || Ok(shared(threads)?.handle.now().as_nanos())) }
-}
-
-/// Attributes that leave everything to the runtime.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_attr_init(attr: *mut tw_thread_attr) -> c_int {
-    let (stack_size, guard_size) = (usize::MAX, usize::MAX);
-    // SAFETY: the header's contract.
-    unsafe {
-        answer::fresh(attr, tw_thread_attr { stack_size, guard_size, name: core::ptr::null(), detached: 0 })
-    }
-}
-
 /// # Safety
 /// Null, or attributes by the header's contract.
 unsafe fn attributes(attr: *const tw_thread_attr) -> Result<Attributes, c_int> {
@@ -286,30 +190,6 @@ impl Body {
     }
 }
 
-/// Creates a thread.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_create(
-    threads: *mut tw_threads,
-    thread: *mut u64,
-    attr: *const tw_thread_attr,
-    start: tw_thread_fn,
-    argument: *mut c_void,
-) -> c_int {
-    let create = || {
-        let runtime = &shared(threads)?.handle;
-        let body = Body { start: start.ok_or(code::INVALID)?, argument };
-        // SAFETY: the header's contract.
-        let attributes = unsafe { attributes(attr) }?;
-        let created = runtime.create(&attributes, move || body.run());
-        created.map(ThreadId::to_bits).map_err(|error| not_created(&error))
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::value(thread, create) }
-}
-
 /// What a join answers.
 ///
 /// # Safety
@@ -325,68 +205,6 @@ unsafe fn joined(
     unsafe { answer::value(value, left) }
 }
 
-/// Waits for a thread to end.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_join(
-    threads: *mut tw_threads,
-    thread: u64,
-    value: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { joined(threads, thread, value, Handle::join) }
-}
-
-/// The same without waiting.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_tryjoin(
-    threads: *mut tw_threads,
-    thread: u64,
-    value: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { joined(threads, thread, value, Handle::try_join) }
-}
-
-/// The same until a time.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_timedjoin(
-    threads: *mut tw_threads,
-    thread: u64,
-    value: *mut *mut c_void,
-    until_ns: u64,
-) -> c_int {
-    let until = Instant::from_nanos(until_ns);
-    // SAFETY: the header's contract.
-    unsafe { joined(threads, thread, value, |runtime, thread| runtime.join_until(thread, until)) }
-}
-
-/// Nobody will join the thread.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_detach(threads: *mut tw_threads, thread: u64) -> c_int {
-    answer::code(|| about(threads, thread, Handle::detach).map(|()| 0))
-}
-
-/// Ends a thread's park.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_unpark(threads: *mut tw_threads, thread: u64) -> c_int {
-    answer::code(|| about(threads, thread, Handle::unpark).map(|()| 0))
-}
-
 /// Who calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_self() -> u64 {
@@ -397,20 +215,6 @@ pub extern "C" fn tw_thread_self() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_equal(one: u64, other: u64) -> c_int {
     c_int::from(one == other)
-}
-
-/// Where the caller's stack is.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
-    let Some(stack) = this_thread::stack() else { return 0 };
-    // SAFETY: the header's contract.
-    unsafe { put(lowest, core::ptr::with_exposed_provenance_mut(stack.start)) };
-    // SAFETY: the header's contract.
-    unsafe { put(size, stack.len()) };
-    1
 }
 
 /// Lets others run.
@@ -430,3 +234,136 @@ pub extern "C" fn tw_thread_sleep(ns: u64) {
 pub extern "C" fn tw_thread_park() {
     this_thread::park();
 }
+
+exported!(
+    /// Starts a runtime.
+    fn tw_threads_create(threads: *mut *mut tw_threads, model: c_int, workers: usize) -> c_int {
+        let attr = tw_threads_attr { workers, ..tw_threads_attr::DEFAULT };
+        // SAFETY: the header's contract.
+        answer::code(|| unsafe { start(threads, model, &raw const attr) })
+    }
+
+    /// Attributes that leave everything to the library.
+    fn tw_threads_attr_init(attr: *mut tw_threads_attr) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::fresh(attr, tw_threads_attr::DEFAULT) }
+    }
+
+    /// Starts a runtime with attributes.
+    fn tw_threads_create_with(
+        threads: *mut *mut tw_threads,
+        model: c_int,
+        attr: *const tw_threads_attr,
+    ) -> c_int {
+        // SAFETY: the header's contract.
+        answer::code(|| unsafe { start(threads, model, attr) })
+    }
+
+    /// Waits for all threads, and ends the runtime.
+    fn tw_threads_destroy(threads: *mut tw_threads) -> c_int {
+        answer::code(|| {
+            if threads.is_null() {
+                return Ok(0);
+            }
+            let ending = shared(threads)?;
+            if this_thread::handle().is_some_and(|own| own.is_same(&ending.handle)) {
+                return Err(code::DEADLOCK);
+            }
+            end(ending)?;
+            // Waits for its threads, which use the rest until they end.
+            let runtime = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+            drop(runtime);
+            // SAFETY: 1. from `create`; 2. no longer used: no thread is left, and the rest is the
+            // header's contract.
+            unsafe { destroy(threads) };
+            Ok(0)
+        })
+    }
+
+    /// How many threads there are.
+    fn tw_threads_live(threads: *const tw_threads) -> isize {
+        answer::count(|| Ok(shared(threads)?.handle.live()))
+    }
+
+    /// The time by the runtime's clock.
+    fn tw_threads_now(threads: *const tw_threads, ns: *mut u64) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::value(ns, || Ok(shared(threads)?.handle.now().as_nanos())) }
+    }
+
+    /// Attributes that leave everything to the runtime.
+    fn tw_thread_attr_init(attr: *mut tw_thread_attr) -> c_int {
+        let (stack_size, guard_size) = (usize::MAX, usize::MAX);
+        // SAFETY: the header's contract.
+        unsafe {
+            answer::fresh(
+                attr,
+                tw_thread_attr { stack_size, guard_size, name: core::ptr::null(), detached: 0 },
+            )
+        }
+    }
+
+    /// Creates a thread.
+    fn tw_thread_create(
+        threads: *mut tw_threads,
+        thread: *mut u64,
+        attr: *const tw_thread_attr,
+        start: tw_thread_fn,
+        argument: *mut c_void,
+    ) -> c_int {
+        let create = || {
+            let runtime = &shared(threads)?.handle;
+            let body = Body { start: start.ok_or(code::INVALID)?, argument };
+            // SAFETY: the header's contract.
+            let attributes = unsafe { attributes(attr) }?;
+            let created = runtime.create(&attributes, move || body.run());
+            created.map(ThreadId::to_bits).map_err(|error| not_created(&error))
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::value(thread, create) }
+    }
+
+    /// Waits for a thread to end.
+    fn tw_thread_join(threads: *mut tw_threads, thread: u64, value: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { joined(threads, thread, value, Handle::join) }
+    }
+
+    /// The same without waiting.
+    fn tw_thread_tryjoin(threads: *mut tw_threads, thread: u64, value: *mut *mut c_void) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { joined(threads, thread, value, Handle::try_join) }
+    }
+
+    /// The same until a time.
+    fn tw_thread_timedjoin(
+        threads: *mut tw_threads,
+        thread: u64,
+        value: *mut *mut c_void,
+        until_ns: u64,
+    ) -> c_int {
+        let until = Instant::from_nanos(until_ns);
+        // SAFETY: the header's contract.
+        unsafe { joined(threads, thread, value, |runtime, thread| runtime.join_until(thread, until)) }
+    }
+
+    /// Nobody will join the thread.
+    fn tw_thread_detach(threads: *mut tw_threads, thread: u64) -> c_int {
+        answer::code(|| about(threads, thread, Handle::detach).map(|()| 0))
+    }
+
+    /// Ends a thread's park.
+    fn tw_thread_unpark(threads: *mut tw_threads, thread: u64) -> c_int {
+        answer::code(|| about(threads, thread, Handle::unpark).map(|()| 0))
+    }
+
+    /// Where the caller's stack is.
+    fn tw_thread_stack(lowest: *mut *mut c_void, size: *mut usize) -> c_int {
+        let Some(stack) = this_thread::stack() else { return 0 };
+        // SAFETY: the header's contract.
+        unsafe { put(lowest, core::ptr::with_exposed_provenance_mut(stack.start)) };
+        // SAFETY: the header's contract.
+        unsafe { put(size, stack.len()) };
+        1
+    }
+);

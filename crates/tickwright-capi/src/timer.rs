@@ -12,7 +12,7 @@ use core::pin::Pin;
 
 use tickwright_core::{Timer, TimerRef};
 
-use crate::answer::{self, usable};
+use crate::answer::{self, exported, usable};
 use crate::code;
 use crate::family::{Known, Numbered, with_family};
 
@@ -127,24 +127,18 @@ pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node.get()).addr())
 }
 
-/// Makes a timer that is pending nowhere, whatever was in the memory.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_timer_init(timer: *mut tw_timer) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }
-}
+exported!(
+    /// Makes a timer that is pending nowhere, whatever was in the memory.
+    fn tw_timer_init(timer: *mut tw_timer) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }
+    }
 
-/// Whether a timer is pending.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_timer_is_linked(timer: *const tw_timer) -> c_int {
-    answer::code(|| match body(timer)? {
-        Body::Fresh => Ok(0),
-        Body::Of(number) => Ok(c_int::from(linked(timer.cast_mut(), number))),
-    })
-}
+    /// Whether a timer is pending.
+    fn tw_timer_is_linked(timer: *const tw_timer) -> c_int {
+        answer::code(|| match body(timer)? {
+            Body::Fresh => Ok(0),
+            Body::Of(number) => Ok(c_int::from(linked(timer.cast_mut(), number))),
+        })
+    }
+);

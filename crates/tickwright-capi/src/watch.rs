@@ -7,7 +7,7 @@ use tickwright::clock::Instant;
 use tickwright::scheduler::Scheduler;
 use tickwright::service::State;
 
-use crate::answer::{self, put, write_text};
+use crate::answer::{self, exported, put, write_text};
 use crate::code;
 use crate::handle::{Call, timer, tw_sched};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
@@ -72,44 +72,8 @@ fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What is known of a timer.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
-    let inspect = |scheduler: &Scheduler<Call>, id| {
-        let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
-        let found = seen.info;
-        Ok(tw_sched_info {
-            id: found.id.to_bits(),
-            int_id: found.int_id.unwrap_or(0),
-            state: match found.state {
-                State::Idle => TW_STATE_IDLE,
-                State::Pending => TW_STATE_PENDING,
-                State::Running => TW_STATE_RUNNING,
-            },
-            due: found.due.as_nanos(),
-            interval: nanoseconds(found.period),
-            token: core::ptr::with_exposed_provenance(seen.token),
-            data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
-        })
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::value(info, || timer(sched, id, inspect)) }
-}
-
 /// The caller's pointer on its way out.
 struct Data(*mut c_void);
-
-/// The `int` id of a timer.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
-    answer::code(|| timer(sched, id, |scheduler, id| scheduler.int_id(id).ok_or(code::ABSENT)))
-}
 
 /// Writes something about the due time of a pending timer: 1, or 0 if it is not pending.
 ///
@@ -133,92 +97,98 @@ unsafe fn pending<T>(
     answer::code(|| timer(sched, id, inside))
 }
 
-/// When a timer is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: *mut u64) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { pending(sched, id, due_ns, |_, due| due.as_nanos()) }
-}
+exported!(
+    /// What is known of a timer.
+    fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
+        let inspect = |scheduler: &Scheduler<Call>, id| {
+            let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+            let found = seen.info;
+            Ok(tw_sched_info {
+                id: found.id.to_bits(),
+                int_id: found.int_id.unwrap_or(0),
+                state: match found.state {
+                    State::Idle => TW_STATE_IDLE,
+                    State::Pending => TW_STATE_PENDING,
+                    State::Running => TW_STATE_RUNNING,
+                },
+                due: found.due.as_nanos(),
+                interval: nanoseconds(found.period),
+                token: core::ptr::with_exposed_provenance(seen.token),
+                data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
+            })
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::value(info, || timer(sched, id, inspect)) }
+    }
 
-/// How long until a timer is due.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
-    // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
-    unsafe {
-        pending(sched, id, ms, |scheduler, due| {
-            nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64
+    /// The `int` id of a timer.
+    fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
+        answer::code(|| timer(sched, id, |scheduler, id| scheduler.int_id(id).ok_or(code::ABSENT)))
+    }
+
+    /// When a timer is due.
+    fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: *mut u64) -> c_int {
+        // SAFETY: the header's contract.
+        unsafe { pending(sched, id, due_ns, |_, due| due.as_nanos()) }
+    }
+
+    /// How long until a timer is due.
+    fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
+        // SAFETY: the header's contract. It fits: 2^64 ns are fewer ms.
+        unsafe {
+            pending(sched, id, ms, |scheduler, due| {
+                nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64
+            })
+        }
+    }
+
+    /// What was counted.
+    fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
+        let count = || {
+            let scheduler = &shared(sched)?.scheduler;
+            let counted = scheduler.statistics();
+            Ok(tw_sched_counts {
+                timers: counted.timers as u64,
+                pending: counted.pending as u64,
+                high_water: counted.high_water as u64,
+                armed: counted.armed,
+                fired: counted.fired,
+                cancelled: counted.cancelled,
+                overruns: counted.overruns,
+                passes: counted.passes,
+                steps: counted.steps,
+                heap_bytes: scheduler.heap_bytes() as u64,
+                late_mean: nanoseconds(counted.lateness.mean()),
+                late_half: nanoseconds(counted.lateness.quantile(0.5)),
+                late_most: nanoseconds(counted.lateness.quantile(0.99)),
+                late_max: nanoseconds(counted.lateness.max()),
+            })
+        };
+        // SAFETY: the header's contract.
+        unsafe { answer::value(counts, count) }
+    }
+
+    /// Every timer, as a table.
+    fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+        answer::count(|| {
+            let dump = shared(sched)?.scheduler.try_dump().map_err(refused)?;
+            // SAFETY: the header's contract.
+            Ok(unsafe { write_text(text, size, &dump) })
         })
     }
-}
 
-/// What was counted.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_count(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
-    let count = || {
-        let scheduler = &shared(sched)?.scheduler;
-        let counted = scheduler.statistics();
-        Ok(tw_sched_counts {
-            timers: counted.timers as u64,
-            pending: counted.pending as u64,
-            high_water: counted.high_water as u64,
-            armed: counted.armed,
-            fired: counted.fired,
-            cancelled: counted.cancelled,
-            overruns: counted.overruns,
-            passes: counted.passes,
-            steps: counted.steps,
-            heap_bytes: scheduler.heap_bytes() as u64,
-            late_mean: nanoseconds(counted.lateness.mean()),
-            late_half: nanoseconds(counted.lateness.quantile(0.5)),
-            late_most: nanoseconds(counted.lateness.quantile(0.99)),
-            late_max: nanoseconds(counted.lateness.max()),
+    /// What was counted, also by call site, as text.
+    fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
+        answer::count(|| {
+            let report = shared(sched)?.scheduler.try_report().map_err(refused)?;
+            // SAFETY: the header's contract.
+            Ok(unsafe { write_text(text, size, &report) })
         })
-    };
-    // SAFETY: the header's contract.
-    unsafe { answer::value(counts, count) }
-}
+    }
 
-/// Every timer, as a table.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
-    answer::count(|| {
-        let dump = shared(sched)?.scheduler.try_dump().map_err(refused)?;
+    /// Verifies the scheduler.
+    fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, size: usize) -> c_int {
         // SAFETY: the header's contract.
-        Ok(unsafe { write_text(text, size, &dump) })
-    })
-}
-
-/// What was counted, also by call site, as text.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, size: usize) -> isize {
-    answer::count(|| {
-        let report = shared(sched)?.scheduler.try_report().map_err(refused)?;
-        // SAFETY: the header's contract.
-        Ok(unsafe { write_text(text, size, &report) })
-    })
-}
-
-/// Verifies the scheduler.
-///
-/// # Safety
-/// The header's contract.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, size: usize) -> c_int {
-    // SAFETY: the header's contract.
-    unsafe { answer::verdict(text, size, || Ok(shared(sched)?.scheduler.check())) }
-}
+        unsafe { answer::verdict(text, size, || Ok(shared(sched)?.scheduler.check())) }
+    }
+);

@@ -64,11 +64,19 @@ fn c_signature(signature: &str) -> (String, String) {
     (if types.is_empty() { "void".to_owned() } else { types.join(", ") }, result)
 }
 
+/// What is exported, as declared: by itself, or among others in `exported!`, whose definition is no
+/// function.
+fn exported(sources: &str) -> impl Iterator<Item = &str> {
+    let alone = sources.split("#[unsafe(no_mangle)] ").skip(1);
+    let alone = alone.map(|piece| piece.split_once("extern \"C\" fn ").unwrap().1);
+    let blocks = sources.split("exported!( fn ").skip(1).map(|piece| piece.split_once("} );").unwrap().0);
+    alone.filter(|declared| !declared.starts_with('$')).chain(blocks.flat_map(|block| block.split("} fn ")))
+}
+
 /// What is exported: name, and the C type of a pointer to it.
 fn functions(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for piece in sources.split("#[unsafe(no_mangle)]").skip(1) {
-        let (_, declared) = piece.split_once("extern \"C\" fn ").unwrap();
+    for declared in exported(sources) {
         let (name, rest) = declared.split_once('(').unwrap();
         let (parameters, result) = c_signature(rest.split_once('{').unwrap().0);
         found.insert(name.to_owned(), format!("{result} (*)({parameters})"));
