@@ -36,8 +36,8 @@ use crate::contract::{
     TimerQueue, Violation,
 };
 use crate::explain::Explanation;
-use crate::storage::inherent::contract_methods;
-use crate::storage::{Discipline, Family, Handle, InOrder, Ordered, Popped};
+use crate::storage::shell::timer_queue;
+use crate::storage::{Discipline, Family, Handle, Ordered, in_order};
 
 /// What the hooks of timers are made for: queues of family `F`.
 #[derive(Debug)]
@@ -271,9 +271,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         budget: &mut usize,
     ) -> Option<Expired<TimerRef<'a, F, T>, ()>> {
         self.now = self.now.max(now);
-        let Popped { handle, deadline, expiry } = self.pop_within(budget)?;
+        let Expired { key, deadline, expiry, .. } = self.pop_within(budget)?;
         *budget = budget.saturating_sub(1);
-        Some(Expired { key: handle, deadline, expiry, value: () })
+        Some(Expired { key, deadline, expiry, value: () })
     }
 
     fn identity(&mut self) -> Result<u32, Reject> {
@@ -317,10 +317,15 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         // linked;
         // 2. use of the longer lifetime after that is excluded by this function's own condition.
         let timer: &'a Timer<F, T> = unsafe { NonNull::from(timer.get_ref()).as_ref() };
-        self.link(deadline, timer, PINNED).map(|head| Inserted { key: ByRef::from(timer), head })
+        self.link(deadline, timer, PINNED)
     }
 
-    fn link(&mut self, deadline: Tick, timer: &'a Timer<F, T>, pinned: u32) -> Result<HeadChange, Reject> {
+    fn link(
+        &mut self,
+        deadline: Tick,
+        timer: &'a Timer<F, T>,
+        pinned: u32,
+    ) -> Result<Inserted<TimerRef<'a, F, T>>, Reject> {
         let id = self.identity()?;
         // Room first: a reserve that panicked behind the claim would leave a node that is marked
         // but not linked.
@@ -333,25 +338,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
             return Err(full);
         }
         self.len += 1;
-        Ok(self.order.insert(&mut self.nodes, timer.pointer(), deadline, self.now))
-    }
-
-    /// The tick at which a node that is pending here is due.
-    #[must_use]
-    pub fn expiry(&self, timer: &Timer<F, T>) -> Option<Tick> {
-        self.validate(timer).ok()?;
-        Some(self.order.expiry(&self.nodes, timer.pointer()))
-    }
-
-    /// Where a timer that is pending here stands in the structure and when it moves next. The
-    /// answer implements `Display`. Changes nothing; O(1).
-    ///
-    /// # Errors
-    /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when it is
-    /// pending in another queue.
-    pub fn explain(&self, timer: &Timer<F, T>) -> Result<Explanation, KeyError> {
-        self.validate(timer)?;
-        Ok(self.order.explain(&self.nodes, timer.pointer()))
+        let head = self.order.insert(&mut self.nodes, timer.pointer(), deadline, self.now);
+        Ok(Inserted { key: ByRef::from(timer), head })
     }
 
     /// Every pending timer in the order in which they will be delivered.
@@ -359,7 +347,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     where
         F::Of<HookPtr<F>>: Ordered<HookPtr<F>>,
     {
-        InOrder::new(&self.order, &self.nodes).map(|p| self.pending(p))
+        in_order(&self.order, &self.nodes).filter_map(|p| self.pending(p))
     }
 
     /// The structure itself, for a family that sets it up.
@@ -369,12 +357,22 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     #[inline]
-    fn validate(&self, timer: &Timer<F, T>) -> Result<(), KeyError> {
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn find(&self, timer: &Timer<F, T>) -> Result<HookPtr<F>, KeyError> {
         match timer.hook.owner() {
             0 => Err(KeyError::Stale),
-            id if id == self.id => Ok(()),
+            id if id == self.id => Ok(timer.pointer()),
             _ => Err(KeyError::WrongQueue),
         }
+    }
+
+    #[inline]
+    fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
+        Some(self.timer(p))
     }
 
     #[inline]
@@ -387,142 +385,35 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     #[inline]
-    fn pending(&self, p: HookPtr<F>) -> Pending<TimerRef<'a, F, T>> {
-        Pending { key: self.timer(p), expiry: self.order.expiry(&self.nodes, p) }
-    }
-
-    #[inline]
-    fn pop_within(&mut self, budget: &mut usize) -> Option<Popped<TimerRef<'a, F, T>>> {
-        let Popped { handle, deadline, expiry } = self.order.pop(&mut self.nodes, self.now, budget)?;
-        Some(Popped { handle: self.release(handle), deadline, expiry })
+    fn accept(
+        &mut self,
+        deadline: Tick,
+        value: &'a Timer<F, T>,
+    ) -> Result<Inserted<TimerRef<'a, F, T>>, Rejected<<Self as TimerQueue>::Value>> {
+        self.link(deadline, value, 0).map_err(|reason| Rejected { reason, value })
     }
 
     /// Gives an unlinked node back to its owner.
     #[inline]
-    fn release(&mut self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
+    fn release(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, <Self as TimerQueue>::Value)> {
         let timer = self.timer(p);
         self.len -= 1;
         // SAFETY: 1. this queue has claimed it; 2. the discipline has unlinked it.
         unsafe { timer.get().hook.release() };
-        timer
-    }
-}
-
-/// The contract.
-impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    contract_methods!(key TimerRef<'a, F, T>, value &'a Timer<F, T>);
-
-    /// Whether this timer is pending here. O(1).
-    #[must_use]
-    #[inline]
-    pub fn contains(&self, timer: &Timer<F, T>) -> bool {
-        self.validate(timer).is_ok()
-    }
-}
-
-impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
-    type Key = TimerRef<'a, F, T>;
-    type Value = &'a Timer<F, T>;
-    const ORDER: Order = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::ORDER;
-
-    #[inline]
-    fn now(&self) -> Tick {
-        self.now
+        Some((timer, timer.get()))
     }
 
     #[inline]
-    fn len(&self) -> usize {
-        self.len
+    fn rearm(
+        &self,
+        p: HookPtr<F>,
+        when: impl FnOnce(&&'a Timer<F, T>) -> Tick,
+    ) -> Option<(TimerRef<'a, F, T>, Tick)> {
+        let timer = self.timer(p);
+        Some((timer, when(&timer.get())))
     }
 
-    #[inline]
-    fn insert(
-        &mut self,
-        deadline: Tick,
-        value: &'a Timer<F, T>,
-    ) -> Result<Inserted<Self::Key>, Rejected<Self::Value>> {
-        match self.link(deadline, value, 0) {
-            Ok(head) => Ok(Inserted { key: ByRef::from(value), head }),
-            Err(reason) => Err(Rejected { reason, value }),
-        }
-    }
-
-    #[inline]
-    fn remove(&mut self, key: Self::Key) -> Result<Removed<Self::Value>, KeyError> {
-        self.validate(key.get())?;
-        let p = key.get().pointer();
-        let head = self.order.remove(&mut self.nodes, p);
-        Ok(Removed { value: self.release(p).get(), head })
-    }
-
-    #[inline]
-    fn reschedule(&mut self, key: Self::Key, deadline: Tick) -> Result<HeadChange, KeyError> {
-        self.validate(key.get())?;
-        Ok(self.order.reschedule(&mut self.nodes, key.get().pointer(), deadline, self.now))
-    }
-
-    #[inline]
-    fn peek(&self) -> Option<Pending<Self::Key>> {
-        Some(self.pending(self.order.head(&self.nodes)?))
-    }
-
-    #[inline]
-    fn second(&self) -> Option<Pending<Self::Key>> {
-        Some(self.pending(self.order.second(&self.nodes)?))
-    }
-
-    #[inline]
-    fn next_expiry(&self) -> Option<Tick> {
-        self.order.next_expiry(&self.nodes)
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Option<Tick> {
-        self.order.next_wake(&self.nodes)
-    }
-
-    #[inline]
-    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>> {
-        self.now = self.now.max(now);
-        let mut unlimited = usize::MAX;
-        let Popped { handle, deadline, expiry } = self.pop_within(&mut unlimited)?;
-        Some(Expired { key: handle, deadline, expiry, value: handle.get() })
-    }
-
-    #[inline]
-    fn pop_and_reinsert(
-        &mut self,
-        now: Tick,
-        rearm: impl FnOnce(Tick, &Self::Value) -> Tick,
-    ) -> Option<Expired<Self::Key, ()>> {
-        self.now = self.now.max(now);
-        let mut unlimited = usize::MAX;
-        let p = self.order.due(&mut self.nodes, self.now, &mut unlimited)?;
-        let Pending { key, expiry } = self.pending(p);
-        let deadline = self.order.deadline(&self.nodes, p);
-        let next = rearm(expiry, &key.get());
-        let _ = self.order.reschedule(&mut self.nodes, p, next, self.now);
-        Some(Expired { key, deadline, expiry, value: () })
-    }
-
-    fn advance_within(
-        &mut self,
-        now: Tick,
-        budget: usize,
-        mut sink: impl FnMut(Expired<Self::Key, Self::Value>),
-    ) -> Advance {
-        self.now = self.now.max(now);
-        let (mut left, mut delivered) = (budget, 0);
-        while let Some(Popped { handle, deadline, expiry }) = self.pop_within(&mut left) {
-            left -= 1;
-            delivered += 1;
-            sink(Expired { key: handle, deadline, expiry, value: handle.get() });
-        }
-        let complete = self.next_wake().is_none_or(|wake| wake > self.now);
-        Advance { delivered, moved: budget - left - delivered, complete }
-    }
-
-    fn clear(&mut self) {
+    fn release_all(&mut self) {
         // One at a time through the algorithm: another queue, on another thread, may claim a node
         // as soon as it is released, and write its links. So they must not be needed any more.
         while let Some(p) = self.order.any(&self.nodes) {
@@ -531,24 +422,21 @@ impl<'a, F: Family, T> TimerQueue for HookQueue<'a, F, T> {
         }
     }
 
-    fn check(&self) -> Result<(), Violation> {
-        self.order.check(&self.nodes, self.len)?;
-        let mut reachable = 0;
-        let mut all_ours = true;
-        self.order.for_each(&self.nodes, |p| {
-            reachable += 1;
-            all_ours &= self.validate(self.timer(p).get()).is_ok();
-        });
-        if reachable != self.len {
-            return Err(Violation::Count);
-        }
+    fn check_memory(&self, all_ours: bool) -> Result<(), Violation> {
         if all_ours { Ok(()) } else { Err(Violation::Owner) }
     }
 }
 
+timer_queue! {
+    impl ['a, F: Family, T] HookQueue<'a, F, T>;
+    key TimerRef<'a, F, T>, value &'a Timer<F, T>, handle HookPtr<F>,
+    nodes nodes,
+    named by timer: &Timer<F, T>
+}
+
 impl<F: Family, T> Drop for HookQueue<'_, F, T> {
     fn drop(&mut self) {
-        self.clear();
+        self.release_all();
     }
 }
 

@@ -14,7 +14,7 @@
 //! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two
 //! per payload type.
 
-mod inherent;
+mod shell;
 
 #[cfg(feature = "alloc")]
 pub mod slab;
@@ -23,39 +23,17 @@ pub mod hook;
 
 pub use tickwright_nodes::{Handle, Nodes, Record};
 
+use core::iter;
+
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// Read-only access to the records of a queue, for iterators.
-#[derive(Debug)]
-pub(crate) struct InOrder<'q, D, N, P> {
+/// The nodes of a queue in the order in which they leave.
+fn in_order<'q, P: Handle, D: Ordered<P>>(
     discipline: &'q D,
-    nodes: &'q N,
-    next: Option<P>,
-}
-
-impl<'q, D, N, P: Handle> InOrder<'q, D, N, P>
-where
-    D: Ordered<P>,
-    N: Nodes<P, D::Record>,
-{
-    pub(crate) fn new(discipline: &'q D, nodes: &'q N) -> Self {
-        Self { next: discipline.head(nodes), discipline, nodes }
-    }
-}
-
-impl<D, N, P: Handle> Iterator for InOrder<'_, D, N, P>
-where
-    D: Ordered<P>,
-    N: Nodes<P, D::Record>,
-{
-    type Item = P;
-
-    fn next(&mut self) -> Option<P> {
-        let p = self.next?;
-        self.next = self.discipline.next(self.nodes, p);
-        Some(p)
-    }
+    nodes: &'q impl Nodes<P, D::Record>,
+) -> impl Iterator<Item = P> + 'q {
+    iter::successors(discipline.head(nodes), |&p| discipline.next(nodes, p))
 }
 
 /// A timer-queue algorithm over records that it does not own.

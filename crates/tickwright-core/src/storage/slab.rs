@@ -18,8 +18,8 @@ use crate::contract::{
     TimerQueue, Violation,
 };
 use crate::explain::Explanation;
-use crate::storage::inherent::contract_methods;
-use crate::storage::{Discipline, Family, InOrder, Nodes, Ordered, Popped, Record};
+use crate::storage::shell::timer_queue;
+use crate::storage::{Discipline, Family, Nodes, Ordered, Record, in_order};
 
 /// Names one timer of a [`SlabQueue`]. Eight bytes; an optional key takes no more. Stale for ever
 /// once its timer was delivered or removed. A key means nothing to another queue than its own:
@@ -124,13 +124,6 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(self.arena.reserve(additional)?)
     }
 
-    /// Whether a timer with this key is pending. O(1).
-    #[must_use]
-    #[inline]
-    pub fn contains(&self, key: Key) -> bool {
-        self.validate(key).is_ok()
-    }
-
     /// Removes the timers for which `keep` returns false. Returns whether the next wake-up changed.
     ///
     /// `keep` is called once for each pending timer, in the order of their slots. If it panics, the
@@ -139,9 +132,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     pub fn retain(&mut self, mut keep: impl FnMut(Pending<Key>, &mut T) -> bool) -> HeadChange {
         let mut head = HeadChange::Same;
         for at in 0..self.arena.columns.len() {
-            let Some(id) = self.arena.id_at(at) else { continue };
-            let pending = self.with_expiry(id);
-            if self.arena.get_mut(id).is_some_and(|value| !keep(pending, value))
+            let Some(pending) = Idx::of(at).and_then(|p| self.pending(p)) else { continue };
+            if self.get_mut(pending.key).is_some_and(|value| !keep(pending, value))
                 && let Ok(Removed { head: HeadChange::Changed, .. }) = self.remove(pending.key)
             {
                 head = HeadChange::Changed;
@@ -162,26 +154,9 @@ impl<F: Family, T> SlabQueue<F, T> {
         self.arena.get_mut(key.0)
     }
 
-    /// The tick at which a pending timer is due.
-    #[must_use]
-    pub fn expiry(&self, key: Key) -> Option<Tick> {
-        self.get(key)?;
-        Some(self.order.expiry(&self.arena.columns.records, key.0.index))
-    }
-
-    /// Where a pending timer stands in the structure and when it moves next. The answer implements
-    /// `Display`. Changes nothing; O(1).
-    ///
-    /// # Errors
-    /// [`KeyError::Stale`] when no timer with this key is pending.
-    pub fn explain(&self, key: Key) -> Result<Explanation, KeyError> {
-        self.validate(key)?;
-        Ok(self.order.explain(&self.arena.columns.records, key.0.index))
-    }
-
     /// Every pending timer, in the order of their slots. O(slots).
     pub fn iter_unordered(&self) -> impl Iterator<Item = (Pending<Key>, &T)> + '_ {
-        self.arena.iter().map(|(id, value)| (self.with_expiry(id), value))
+        self.arena.iter().filter_map(|(id, value)| Some((self.pending(id.index)?, value)))
     }
 
     /// Every pending timer in the order in which they will be delivered.
@@ -189,10 +164,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     where
         F::Of<Idx>: Ordered<Idx>,
     {
-        InOrder::new(&self.order, &self.arena.columns.records).filter_map(|p| {
-            let (id, value) = self.arena.live(p)?;
-            Some((self.with_expiry(id), value))
-        })
+        in_order(&self.order, &self.arena.columns.records)
+            .filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1)))
     }
 
     /// Bytes that the queue holds on the heap, without what payloads own themselves.
@@ -215,62 +188,29 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     #[inline]
-    fn validate(&self, key: Key) -> Result<(), KeyError> {
-        let live = if RecordOf::<F>::STAMPED {
-            let record = self.arena.columns.records.get(key.0.index.at());
-            record.is_some_and(|record| record.stamp() == key.0.generation.get())
-        } else {
-            self.get(key).is_some()
-        };
-        if live { Ok(()) } else { Err(KeyError::Stale) }
-    }
-
-    #[inline]
-    fn with_expiry(&self, id: SlotId) -> Pending<Key> {
-        Pending { key: Key(id), expiry: self.order.expiry(&self.arena.columns.records, id.index) }
-    }
-
-    fn pending(&self, p: Idx) -> Option<Pending<Key>> {
-        self.arena.live(p).map(|(id, _)| self.with_expiry(id))
-    }
-
-    #[inline(always)]
-    fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<Key, T>> {
-        // The common answer is "nothing is due", so that check is inlined.
-        let popped = self.order.pop(&mut self.arena.columns.records, self.now, budget)?;
-        self.deliver(popped)
-    }
-
-    #[inline]
-    fn deliver(&mut self, Popped { handle, deadline, expiry }: Popped<Idx>) -> Option<Expired<Key, T>> {
-        let (id, value) = self.arena.vacate(handle)?;
-        Some(Expired { key: Key(id), deadline, expiry, value })
-    }
-}
-
-/// The contract.
-impl<F: Family, T> SlabQueue<F, T> {
-    contract_methods!(key Key, value T);
-}
-
-impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
-    type Key = Key;
-    type Value = T;
-    const ORDER: Order = <F::Of<Idx> as Discipline<Idx>>::ORDER;
-
-    #[inline]
-    fn now(&self) -> Tick {
-        self.now
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.arena.len()
     }
 
     #[inline]
-    fn insert(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
-        // A full slab grows no buffer of the family.
+    fn find(&self, key: &Key) -> Result<Idx, KeyError> {
+        let SlotId { index, generation } = key.0;
+        let live = if RecordOf::<F>::STAMPED {
+            let record = self.arena.columns.records.get(index.at());
+            record.is_some_and(|record| record.stamp() == generation.get())
+        } else {
+            self.get(*key).is_some()
+        };
+        if live { Ok(index) } else { Err(KeyError::Stale) }
+    }
+
+    #[inline]
+    fn key(&self, p: Idx) -> Option<Key> {
+        self.arena.live(p).map(|(id, _)| Key(id))
+    }
+
+    #[inline]
+    fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
         if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
@@ -280,106 +220,43 @@ impl<F: Family, T> TimerQueue for SlabQueue<F, T> {
         };
         let records = &mut self.arena.columns.records;
         let head = self.order.insert(records, id.index, deadline, self.now);
+        // The family has written the record; its stamp is the shell's.
         records.record_mut(id.index).set_stamp(id.generation.get());
         Ok(Inserted { key: Key(id), head })
     }
 
     #[inline]
-    fn remove(&mut self, key: Key) -> Result<Removed<T>, KeyError> {
-        self.validate(key)?;
-        let head = self.order.remove(&mut self.arena.columns.records, key.0.index);
-        let (_, value) = self.arena.vacate(key.0.index).ok_or(KeyError::Stale)?;
-        Ok(Removed { value, head })
+    fn release(&mut self, p: Idx) -> Option<(Key, T)> {
+        self.arena.vacate(p).map(|(id, value)| (Key(id), value))
     }
 
     #[inline]
-    fn reschedule(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError> {
-        self.validate(key)?;
-        Ok(self.order.reschedule(&mut self.arena.columns.records, key.0.index, deadline, self.now))
+    fn rearm(&self, p: Idx, when: impl FnOnce(&T) -> Tick) -> Option<(Key, Tick)> {
+        self.arena.live(p).map(|(id, value)| (Key(id), when(value)))
     }
 
-    #[inline]
-    fn peek(&self) -> Option<Pending<Key>> {
-        self.pending(self.order.head(&self.arena.columns.records)?)
-    }
-
-    #[inline]
-    fn second(&self) -> Option<Pending<Key>> {
-        self.pending(self.order.second(&self.arena.columns.records)?)
-    }
-
-    #[inline]
-    fn next_expiry(&self) -> Option<Tick> {
-        self.order.next_expiry(&self.arena.columns.records)
-    }
-
-    #[inline]
-    fn next_wake(&self) -> Option<Tick> {
-        self.order.next_wake(&self.arena.columns.records)
-    }
-
-    #[inline]
-    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Key, T>> {
-        self.now = self.now.max(now);
-        let mut unlimited = usize::MAX;
-        self.pop_within(&mut unlimited)
-    }
-
-    #[inline]
-    fn pop_and_reinsert(
-        &mut self,
-        now: Tick,
-        rearm: impl FnOnce(Tick, &T) -> Tick,
-    ) -> Option<Expired<Key, ()>> {
-        self.now = self.now.max(now);
-        let mut unlimited = usize::MAX;
-        let p = self.order.due(&mut self.arena.columns.records, self.now, &mut unlimited)?;
-        let expiry = self.order.expiry(&self.arena.columns.records, p);
-        let (id, value) = self.arena.live(p)?;
-        let deadline = self.order.deadline(&self.arena.columns.records, p);
-        let next = rearm(expiry, value);
-        let _ = self.order.reschedule(&mut self.arena.columns.records, p, next, self.now);
-        Some(Expired { key: Key(id), deadline, expiry, value: () })
-    }
-
-    fn advance_within(&mut self, now: Tick, budget: usize, mut sink: impl FnMut(Expired<Key, T>)) -> Advance {
-        self.now = self.now.max(now);
-        let (mut left, mut delivered) = (budget, 0);
-        while let Some(expired) = self.pop_within(&mut left) {
-            left -= 1;
-            delivered += 1;
-            sink(expired);
-        }
-        let complete = self.next_wake().is_none_or(|wake| wake > self.now);
-        Advance { delivered, moved: budget - left - delivered, complete }
-    }
-
-    fn clear(&mut self) {
+    fn release_all(&mut self) {
         self.order.clear();
         self.arena.clear();
     }
 
-    fn check(&self) -> Result<(), Violation> {
-        let columns = &self.arena.columns;
-        self.order.check(&columns.records, self.len())?;
-        let mut reachable = 0;
-        let mut all_live = true;
-        self.order.for_each(&columns.records, |p| {
-            reachable += 1;
-            all_live &= self.arena.live(p).is_some();
-        });
-        if reachable != self.len() {
-            return Err(Violation::Count);
-        }
+    fn check_memory(&self, all_live: bool) -> Result<(), Violation> {
         self.arena.check()?;
         let stamp = |slot: &Slot<T>| match slot {
             Slot::Live { generation, .. } if RecordOf::<F>::STAMPED => generation.get(),
             _ => 0,
         };
-        // It compares their lengths too.
+        let columns = &self.arena.columns;
         let stamped = columns.records.iter().map(Record::stamp);
         if all_live && stamped.eq(columns.slots.iter().map(stamp)) { Ok(()) } else { Err(Violation::Storage) }
     }
+}
+
+timer_queue! {
+    impl [F: Family, T] SlabQueue<F, T>;
+    key Key, value T, handle Idx,
+    nodes arena.columns.records,
+    named by key: Key
 }
 
 impl<F: Family, T> Default for SlabQueue<F, T> {

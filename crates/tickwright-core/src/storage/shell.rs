@@ -1,0 +1,295 @@
+//! The contract for both shells, over what each of them says of its memory.
+//!
+//! A shell has the fields `order` and `now`, and these functions:
+//!
+//! | function | does |
+//! |---|---|
+//! | `count` | returns the number of pending timers |
+//! | `find` | returns the node that a key names |
+//! | `key` | returns the key of a linked node |
+//! | `accept` | takes a value in and links its node |
+//! | `release` | gives back what an unlinked node held |
+//! | `rearm` | asks the caller's closure when a linked node is due again |
+//! | `release_all` | unlinks and releases every node |
+//! | `check_memory` | verifies the rest, after all links were found right |
+
+/// Methods that call those of [`TimerQueue`](crate::TimerQueue) with their names, so that a queue
+/// works without an import of the trait.
+macro_rules! forward {
+    ($(#[$meta:meta])* fn $name:ident(&self) -> $result:ty; $($rest:tt)*) => {
+        $(#[$meta])*
+        #[inline]
+        pub fn $name(&self) -> $result {
+            TimerQueue::$name(self)
+        }
+        crate::storage::shell::forward! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        fn $name:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)?;
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[inline]
+        pub fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+            TimerQueue::$name(self $(, $argument)*)
+        }
+        crate::storage::shell::forward! { $($rest)* }
+    };
+    () => {};
+}
+pub(crate) use forward;
+
+/// The methods of a queue and its [`TimerQueue`](crate::TimerQueue). The clauses are in
+/// [`contract`](crate::contract).
+macro_rules! timer_queue {
+    (
+        impl [$($generics:tt)*] $queue:ty;
+        key $key:ty, value $value:ty, handle $handle:ty,
+        nodes $($nodes:ident).+,
+        named by $name:ident: $named:ty
+    ) => {
+        impl<$($generics)*> $queue {
+            crate::storage::shell::forward! {
+            /// The greatest `now` ever passed to this queue; 0 at first.
+            #[must_use]
+            fn now(&self) -> Tick;
+
+            /// How many timers are pending. O(1).
+            #[must_use]
+            fn len(&self) -> usize;
+
+            /// Whether none is pending. O(1).
+            #[must_use]
+            fn is_empty(&self) -> bool;
+
+            /// Makes `value` pending until `deadline`.
+            ///
+            /// # Errors
+            /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+            fn insert(&mut self, deadline: Tick, value: $value) -> Result<Inserted<$key>, Rejected<$value>>;
+
+            /// Takes a pending timer out.
+            ///
+            /// # Errors
+            /// [`KeyError`] when `key` does not name a pending timer of this queue.
+            fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError>;
+
+            /// Gives a pending timer another deadline; its key stays valid.
+            ///
+            /// # Errors
+            /// [`KeyError`] when `key` does not name a pending timer of this queue.
+            fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>;
+
+            /// The head: the timer that leaves first.
+            #[must_use]
+            fn peek(&self) -> Option<Pending<$key>>;
+
+            /// The timer that leaves after the head.
+            #[must_use]
+            fn second(&self) -> Option<Pending<$key>>;
+
+            /// The exact expiry of the head.
+            #[must_use]
+            fn next_expiry(&self) -> Option<Tick>;
+
+            /// The tick for which to set an alarm: never later than
+            /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier: then
+            /// nothing is due when it comes, and the next answer is later.
+            #[must_use]
+            fn next_wake(&self) -> Option<Tick>;
+
+            /// Moves `now` forward and takes one due timer out, if there is one.
+            fn pop_expired(&mut self, now: Tick) -> Option<Expired<$key, $value>>;
+
+            /// Iterates over the due timers in order. Each `next` removes one timer; the others stay
+            /// pending. `now` moves at the first `next`, not at this call. To insert between deliveries,
+            /// loop over [`pop_expired`](Self::pop_expired).
+            fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
+
+            /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
+            /// `rearm` returns for its expiry and its value. The key stays valid.
+            ///
+            /// A periodic timer on a drift-free grid is
+            /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+            fn pop_and_reinsert(
+                &mut self,
+                now: Tick,
+                rearm: impl FnOnce(Tick, &$value) -> Tick,
+            ) -> Option<Expired<$key, ()>>;
+
+            /// Moves `now` forward and hands every due timer to `sink` in order. Returns the number of
+            /// delivered timers.
+            fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
+
+            /// As [`advance`](Self::advance), until `budget` timers were delivered or moved inside the
+            /// structure. A budget of 0 only moves `now`.
+            fn advance_within(
+                &mut self,
+                now: Tick,
+                budget: usize,
+                sink: impl FnMut(Expired<$key, $value>),
+            ) -> Advance;
+
+            /// Removes every timer. `now` and the memory stay.
+            fn clear(&mut self);
+
+            /// Verifies every invariant of the structure in O(n).
+            ///
+            /// # Errors
+            /// The first [`Violation`] found. A violation is a bug in this library, or memory that
+            /// something else overwrote.
+            fn check(&self) -> Result<(), Violation>;
+            }
+
+            /// Whether a timer is pending here. O(1).
+            #[must_use]
+            #[inline]
+            pub fn contains(&self, $name: $named) -> bool {
+                self.find(&$name).is_ok()
+            }
+
+            /// The tick at which a timer that is pending here is due.
+            #[must_use]
+            pub fn expiry(&self, $name: $named) -> Option<Tick> {
+                Some(self.order.expiry(&self.$($nodes).+, self.find(&$name).ok()?))
+            }
+
+            /// Where a timer that is pending here stands in the structure and when it moves next.
+            /// The answer implements `Display`. Changes nothing; O(1).
+            ///
+            /// # Errors
+            /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when its
+            /// node is pending in another queue.
+            pub fn explain(&self, $name: $named) -> Result<Explanation, KeyError> {
+                Ok(self.order.explain(&self.$($nodes).+, self.find(&$name)?))
+            }
+
+            #[inline]
+            fn pending(&self, p: $handle) -> Option<Pending<$key>> {
+                Some(Pending { key: self.key(p)?, expiry: self.order.expiry(&self.$($nodes).+, p) })
+            }
+
+            #[inline(always)]
+            fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<$key, $value>> {
+                let popped = self.order.pop(&mut self.$($nodes).+, self.now, budget)?;
+                let (key, value) = self.release(popped.handle)?;
+                Some(Expired { key, deadline: popped.deadline, expiry: popped.expiry, value })
+            }
+        }
+
+        impl<$($generics)*> TimerQueue for $queue {
+            type Key = $key;
+            type Value = $value;
+            const ORDER: Order = <F::Of<$handle> as Discipline<$handle>>::ORDER;
+
+            #[inline]
+            fn now(&self) -> Tick {
+                self.now
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                self.count()
+            }
+
+            #[inline]
+            fn insert(&mut self, deadline: Tick, value: $value) -> Result<Inserted<$key>, Rejected<$value>> {
+                self.accept(deadline, value)
+            }
+
+            #[inline]
+            fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError> {
+                let p = self.find(&key)?;
+                let head = self.order.remove(&mut self.$($nodes).+, p);
+                let (_, value) = self.release(p).ok_or(KeyError::Stale)?;
+                Ok(Removed { value, head })
+            }
+
+            #[inline]
+            fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError> {
+                let p = self.find(&key)?;
+                Ok(self.order.reschedule(&mut self.$($nodes).+, p, deadline, self.now))
+            }
+
+            #[inline]
+            fn peek(&self) -> Option<Pending<$key>> {
+                self.pending(self.order.head(&self.$($nodes).+)?)
+            }
+
+            #[inline]
+            fn second(&self) -> Option<Pending<$key>> {
+                self.pending(self.order.second(&self.$($nodes).+)?)
+            }
+
+            #[inline]
+            fn next_expiry(&self) -> Option<Tick> {
+                self.order.next_expiry(&self.$($nodes).+)
+            }
+
+            #[inline]
+            fn next_wake(&self) -> Option<Tick> {
+                self.order.next_wake(&self.$($nodes).+)
+            }
+
+            #[inline]
+            fn pop_expired(&mut self, now: Tick) -> Option<Expired<$key, $value>> {
+                self.now = self.now.max(now);
+                let mut unlimited = usize::MAX;
+                self.pop_within(&mut unlimited)
+            }
+
+            #[inline]
+            fn pop_and_reinsert(
+                &mut self,
+                now: Tick,
+                rearm: impl FnOnce(Tick, &$value) -> Tick,
+            ) -> Option<Expired<$key, ()>> {
+                self.now = self.now.max(now);
+                let mut unlimited = usize::MAX;
+                let p = self.order.due(&mut self.$($nodes).+, self.now, &mut unlimited)?;
+                let expiry = self.order.expiry(&self.$($nodes).+, p);
+                let deadline = self.order.deadline(&self.$($nodes).+, p);
+                let (key, next) = self.rearm(p, |value| rearm(expiry, value))?;
+                let _ = self.order.reschedule(&mut self.$($nodes).+, p, next, self.now);
+                Some(Expired { key, deadline, expiry, value: () })
+            }
+
+            fn advance_within(
+                &mut self,
+                now: Tick,
+                budget: usize,
+                mut sink: impl FnMut(Expired<$key, $value>),
+            ) -> Advance {
+                self.now = self.now.max(now);
+                let (mut left, mut delivered) = (budget, 0);
+                while let Some(expired) = self.pop_within(&mut left) {
+                    left -= 1;
+                    delivered += 1;
+                    sink(expired);
+                }
+                let complete = self.next_wake().is_none_or(|wake| wake > self.now);
+                Advance { delivered, moved: budget - left - delivered, complete }
+            }
+
+            fn clear(&mut self) {
+                self.release_all();
+            }
+
+            fn check(&self) -> Result<(), Violation> {
+                self.order.check(&self.$($nodes).+, self.count())?;
+                let mut reachable = 0;
+                let mut all_ours = true;
+                self.order.for_each(&self.$($nodes).+, |p| {
+                    reachable += 1;
+                    all_ours &= self.key(p).is_some_and(|key| self.find(&key).is_ok());
+                });
+                if reachable != self.count() {
+                    return Err(Violation::Count);
+                }
+                self.check_memory(all_ours)
+            }
+        }
+    };
+}
+pub(crate) use timer_queue;
