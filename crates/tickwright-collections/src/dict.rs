@@ -142,6 +142,7 @@ pub mod bplus;
 #[cfg(feature = "alloc")]
 mod cells;
 pub mod hook;
+mod shell;
 #[cfg(feature = "alloc")]
 pub mod slab;
 mod sorted;
@@ -161,7 +162,7 @@ pub use slab::SlabDict;
 #[doc(inline)]
 pub use tickwright_nodes::tree::{Avl, Balance, RedBlack};
 
-pub(crate) use sorted::{End, Objects, Sorted};
+pub(crate) use sorted::{Objects, Sorted};
 use tickwright_nodes::Violation;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::arena::Full;

@@ -38,7 +38,8 @@ use core::fmt;
 mod nodes;
 
 use super::cells::{Cells, EntryKey};
-use super::{DictError, Dictionary, End, KeyOf, PlainKey, Refused, Reserve, Seek};
+use super::shell::dictionary;
+use super::{DictError, Dictionary, KeyOf, PlainKey, Position, Refused, Reserve, Seek};
 use nodes::{Home, LEAST, Spot, Tree, WIDTH};
 use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
@@ -88,9 +89,14 @@ impl<T> Home for Cells<InLeaf, T> {
 /// assert_eq!(dictionary.find_leq(&99).and_then(|entry| dictionary.get(entry).ok()), Some(&29));
 /// # Ok::<(), DictError>(())
 /// ```
+///
+/// [`rekeyed`](Dictionary::rekeyed) has one more error: [`DictError::Full`] when the entry has to
+/// move and its new leaf cannot be split. The entry is then where it was, and so are all others.
+/// `check` returns [`Violation::Order`] until the key is changed back, or nodes are free and
+/// `rekeyed` is called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never refuses a
+/// move among n entries.
 pub struct BPlusDict<O: PlainKey<T>, T> {
-    order: O,
-    tree: Tree<O::Plain>,
+    index: Index<O, O::Plain>,
     cells: Cells<InLeaf, T>,
 }
 
@@ -98,7 +104,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// An empty dictionary that allocates when it grows.
     #[must_use]
     pub const fn new(order: O) -> Self {
-        Self { order, tree: Tree::new(), cells: Cells::new(0) }
+        Self { index: Index { order, tree: Tree::new() }, cells: Cells::new(0) }
     }
 
     /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never
@@ -109,7 +115,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     pub fn pooled(order: O, nodes: usize) -> Result<Self, DictError> {
         let mut dictionary = Self::new(order);
         dictionary.cells.bound(nodes.checked_mul(WIDTH).ok_or(DictError::Full)?)?;
-        if dictionary.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
+        if dictionary.index.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
     }
 
     /// The most nodes that a dictionary of at most `entries` entries ever uses, moves included.
@@ -151,104 +157,110 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// Bytes that the dictionary holds on the heap, without what objects own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.cells.arena.columns.heap_bytes() + self.tree.heap_bytes()
+        self.cells.arena.columns.heap_bytes() + self.index.tree.heap_bytes()
     }
 
     #[inline]
-    fn key(&self, object: &T) -> O::Plain {
+    fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
+        self.cells.validate(entry)
+    }
+
+    #[inline]
+    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
+        let place = position.try_map(|hint| self.validate(hint));
+        match place.and_then(|position| self.index.make_place(position, &value)) {
+            Ok((spot, key)) => {
+                let entry = self.cells.occupy(value)?;
+                self.index.tree.insert(&mut self.cells, spot, key, entry.slot.index);
+                Ok(entry)
+            }
+            Err(reason) => Err(Refused { reason, value }),
+        }
+    }
+
+    #[inline]
+    fn withdraw(&mut self, cell: Idx) -> Option<T> {
+        let spot = self.index.spot_of(&self.cells, cell)?;
+        self.index.tree.remove(&mut self.cells, spot);
+        self.cells.vacate(cell)
+    }
+
+    fn withdraw_all(&mut self) {
+        self.index.tree.clear();
+        self.cells.arena.clear();
+    }
+
+    fn verify(&self) -> Result<(), Violation> {
+        self.cells.arena.check()?;
+        self.index.tree.check(self.cells.arena.len(), |key, cell, leaf| {
+            self.cells.check_live(cell)?;
+            match self.cells.leaf(cell) == Some(leaf) {
+                false => Err(Violation::Position),
+                true if self.index.key(self.cells.object(cell)) != key => Err(Violation::Order),
+                true => Ok(()),
+            }
+        })
+    }
+}
+
+/// A tree whose keys stand in a user's order.
+struct Index<O, K> {
+    order: O,
+    tree: Tree<K>,
+}
+
+impl<O, K: Copy + Ord> Index<O, K> {
+    #[inline]
+    fn key<T>(&self, object: &T) -> K
+    where
+        O: PlainKey<T, Plain = K>,
+    {
         self.order.plain(&self.order.key(object))
     }
 
     /// Where a linked cell stands.
     #[inline]
-    fn spot_of(&self, cell: Idx) -> Result<Spot, DictError> {
-        self.cells.leaf(cell).and_then(|leaf| self.tree.spot_of(leaf, cell)).ok_or(DictError::Stale)
+    fn spot_of(&self, cells: &impl Home, cell: Idx) -> Option<Spot> {
+        self.tree.spot_of(cells.leaf(cell)?, cell)
     }
 
-    fn put(&mut self, spot: Option<Spot>, key: O::Plain, value: T) -> Result<EntryKey, Refused<T>> {
-        // All of the user's code has run. Should the pool have nodes and the cells no room, nodes
-        // are kept for the next.
-        if !self.tree.make_room(spot) {
-            return Err(Refused { reason: DictError::Full, value });
-        }
-        let entry = self.cells.occupy(value)?;
-        self.tree.insert(&mut self.cells, spot, key, entry.slot.index);
-        Ok(entry)
-    }
-
-    fn insert_at_end(&mut self, end: End, value: T) -> Result<EntryKey, Refused<T>> {
-        let key = self.key(&value);
-        let spot = self.tree.end(end == End::First);
-        let fits = match (end, spot) {
-            (_, None) => true,
-            (End::First, Some(spot)) => self.tree.after(spot).is_none_or(|(first, _)| key < first),
-            (End::Last, Some(spot)) => self.tree.before(spot).is_none_or(|(last, _)| last <= key),
+    /// The place for `object`, when it belongs at this position and there is room: behind its
+    /// equals, or at an end.
+    fn make_place<T>(&mut self, position: Position<Idx>, object: &T) -> Result<(Option<Spot>, K), DictError>
+    where
+        O: PlainKey<T, Plain = K>,
+    {
+        let key = self.key(object);
+        let spot = match position {
+            Position::Sorted(_) => self.tree.spot(&key, true),
+            Position::First => self.tree.end(true),
+            Position::Last => self.tree.end(false),
+        };
+        let fits = match (position, spot) {
+            (Position::First, Some(spot)) => self.tree.after(spot).is_none_or(|(first, _)| key < first),
+            (Position::Last, Some(spot)) => self.tree.before(spot).is_none_or(|(last, _)| last <= key),
+            _ => true,
         };
         if !fits {
-            return Err(Refused { reason: DictError::OutOfOrder, value });
+            return Err(DictError::OutOfOrder);
         }
-        self.put(spot, key, value)
+        // All of the user's code has run. Should the pool have nodes and the cells no room, nodes
+        // are kept for the next.
+        if self.tree.make_room(spot) { Ok((spot, key)) } else { Err(DictError::Full) }
     }
 
-    fn named(&self, found: Option<(O::Plain, Idx)>) -> Option<EntryKey> {
-        self.cells.entry(found.map(|(_, cell)| cell))
-    }
-}
-
-impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
-    type Object = T;
-    type Order = O;
-    type Entry = EntryKey;
-    type Value = T;
-
-    fn order(&self) -> &O {
-        &self.order
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.cells.arena.len()
-    }
-
-    #[inline]
-    fn get(&self, entry: EntryKey) -> Result<&T, DictError> {
-        Ok(self.cells.linked(self.cells.validate(entry)?))
-    }
-
-    #[inline]
-    fn insert_near(&mut self, hint: Option<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
-        if let Err(reason) = self.cells.hinted(hint) {
-            return Err(Refused { reason, value });
-        }
-        let key = self.key(&value);
-        self.put(self.tree.spot(&key, true), key, value)
-    }
-
-    fn append(&mut self, value: T) -> Result<EntryKey, Refused<T>> {
-        self.insert_at_end(End::Last, value)
-    }
-
-    fn prepend(&mut self, value: T) -> Result<EntryKey, Refused<T>> {
-        self.insert_at_end(End::First, value)
-    }
-
-    #[inline]
-    fn remove(&mut self, entry: EntryKey) -> Result<T, DictError> {
-        let cell = self.cells.validate(entry)?;
-        let spot = self.spot_of(cell)?;
-        self.tree.remove(&mut self.cells, spot);
-        self.cells.vacate(cell).ok_or(DictError::Stale)
-    }
-
-    /// Beside the errors of the trait: [`DictError::Full`] when the entry has to move and its new
-    /// leaf cannot be split. The entry is then where it was, and so are all others.
-    /// [`check`](Self::check) says [`Violation::Order`] until the key is changed back, or nodes are
-    /// free and this is called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never
-    /// refuses a move among n entries.
-    fn rekeyed(&mut self, entry: EntryKey) -> Result<bool, DictError> {
-        let cell = self.cells.validate(entry)?;
-        let spot = self.spot_of(cell)?;
-        let key = self.key(self.cells.linked(cell));
+    /// Moves the linked `cell` behind the equals of the key that it has by now. Returns whether it
+    /// had to move.
+    ///
+    /// # Errors
+    /// [`DictError::Full`] when its new leaf cannot be split. The entry is then where it was, and
+    /// so are all others.
+    fn rekeyed<T>(&mut self, cells: &mut Cells<InLeaf, T>, cell: Idx) -> Result<bool, DictError>
+    where
+        O: PlainKey<T, Plain = K>,
+    {
+        let spot = self.spot_of(cells, cell).ok_or(DictError::Stale)?;
+        let key = self.key(cells.object(cell));
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
@@ -261,86 +273,71 @@ impl<O: PlainKey<T>, T> Dictionary for BPlusDict<O, T> {
             return Ok(false);
         }
         let old = self.tree.after(spot).map_or(key, |(old, _)| old);
-        let home = self.tree.remove(&mut self.cells, spot);
+        let home = self.tree.remove(cells, spot);
         let target = match before {
-            Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
+            Some((_, before)) => self.spot_of(cells, before).map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
         // Only now is it known which nodes the removal gave back. Where it came from there is room
         // again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
-        self.tree.insert(&mut self.cells, spot, key, cell);
-        if let Some(leaf) = self.cells.leaf(cell) {
+        self.tree.insert(cells, spot, key, cell);
+        if let Some(leaf) = cells.leaf(cell) {
             self.tree.mend_fences(leaf);
         }
         if fits { Ok(true) } else { Err(DictError::Full) }
     }
 
     #[inline]
-    fn first(&self) -> Option<EntryKey> {
-        self.named(self.tree.after(self.tree.end(true)?))
+    fn first(&self) -> Option<Idx> {
+        self.tree.after(self.tree.end(true)?).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn last(&self) -> Option<EntryKey> {
-        self.named(self.tree.before(self.tree.end(false)?))
+    fn last(&self) -> Option<Idx> {
+        self.tree.before(self.tree.end(false)?).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn next(&self, entry: EntryKey) -> Result<Option<EntryKey>, DictError> {
-        let spot = self.spot_of(self.cells.validate(entry)?)?;
-        Ok(self.named(self.tree.after(Spot { at: spot.at + 1, ..spot })))
+    fn next(&self, cells: &impl Home, cell: Idx) -> Option<Idx> {
+        let spot = self.spot_of(cells, cell)?;
+        self.tree.after(Spot { at: spot.at + 1, ..spot }).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn prev(&self, entry: EntryKey) -> Result<Option<EntryKey>, DictError> {
-        let spot = self.spot_of(self.cells.validate(entry)?)?;
-        Ok(self.named(self.tree.before(spot)))
+    fn prev(&self, cells: &impl Home, cell: Idx) -> Option<Idx> {
+        self.tree.before(self.spot_of(cells, cell)?).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn seek(
-        &self,
-        seek: Seek,
-        key: &KeyOf<'_, Self>,
-        hint: Option<EntryKey>,
-    ) -> Result<Option<EntryKey>, DictError> {
-        self.cells.hinted(hint)?;
+    fn seek<T>(&self, _: &Cells<InLeaf, T>, seek: Seek, key: &O::Key<'_>, _: Option<Idx>) -> Option<Idx>
+    where
+        O: PlainKey<T, Plain = K>,
+    {
         let key = self.order.plain(key);
         let behind = matches!(seek, Seek::LastEqual | Seek::Leq | Seek::Gt);
-        let Some(spot) = self.tree.spot(&key, behind) else { return Ok(None) };
+        let spot = self.tree.spot(&key, behind)?;
         let found = match seek {
             Seek::Equal | Seek::Geq | Seek::Gt => self.tree.after(spot),
             Seek::LastEqual | Seek::Leq | Seek::Lt => self.tree.before(spot),
         };
         let exact = matches!(seek, Seek::Equal | Seek::LastEqual);
-        Ok(self.named(found.filter(|&(found, _)| !exact || found == key)))
+        found.filter(|&(found, _)| !exact || found == key).map(|(_, cell)| cell)
     }
+}
 
-    fn clear(&mut self) {
-        self.tree.clear();
-        self.cells.arena.clear();
-    }
-
-    fn check(&self) -> Result<(), Violation> {
-        self.cells.arena.check()?;
-        self.tree.check(self.cells.arena.len(), |key, cell, leaf| {
-            self.cells.check_live(cell)?;
-            match self.cells.leaf(cell) == Some(leaf) {
-                false => Err(Violation::Position),
-                true if self.key(self.cells.linked(cell)) != key => Err(Violation::Order),
-                true => Ok(()),
-            }
-        })
-    }
+dictionary! {
+    impl [O: PlainKey<T>, T] BPlusDict<O, T>;
+    object T, order O, entry EntryKey, value T,
+    index index, objects cells, count cells.arena.len()
 }
 
 impl<O: PlainKey<T>, T> Reserve for BPlusDict<O, T> {
     fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
         self.cells.arena.reserve(additional)?;
         let nodes = Self::nodes_for(self.cells.arena.len().saturating_add(additional));
-        if self.tree.reserve(nodes) { Ok(()) } else { Err(DictError::Full) }
+        if self.index.tree.reserve(nodes) { Ok(()) } else { Err(DictError::Full) }
     }
 }
 

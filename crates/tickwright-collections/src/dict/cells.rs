@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-use core::fmt;
 use core::num::NonZeroU32;
 
 use tickwright_nodes::arena::{Arena, Idx, SlotId, Together};
@@ -29,12 +28,6 @@ pub(super) struct Cells<R, T> {
     pub(super) arena: Arena<Together<R, T>>,
     /// None until the first insert.
     identity: Option<NonZeroU32>,
-}
-
-impl<R, T> fmt::Debug for Cells<R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Cells").field(&self.arena).finish()
-    }
 }
 
 impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
@@ -69,7 +62,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
 
     /// The object of a linked cell.
     #[inline]
-    pub(super) fn linked(&self, p: Idx) -> &T {
+    pub(super) fn object(&self, p: Idx) -> &T {
         match self.arena.live(p) {
             Some((_, object)) => object,
             None => unreachable!("a linked cell is live"),
@@ -88,12 +81,6 @@ impl<R: Record<Idx>, T> Cells<R, T> {
     pub(super) fn get_mut(&mut self, entry: EntryKey) -> Result<&mut T, DictError> {
         self.validate(entry)?;
         self.arena.get_mut(entry.slot).ok_or(DictError::Stale)
-    }
-
-    /// The index of a hint, if there is a hint.
-    #[inline]
-    pub(super) fn hinted(&self, hint: Option<EntryKey>) -> Result<Option<Idx>, DictError> {
-        hint.map(|entry| self.validate(entry)).transpose()
     }
 
     #[inline]

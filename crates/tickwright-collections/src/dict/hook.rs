@@ -18,9 +18,11 @@ use core::ptr::{self, NonNull};
 use tickwright_nodes::hook::{Hook, HookNodes, HookPtr, Hooked, PINNED, draw};
 use tickwright_nodes::{ByRef, Handle, Nodes, Violation, const_unless_loom, hint};
 
+pub use crate::dict::sorted::Position;
+
+use crate::dict::shell::dictionary;
 use crate::dict::{
-    Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek,
-    Sorted,
+    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, Objects, RedBlack, Refused, Seek, Sorted,
 };
 
 /// What links of dictionaries with balance `B` are made for.
@@ -81,17 +83,6 @@ pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
 /// to the same object.
 pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
-/// Where [`HookDict::insert_pinned`] puts an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position<E> {
-    /// Behind its equals; the search starts at the entry, if there is one.
-    Sorted(Option<E>),
-    /// In front of all, as [`Dictionary::prepend`].
-    First,
-    /// Behind all, as [`Dictionary::append`].
-    Last,
-}
-
 type Ptr<B> = HookPtr<InDict<B>>;
 
 /// No object was inserted yet.
@@ -132,6 +123,11 @@ impl<'a, T, B: Balance> HookObjects<'a, T, B> {
         // linked (promise 1 of `Discipline`, which `Tree` keeps), and the reference was valid for
         // 'a (scoped by type, pinned by the conditions of `insert_pinned`).
         unsafe { &*object }
+    }
+
+    #[inline]
+    fn entry(&self, p: Option<Ptr<B>>) -> Option<ObjectRef<'a, T>> {
+        p.map(|p| ByRef::from(self.reference(p)))
     }
 }
 
@@ -219,7 +215,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     pub const fn balanced(order: O) -> Self {
         // SAFETY: the dictionary keeps it to itself, and asks it for handles in its tree alone: 1.
         // `locate` made each from a reference to a whole object; 2. `link` claimed it, and
-        // `release` follows its removal from the tree.
+        // `withdraw` releases it behind its removal from the tree.
         let nodes = unsafe { HookNodes::new() };
         Self {
             sorted: Sorted::new(order),
@@ -251,30 +247,25 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         Ok(self.id)
     }
 
+    /// Unlinks an object and gives it back to its owner.
     #[inline]
-    fn entry(&self, p: Option<Ptr<B>>) -> Option<ObjectRef<'a, T>> {
-        p.map(|p| ByRef::from(self.objects.reference(p)))
-    }
-
-    /// Gives an unlinked object back to its owner.
-    #[inline]
-    fn release(&mut self, p: Ptr<B>) -> &'a T {
+    fn withdraw(&mut self, p: Ptr<B>) -> Option<&'a T> {
+        self.sorted.tree.unlink(&mut self.objects, p);
         let object = self.objects.reference(p);
         self.len -= 1;
         // SAFETY: 1. `p` was linked until now, so its object lives for `'a`, longer than this call.
         let hook = unsafe { p.as_ptr().as_ref() };
         // SAFETY: 1. this dictionary has claimed it; 2. the tree has unlinked it.
         unsafe { hook.release() };
-        object
+        Some(object)
     }
 
-    fn unlink_all(&mut self) {
+    fn withdraw_all(&mut self) {
         // One at a time through the algorithm: another dictionary, on another thread, may claim an
         // object as soon as it is released, and write its links. So they must not be needed any
         // more.
-        while let Some(p) = self.sorted.tree.first() {
-            self.sorted.tree.unlink(&mut self.objects, p);
-            self.release(p);
+        while let Some(p) = self.sorted.first() {
+            self.withdraw(p);
         }
     }
 }
@@ -297,19 +288,13 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
 
     /// The node of an object that is in this dictionary.
     #[inline]
-    fn validate(&self, object: &T) -> Result<Ptr<B>, DictError> {
-        let (link, p) = self.locate(object)?;
+    fn validate(&self, entry: ObjectRef<'a, T>) -> Result<Ptr<B>, DictError> {
+        let (link, p) = self.locate(entry.get())?;
         match link.0.owner() {
             0 => Err(DictError::Stale),
             id if id == self.id => Ok(p),
             _ => Err(DictError::WrongDictionary),
         }
-    }
-
-    /// The node of a hint, if there is a hint.
-    #[inline]
-    fn hinted(&self, hint: Option<ObjectRef<'a, T>>) -> Result<Option<Ptr<B>>, DictError> {
-        hint.map(|entry| self.validate(entry.get())).transpose()
     }
 
     /// Inserts an object whose lifetime the compiler cannot see.
@@ -349,11 +334,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     ) -> Result<ObjectRef<'a, T>, DictError> {
         let id = self.identity()?;
         let (link, p) = self.locate(object)?;
-        let place = match position {
-            Position::Sorted(hint) => self.sorted.place_of(&self.objects, self.hinted(hint)?, object),
-            Position::First => self.sorted.place_at(&self.objects, End::First, object)?,
-            Position::Last => self.sorted.place_at(&self.objects, End::Last, object)?,
-        };
+        let position = position.try_map(|hint| self.validate(hint))?;
+        let place = self.sorted.place_of(&self.objects, position, object)?;
         // All of the user's code has run: after the claim nothing fails.
         // SAFETY: 1. `id` is this dictionary's, which links the node below.
         unsafe { link.0.claim(id, pinned) }?;
@@ -363,116 +345,32 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         Ok(ByRef::from(object))
     }
 
-    fn insert_scoped(
+    fn put(
         &mut self,
         position: Position<ObjectRef<'a, T>>,
         value: &'a T,
     ) -> Result<ObjectRef<'a, T>, Refused<&'a T>> {
         self.link(position, value, 0).map_err(|reason| Refused { reason, value })
     }
-}
 
-impl<'a, O: Membership<T, B>, T, B: Balance> Dictionary for HookDict<'a, O, T, B> {
-    type Object = T;
-    type Order = O;
-    type Entry = ObjectRef<'a, T>;
-    type Value = &'a T;
-
-    fn order(&self) -> &O {
-        &self.sorted.order
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
-    fn get(&self, entry: Self::Entry) -> Result<&T, DictError> {
-        self.validate(entry.get())?;
-        Ok(entry.get())
-    }
-
-    #[inline]
-    fn insert_near(
-        &mut self,
-        hint: Option<Self::Entry>,
-        value: &'a T,
-    ) -> Result<Self::Entry, Refused<&'a T>> {
-        self.insert_scoped(Position::Sorted(hint), value)
-    }
-
-    #[inline]
-    fn append(&mut self, value: &'a T) -> Result<Self::Entry, Refused<&'a T>> {
-        self.insert_scoped(Position::Last, value)
-    }
-
-    #[inline]
-    fn prepend(&mut self, value: &'a T) -> Result<Self::Entry, Refused<&'a T>> {
-        self.insert_scoped(Position::First, value)
-    }
-
-    #[inline]
-    fn remove(&mut self, entry: Self::Entry) -> Result<&'a T, DictError> {
-        let p = self.validate(entry.get())?;
-        self.sorted.tree.unlink(&mut self.objects, p);
-        Ok(self.release(p))
-    }
-
-    fn rekeyed(&mut self, entry: Self::Entry) -> Result<bool, DictError> {
-        let p = self.validate(entry.get())?;
-        Ok(self.sorted.rekeyed(&mut self.objects, p))
-    }
-
-    #[inline]
-    fn first(&self) -> Option<Self::Entry> {
-        self.entry(self.sorted.tree.first())
-    }
-
-    #[inline]
-    fn last(&self) -> Option<Self::Entry> {
-        self.entry(self.sorted.tree.last())
-    }
-
-    #[inline]
-    fn next(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError> {
-        let p = self.validate(entry.get())?;
-        Ok(self.entry(self.sorted.next(&self.objects, p)))
-    }
-
-    #[inline]
-    fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError> {
-        let p = self.validate(entry.get())?;
-        Ok(self.entry(self.sorted.prev(&self.objects, p)))
-    }
-
-    #[inline]
-    fn seek(
-        &self,
-        seek: Seek,
-        key: &KeyOf<'_, Self>,
-        hint: Option<Self::Entry>,
-    ) -> Result<Option<Self::Entry>, DictError> {
-        let hint = self.hinted(hint)?;
-        Ok(self.entry(self.sorted.seek(&self.objects, seek, key, hint)))
-    }
-
-    fn clear(&mut self) {
-        self.unlink_all();
-    }
-
-    fn check(&self) -> Result<(), Violation> {
+    fn verify(&self) -> Result<(), Violation> {
         self.sorted.check(&self.objects, self.len, |p| {
-            // SAFETY: 1. as in `release`: `p` is linked.
+            // SAFETY: 1. as in `withdraw`: `p` is linked.
             let hook = unsafe { p.as_ptr().as_ref() };
             if hook.owner() == self.id { Ok(()) } else { Err(Violation::Owner) }
         })
     }
 }
 
+dictionary! {
+    impl ['a, O: Membership<T, B>, T, B: Balance] HookDict<'a, O, T, B>;
+    object T, order O, entry ObjectRef<'a, T>, value &'a T,
+    index sorted, objects objects, count len
+}
+
 impl<O, T, B: Balance> Drop for HookDict<'_, O, T, B> {
     fn drop(&mut self) {
-        self.unlink_all();
+        self.withdraw_all();
     }
 }
 

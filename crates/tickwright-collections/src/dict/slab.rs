@@ -8,9 +8,10 @@
 use core::fmt;
 
 use super::cells::{Cells, EntryKey};
+use super::shell::dictionary;
 use super::{
-    Balance, DictError, DictRecord, Dictionary, End, KeyOf, KeyOrder, Objects, RedBlack, Refused, Reserve,
-    Seek, Sorted,
+    Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, Objects, Position, RedBlack, Refused,
+    Reserve, Seek, Sorted,
 };
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
@@ -20,7 +21,7 @@ impl<B: Balance, T> Objects<Idx, B> for Cells<DictRecord<Idx, B>, T> {
 
     #[inline]
     fn object(&self, p: Idx) -> &T {
-        self.linked(p)
+        Cells::object(self, p)
     }
 }
 
@@ -113,111 +114,47 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.cells.arena.columns.heap_bytes()
     }
 
-    fn insert_at_end(&mut self, end: End, value: T) -> Result<EntryKey, Refused<T>> {
-        let place = match self.sorted.place_at(&self.cells, end, &value) {
-            Ok(place) => place,
-            Err(reason) => return Err(Refused { reason, value }),
-        };
-        let entry = self.cells.occupy(value)?;
-        self.sorted.tree.link(&mut self.cells, entry.slot.index, place);
-        Ok(entry)
-    }
-}
-
-impl<O: KeyOrder<T>, T, B: Balance> Dictionary for SlabDict<O, T, B> {
-    type Object = T;
-    type Order = O;
-    type Entry = EntryKey;
-    type Value = T;
-
-    fn order(&self) -> &O {
-        &self.sorted.order
+    #[inline]
+    fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
+        self.cells.validate(entry)
     }
 
     #[inline]
-    fn len(&self) -> usize {
-        self.cells.arena.len()
+    fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
+        let place = position
+            .try_map(|hint| self.validate(hint))
+            .and_then(|position| self.sorted.place_of(&self.cells, position, &value));
+        match place {
+            Ok(place) => {
+                let entry = self.cells.occupy(value)?;
+                self.sorted.tree.link(&mut self.cells, entry.slot.index, place);
+                Ok(entry)
+            }
+            Err(reason) => Err(Refused { reason, value }),
+        }
     }
 
     #[inline]
-    fn get(&self, entry: EntryKey) -> Result<&T, DictError> {
-        Ok(self.cells.linked(self.cells.validate(entry)?))
-    }
-
-    #[inline]
-    fn insert_near(&mut self, hint: Option<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
-        let hint = match self.cells.hinted(hint) {
-            Ok(hint) => hint,
-            Err(reason) => return Err(Refused { reason, value }),
-        };
-        let place = self.sorted.place_of(&self.cells, hint, &value);
-        let entry = self.cells.occupy(value)?;
-        self.sorted.tree.link(&mut self.cells, entry.slot.index, place);
-        Ok(entry)
-    }
-
-    fn append(&mut self, value: T) -> Result<EntryKey, Refused<T>> {
-        self.insert_at_end(End::Last, value)
-    }
-
-    fn prepend(&mut self, value: T) -> Result<EntryKey, Refused<T>> {
-        self.insert_at_end(End::First, value)
-    }
-
-    #[inline]
-    fn remove(&mut self, entry: EntryKey) -> Result<T, DictError> {
-        let p = self.cells.validate(entry)?;
+    fn withdraw(&mut self, p: Idx) -> Option<T> {
         self.sorted.tree.unlink(&mut self.cells, p);
-        self.cells.vacate(p).ok_or(DictError::Stale)
+        self.cells.vacate(p)
     }
 
-    fn rekeyed(&mut self, entry: EntryKey) -> Result<bool, DictError> {
-        let p = self.cells.validate(entry)?;
-        Ok(self.sorted.rekeyed(&mut self.cells, p))
-    }
-
-    #[inline]
-    fn first(&self) -> Option<EntryKey> {
-        self.cells.entry(self.sorted.tree.first())
-    }
-
-    #[inline]
-    fn last(&self) -> Option<EntryKey> {
-        self.cells.entry(self.sorted.tree.last())
-    }
-
-    #[inline]
-    fn next(&self, entry: EntryKey) -> Result<Option<EntryKey>, DictError> {
-        let p = self.cells.validate(entry)?;
-        Ok(self.cells.entry(self.sorted.next(&self.cells, p)))
-    }
-
-    #[inline]
-    fn prev(&self, entry: EntryKey) -> Result<Option<EntryKey>, DictError> {
-        let p = self.cells.validate(entry)?;
-        Ok(self.cells.entry(self.sorted.prev(&self.cells, p)))
-    }
-
-    #[inline]
-    fn seek(
-        &self,
-        seek: Seek,
-        key: &KeyOf<'_, Self>,
-        hint: Option<EntryKey>,
-    ) -> Result<Option<EntryKey>, DictError> {
-        let hint = self.cells.hinted(hint)?;
-        Ok(self.cells.entry(self.sorted.seek(&self.cells, seek, key, hint)))
-    }
-
-    fn clear(&mut self) {
+    fn withdraw_all(&mut self) {
         self.sorted.tree = super::tree::Tree::NEW;
         self.cells.arena.clear();
     }
 
-    fn check(&self) -> Result<(), Violation> {
+    fn verify(&self) -> Result<(), Violation> {
         self.cells.arena.check()?;
         self.sorted.check(&self.cells, self.cells.arena.len(), |p| self.cells.check_live(p))
     }
+}
+
+dictionary! {
+    impl [O: KeyOrder<T>, T, B: Balance] SlabDict<O, T, B>;
+    object T, order O, entry EntryKey, value T,
+    index sorted, objects cells, count cells.arena.len()
 }
 
 impl<O: KeyOrder<T>, T, B: Balance> Reserve for SlabDict<O, T, B> {

@@ -2,13 +2,39 @@
 //! first and writes links last.
 
 use core::cmp::Ordering;
-use core::fmt;
 
 use super::tree::{DictRecord, Place, Tree};
 use super::{DictError, KeyOrder, Seek};
 use tickwright_nodes::Violation;
 use tickwright_nodes::tree::Balance;
 use tickwright_nodes::{Handle, Nodes};
+
+/// Where a dictionary puts an object: [`HookDict::insert_pinned`](super::HookDict::insert_pinned)
+/// takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position<E> {
+    /// Behind its equals; the search starts at the entry, if there is one.
+    Sorted(Option<E>),
+    /// In front of all, as [`Dictionary::prepend`](super::Dictionary::prepend).
+    First,
+    /// Behind all, as [`Dictionary::append`](super::Dictionary::append).
+    Last,
+}
+
+impl<E> Position<E> {
+    /// The position with the node of its entry.
+    #[inline]
+    pub(super) fn try_map<P>(
+        self,
+        find: impl FnOnce(E) -> Result<P, DictError>,
+    ) -> Result<Position<P>, DictError> {
+        Ok(match self {
+            Self::Sorted(hint) => Position::Sorted(hint.map(find).transpose()?),
+            Self::First => Position::First,
+            Self::Last => Position::Last,
+        })
+    }
+}
 
 /// Records, and the objects that they belong to.
 pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
@@ -22,12 +48,6 @@ pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
 pub(crate) struct Sorted<P, B, O> {
     pub(crate) tree: Tree<P, B>,
     pub(crate) order: O,
-}
-
-impl<P: Handle, B, O> fmt::Debug for Sorted<P, B, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sorted").field("tree", &self.tree).finish_non_exhaustive()
-    }
 }
 
 impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
@@ -58,42 +78,28 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
         })
     }
 
-    /// Where to insert `object`: behind its equals.
-    #[inline]
-    pub(crate) fn place_of<N>(&self, nodes: &N, hint: Option<P>, object: &N::Object) -> Option<Place<P>>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        self.place(nodes, hint, &self.order.key(object), true)
-    }
-
-    /// The place at one end, when `object` belongs there.
+    /// The place for `object`, when it belongs at this position: behind its equals, or at an end.
     ///
     /// # Errors
-    /// [`DictError::OutOfOrder`] when it belongs elsewhere.
+    /// [`DictError::OutOfOrder`] when it does not belong at that end.
     #[inline]
-    pub(crate) fn place_at<N>(
+    pub(crate) fn place_of<N>(
         &self,
         nodes: &N,
-        end: End,
+        position: Position<P>,
         object: &N::Object,
     ) -> Result<Option<Place<P>>, DictError>
     where
         N: Objects<P, B>,
         O: KeyOrder<N::Object>,
     {
-        let (p, before) = match end {
-            End::First => (self.tree.first(), None),
-            End::Last => (self.tree.last(), self.tree.last()),
+        let less = |p| self.compare(nodes, &self.order.key(object), p) == Ordering::Less;
+        let (fits, before) = match position {
+            Position::Sorted(hint) => return Ok(self.place(nodes, hint, &self.order.key(object), true)),
+            Position::First => (self.first().is_none_or(less), None),
+            Position::Last => (!self.last().is_some_and(less), self.last()),
         };
-        if let Some(p) = p {
-            let less = self.compare(nodes, &self.order.key(object), p) == Ordering::Less;
-            if less != (end == End::First) {
-                return Err(DictError::OutOfOrder);
-            }
-        }
-        Ok(self.tree.place_behind(nodes, before))
+        if fits { Ok(self.tree.place_behind(nodes, before)) } else { Err(DictError::OutOfOrder) }
     }
 
     #[inline]
@@ -116,18 +122,18 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
         }
     }
 
-    /// Moves the linked `p` behind the equals of the key that it has by now. Answers whether it had
-    /// to move.
-    pub(crate) fn rekeyed<N>(&mut self, nodes: &mut N, p: P) -> bool
+    /// Moves the linked `p` behind the equals of the key that it has by now. Returns whether it had
+    /// to move; no error.
+    pub(crate) fn rekeyed<N>(&mut self, nodes: &mut N, p: P) -> Result<bool, DictError>
     where
         N: Objects<P, B>,
         O: KeyOrder<N::Object>,
     {
-        let Some(behind) = self.new_neighbour(nodes, p) else { return false };
+        let Some(behind) = self.new_neighbour(nodes, p) else { return Ok(false) };
         self.tree.unlink(nodes, p);
         let place = self.tree.place_behind(nodes, behind);
         self.tree.link(nodes, p, place);
-        true
+        Ok(true)
     }
 
     /// Behind whom the linked `p` belongs by its key; none when it stands there already.
@@ -149,6 +155,16 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
         // An order that contradicts itself may lead back to where `p` is.
         let stays = before == Some(p) || Tree::after(nodes, place) == Some(p);
         (!stays).then_some(before)
+    }
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<P> {
+        self.tree.list.head
+    }
+
+    #[inline]
+    pub(crate) fn last(&self) -> Option<P> {
+        self.tree.list.tail
     }
 
     #[inline]
@@ -181,11 +197,4 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
             }
         })
     }
-}
-
-/// An end of the order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    First,
-    Last,
 }

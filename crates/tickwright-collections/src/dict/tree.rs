@@ -4,7 +4,6 @@
 //! it answers, also when it contradicts itself, a search walks a path of the tree and ends where a
 //! child is missing. It runs before the first link write, so it may panic.
 
-use core::fmt;
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
@@ -14,15 +13,10 @@ use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
 use tickwright_nodes::{Handle, Nodes, Record};
 
 /// What a node of a dictionary remembers: its neighbours in the tree and in the list.
+#[derive(Debug)]
 pub struct DictRecord<P, B: Balance> {
     tree: bst::Links<P, B::Mark>,
     list: chain::Links<P>,
-}
-
-impl<P: Handle, B: Balance> fmt::Debug for DictRecord<P, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DictRecord").field("tree", &self.tree).field("list", &self.list).finish()
-    }
 }
 
 impl<P: Handle, B: Balance> Record<P> for DictRecord<P, B> {
@@ -73,28 +67,12 @@ pub(crate) struct Place<P> {
 /// A tree with any [`Balance`], and the list of its nodes in order.
 pub(crate) struct Tree<P, B> {
     root: Option<P>,
-    list: Chain<P>,
+    pub(crate) list: Chain<P>,
     balance: PhantomData<fn() -> B>,
-}
-
-impl<P: Handle, B> fmt::Debug for Tree<P, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tree").field("root", &self.root).field("list", &self.list).finish()
-    }
 }
 
 impl<P: Handle, B: Balance> Tree<P, B> {
     pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
-
-    #[inline]
-    pub(crate) fn first(&self) -> Option<P> {
-        self.list.head
-    }
-
-    #[inline]
-    pub(crate) fn last(&self) -> Option<P> {
-        self.list.tail
-    }
 
     #[inline]
     pub(crate) fn next<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P) -> Option<P> {
@@ -134,7 +112,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
     ) -> Option<Place<P>> {
         match p {
             Some(p) => Self::gap(nodes, p, Right),
-            None => self.first().map(|parent| Place { parent, side: Left }),
+            None => self.list.head.map(|parent| Place { parent, side: Left }),
         }
     }
 
@@ -263,8 +241,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         let mut last = None;
         let mut list = Ok(());
         let mut in_list = |before: Option<P>, p: Option<P>| {
-            let next = before.map_or(self.first(), |before| Self::next(nodes, before));
-            let prev = p.map_or(self.last(), |p| Self::prev(nodes, p));
+            let next = before.map_or(self.list.head, |before| Self::next(nodes, before));
+            let prev = p.map_or(self.list.tail, |p| Self::prev(nodes, p));
             if next != p || prev != before {
                 let end = before.is_none() || p.is_none();
                 let broken = if end { Violation::Head } else { Violation::BackLink };

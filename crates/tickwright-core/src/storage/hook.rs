@@ -357,11 +357,6 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     #[inline]
-    fn count(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
     fn find(&self, timer: &Timer<F, T>) -> Result<HookPtr<F>, KeyError> {
         match timer.hook.owner() {
             0 => Err(KeyError::Stale),
@@ -431,7 +426,8 @@ timer_queue! {
     impl ['a, F: Family, T] HookQueue<'a, F, T>;
     key TimerRef<'a, F, T>, value &'a Timer<F, T>, handle HookPtr<F>,
     nodes nodes,
-    named by timer: &Timer<F, T>
+    named by timer: &Timer<F, T>,
+    count len
 }
 
 impl<F: Family, T> Drop for HookQueue<'_, F, T> {

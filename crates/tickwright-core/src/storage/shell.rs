@@ -1,10 +1,10 @@
 //! The contract for both shells, over what each of them says of its memory.
 //!
-//! A shell has the fields `order` and `now`, and these functions:
+//! A shell has the fields `order` and `now`, says where its records are and how many are pending,
+//! and has these functions:
 //!
 //! | function | does |
 //! |---|---|
-//! | `count` | returns the number of pending timers |
 //! | `find` | returns the node that a key names |
 //! | `key` | returns the key of a linked node |
 //! | `accept` | takes a value in and links its node |
@@ -47,7 +47,8 @@ macro_rules! timer_queue {
         impl [$($generics:tt)*] $queue:ty;
         key $key:ty, value $value:ty, handle $handle:ty,
         nodes $($nodes:ident).+,
-        named by $name:ident: $named:ty
+        named by $name:ident: $named:ty,
+        count $($count:tt)+
     ) => {
         impl<$($generics)*> $queue {
             crate::storage::shell::forward! {
@@ -190,7 +191,7 @@ macro_rules! timer_queue {
 
             #[inline]
             fn len(&self) -> usize {
-                self.count()
+                self.$($count)+
             }
 
             #[inline]
@@ -277,14 +278,14 @@ macro_rules! timer_queue {
             }
 
             fn check(&self) -> Result<(), Violation> {
-                self.order.check(&self.$($nodes).+, self.count())?;
+                self.order.check(&self.$($nodes).+, self.$($count)+)?;
                 let mut reachable = 0;
                 let mut all_ours = true;
                 self.order.for_each(&self.$($nodes).+, |p| {
                     reachable += 1;
                     all_ours &= self.key(p).is_some_and(|key| self.find(&key).is_ok());
                 });
-                if reachable != self.count() {
+                if reachable != self.$($count)+ {
                     return Err(Violation::Count);
                 }
                 self.check_memory(all_ours)

@@ -188,11 +188,6 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     #[inline]
-    fn count(&self) -> usize {
-        self.arena.len()
-    }
-
-    #[inline]
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
         let SlotId { index, generation } = key.0;
         let live = if RecordOf::<F>::STAMPED {
@@ -256,7 +251,8 @@ timer_queue! {
     impl [F: Family, T] SlabQueue<F, T>;
     key Key, value T, handle Idx,
     nodes arena.columns.records,
-    named by key: Key
+    named by key: Key,
+    count arena.len()
 }
 
 impl<F: Family, T> Default for SlabQueue<F, T> {

@@ -207,7 +207,7 @@ fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
         // Breadth first: a shape's first script is its shortest.
         while let Some(mut script) = scripts.pop_front() {
             let (dictionary, len) = run(entries, &script);
-            if !seen.insert(dictionary.tree.shape()) {
+            if !seen.insert(dictionary.index.tree.shape()) {
                 continue;
             }
             let moves = (0..len).flat_map(|from| (0..len).map(move |to| Step::Move(from, to)));
@@ -215,7 +215,7 @@ fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
             let inserts = (0..=len).filter(|_| len < entries).map(Step::Insert);
             for step in moves.chain(removals).chain(inserts) {
                 script.push(step);
-                if !seen.contains(&run(entries, &script).0.tree.shape()) {
+                if !seen.contains(&run(entries, &script).0.index.tree.shape()) {
                     scripts.push_back(script.clone());
                 }
                 script.pop();
@@ -258,10 +258,10 @@ fn a_refused_move_leaves_the_entry_where_it_was() {
                 _ if !live.is_empty() => {
                     let entry = live[random.below(live.len())];
                     let (old, shape, before) =
-                        (dictionary.get(entry).unwrap().0, dictionary.tree.shape(), walk(&dictionary));
+                        (dictionary.get(entry).unwrap().0, dictionary.index.tree.shape(), walk(&dictionary));
                     if dictionary.update(entry, |object| object.0 = key) == Err(DictError::Full) {
                         refused += 1;
-                        merged += usize::from(dictionary.tree.shape().len() < shape.len());
+                        merged += usize::from(dictionary.index.tree.shape().len() < shape.len());
                         assert_eq!(dictionary.check(), Err(Violation::Order));
                         dictionary.get_mut(entry).unwrap().0 = old;
                         assert_eq!((dictionary.check(), walk(&dictionary)), (Ok(()), before));

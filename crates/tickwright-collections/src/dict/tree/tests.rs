@@ -5,7 +5,7 @@
 use core::fmt::Debug;
 use std::vec::Vec;
 
-use super::super::{Avl, By, End, Objects, RedBlack, Seek, Sorted};
+use super::super::{Avl, By, Objects, Position, RedBlack, Seek, Sorted};
 use super::*;
 use tickwright_nodes::testing::{Random, shuffled};
 use tickwright_nodes::tree::Color;
@@ -46,7 +46,7 @@ impl<B: Balance> Subject<B> {
         let mut subject = Self { sorted: Sorted::new(KEY), store: Store(Vec::new()), len: 0 };
         for key in keys {
             subject.store.0.push((DictRecord::IDLE, key));
-            let place = subject.sorted.place_of(&subject.store, None, &key);
+            let place = subject.sorted.place_of(&subject.store, Position::Sorted(None), &key).unwrap();
             subject.sorted.tree.link(&mut subject.store, subject.len, place);
             subject.len += 1;
             assert_eq!(subject.check(), Ok(()));
@@ -65,7 +65,7 @@ impl<B: Balance> Subject<B> {
     }
 
     fn in_order(&self) -> Vec<usize> {
-        core::iter::successors(self.sorted.tree.first(), |&p| self.sorted.next(&self.store, p)).collect()
+        core::iter::successors(self.sorted.first(), |&p| self.sorted.next(&self.store, p)).collect()
     }
 
     fn with(&mut self, p: usize, change: impl FnOnce(&mut DictRecord<usize, B>)) -> Result<(), Violation> {
@@ -119,7 +119,7 @@ fn links_up_and_down<B: Balance>() {
 fn list_links<B: Balance>() {
     for n in SIZES {
         let mut subject = Subject::<B>::of(n);
-        let (first, last) = (subject.sorted.tree.first(), subject.sorted.tree.last());
+        let (first, last) = (subject.sorted.first(), subject.sorted.last());
         for p in 0..n {
             for wrong in wrongs(n, subject.store.0[p].0.list.next) {
                 let expected = if last == Some(p) { Violation::Head } else { Violation::BackLink };
@@ -289,12 +289,12 @@ fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
 
 fn ends_take_what_belongs_there<B: Balance>() {
     let subject = Subject::<B>::with_keys([20, 10, 20]);
-    let fits = |end, key| subject.sorted.place_at(&subject.store, end, &key).is_ok();
-    assert!(fits(End::First, 9) && !fits(End::First, 10) && !fits(End::First, 11));
-    assert!(fits(End::Last, 21) && fits(End::Last, 20) && !fits(End::Last, 19));
+    let fits = |end, key| subject.sorted.place_of(&subject.store, end, &key).is_ok();
+    assert!(fits(Position::First, 9) && !fits(Position::First, 10) && !fits(Position::First, 11));
+    assert!(fits(Position::Last, 21) && fits(Position::Last, 20) && !fits(Position::Last, 19));
     let empty = Subject::<B>::of(0);
-    for end in [End::First, End::Last] {
-        assert_eq!(empty.sorted.place_at(&empty.store, end, &1), Ok(None));
+    for end in [Position::First, Position::Last] {
+        assert_eq!(empty.sorted.place_of(&empty.store, end, &1), Ok(None));
     }
 }
 

@@ -1,0 +1,111 @@
+//! The trait for all dictionaries of this crate, over what each says of its memory.
+//!
+//! A dictionary has an index of its nodes, which knows the order and offers what
+//! [`Sorted`](super::Sorted) does; the objects of the nodes; and these functions:
+//!
+//! | function | does |
+//! |---|---|
+//! | `validate` | returns the node of an entry |
+//! | `put` | inserts a value at a position |
+//! | `withdraw` | unlinks a node and gives back its object |
+//! | `withdraw_all` | does so for every node |
+//! | `verify` | verifies index and memory |
+
+macro_rules! dictionary {
+    (
+        impl [$($generics:tt)*] $dictionary:ty;
+        object $object:ty, order $order:ty, entry $entry:ty, value $value:ty,
+        index $index:ident, objects $objects:ident, count $($count:tt)+
+    ) => {
+        impl<$($generics)*> Dictionary for $dictionary {
+            type Object = $object;
+            type Order = $order;
+            type Entry = $entry;
+            type Value = $value;
+
+            fn order(&self) -> &$order {
+                &self.$index.order
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                self.$($count)+
+            }
+
+            #[inline]
+            fn get(&self, entry: $entry) -> Result<&$object, DictError> {
+                Ok(self.$objects.object(self.validate(entry)?))
+            }
+
+            #[inline]
+            fn insert_near(
+                &mut self,
+                hint: Option<$entry>,
+                value: $value,
+            ) -> Result<$entry, Refused<$value>> {
+                self.put(Position::Sorted(hint), value)
+            }
+
+            fn append(&mut self, value: $value) -> Result<$entry, Refused<$value>> {
+                self.put(Position::Last, value)
+            }
+
+            fn prepend(&mut self, value: $value) -> Result<$entry, Refused<$value>> {
+                self.put(Position::First, value)
+            }
+
+            #[inline]
+            fn remove(&mut self, entry: $entry) -> Result<$value, DictError> {
+                let p = self.validate(entry)?;
+                self.withdraw(p).ok_or(DictError::Stale)
+            }
+
+            fn rekeyed(&mut self, entry: $entry) -> Result<bool, DictError> {
+                let p = self.validate(entry)?;
+                self.$index.rekeyed(&mut self.$objects, p)
+            }
+
+            #[inline]
+            fn first(&self) -> Option<$entry> {
+                self.$objects.entry(self.$index.first())
+            }
+
+            #[inline]
+            fn last(&self) -> Option<$entry> {
+                self.$objects.entry(self.$index.last())
+            }
+
+            #[inline]
+            fn next(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
+                let p = self.validate(entry)?;
+                Ok(self.$objects.entry(self.$index.next(&self.$objects, p)))
+            }
+
+            #[inline]
+            fn prev(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
+                let p = self.validate(entry)?;
+                Ok(self.$objects.entry(self.$index.prev(&self.$objects, p)))
+            }
+
+            #[inline]
+            fn seek(
+                &self,
+                seek: Seek,
+                key: &KeyOf<'_, Self>,
+                hint: Option<$entry>,
+            ) -> Result<Option<$entry>, DictError> {
+                let hint = hint.map(|entry| self.validate(entry)).transpose()?;
+                Ok(self.$objects.entry(self.$index.seek(&self.$objects, seek, key, hint)))
+            }
+
+            fn clear(&mut self) {
+                self.withdraw_all();
+            }
+
+            fn check(&self) -> Result<(), Violation> {
+                self.verify()
+            }
+        }
+    };
+}
+pub(super) use dictionary;
