@@ -160,33 +160,12 @@ impl<F: Hooked> Hook<F> {
     ///
     /// # Safety
     /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
-    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
     #[inline]
     pub unsafe fn claim(&self, id: u32, pinned: u32) -> Result<(), Claimed> {
-        match self.owner.take(id | pinned, Ordering::Acquire) {
-            Ok(_) => Ok(()),
+        match self.owner.take(id | pinned) {
+            Ok(()) => Ok(()),
             Err(owner) if owner & !PINNED == id => Err(Claimed::Here),
             Err(_) => Err(Claimed::Elsewhere),
-        }
-    }
-
-    /// As above for targets without compare-exchange, where a `Hook` is not `Sync`.
-    ///
-    /// # Errors
-    /// Who has it.
-    ///
-    /// # Safety
-    /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
-    #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
-    #[inline]
-    pub unsafe fn claim(&self, id: u32, pinned: u32) -> Result<(), Claimed> {
-        match self.owner.load(Ordering::Relaxed) {
-            0 => {
-                self.owner.store(id | pinned, Ordering::Relaxed);
-                Ok(())
-            }
-            owner if owner & !PINNED == id => Err(Claimed::Here),
-            _ => Err(Claimed::Elsewhere),
         }
     }
 

@@ -302,25 +302,8 @@ pub fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     if let Some(inner) = inner {
         links_mut(nodes, inner).up = Some(down);
     }
-    replace(root, nodes, up, down, rise);
-}
-
-/// Makes `new` the child that `old` was of `parent`, or the root.
-#[inline]
-fn replace<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
-    root: &mut Option<P>,
-    nodes: &mut N,
-    parent: Option<P>,
-    old: P,
-    new: P,
-) {
-    match parent {
-        Some(parent) => {
-            let links = links_mut(nodes, parent);
-            links.set(links.side_of(old), Some(new));
-        }
-        None => *root = Some(new),
-    }
+    let side_above = up.map_or(Left, |up| links(nodes, up).side_of(down));
+    hang(root, nodes, up, side_above, Some(rise));
 }
 
 /// Takes out a node without a left child: its right child rises.

@@ -200,13 +200,6 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The name of the slot with this number, if it is live.
-    #[inline]
-    #[must_use]
-    pub fn id_at(&self, at: usize) -> Option<SlotId> {
-        self.live(Idx::of(at)?).map(|(id, _)| id)
-    }
-
     /// All live slots, by index. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
         (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))

@@ -30,10 +30,19 @@ impl OwnerWord {
     }
 
     /// Makes `owner` the owner of a free node. The error is the owner that it has.
-    #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
     #[inline]
-    pub(super) fn take(&self, owner: u32, success: Ordering) -> Result<u32, u32> {
-        self.0.compare_exchange(0, owner, success, Ordering::Relaxed)
+    pub(super) fn take(&self, owner: u32) -> Result<(), u32> {
+        #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
+        return self.0.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed).map(|_| ());
+        // Without compare-exchange no hook is shared.
+        #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
+        return match self.load(Ordering::Relaxed) {
+            0 => {
+                self.store(owner, Ordering::Relaxed);
+                Ok(())
+            }
+            other => Err(other),
+        };
     }
 
     /// The word, where nobody shares it.
