@@ -377,23 +377,22 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
     }
 
-    /// Takes `p` out of the list that it is in, which is at `location`.
+    /// Takes `p` out of the list that it is in, which is at `location`. Returns whether that is empty
+    /// now.
     #[inline]
-    fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) {
+    fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) -> bool {
         let links = nodes.record(p).links;
-        match location {
-            Location::Due => self.due.unlink(nodes, links),
+        let (list, map, index) = match location {
+            Location::Due => (&mut self.due, &mut 0, 0),
             Location::Level(level, index) => {
-                let bucket = &mut self.levels[level][index];
-                bucket.unlink(nodes, links);
-                self.occupied[level] &= !(u64::from(bucket.is_empty()) << index);
+                (&mut self.levels[level][index], &mut self.occupied[level], index)
             }
-            Location::Far(power) => {
-                let bucket = &mut self.far[power];
-                bucket.unlink(nodes, links);
-                self.far_occupied &= !(u64::from(bucket.is_empty()) << power);
-            }
-        }
+            Location::Far(power) => (&mut self.far[power], &mut self.far_occupied, power),
+        };
+        list.unlink(nodes, links);
+        let emptied = list.is_empty();
+        *map &= !(u64::from(emptied) << index);
+        emptied
     }
 
     /// Where a timer belongs that no level below the top can take, and whose last granule is still
@@ -578,22 +577,12 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange {
         let record = nodes.record(p);
         let location = self.location(record);
-        let (end, emptied) = match location {
-            Location::Due => {
-                let (expiry, first) = (Self::expiry_of(record), record.links.prev.is_none());
-                self.unlink(nodes, p, location);
-                return HeadChange::when(first && self.next_wake(nodes) != Some(expiry));
-            }
-            Location::Level(level, index) => {
-                let end = Self::expiry_of(record);
-                self.unlink(nodes, p, location);
-                (end, self.levels[level][index].is_empty())
-            }
-            Location::Far(power) => {
-                let end = self.far_end(power);
-                self.unlink(nodes, p, location);
-                (end, self.far[power].is_empty())
-            }
+        let (expiry, first) = (Self::expiry_of(record), record.links.prev.is_none());
+        let emptied = self.unlink(nodes, p, location);
+        let end = match location {
+            Location::Due => return HeadChange::when(first && self.next_wake(nodes) != Some(expiry)),
+            Location::Level(..) => expiry,
+            Location::Far(power) => self.far_end(power),
         };
         HeadChange::when(emptied && self.due.is_empty() && self.first_end().is_none_or(|first| first > end))
     }
