@@ -101,8 +101,6 @@ use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
 #[cfg(feature = "alloc")]
-use crate::storage::slab::SlabQueue;
-#[cfg(feature = "alloc")]
 use buffer::Growing;
 pub use buffer::{Arity, Degree, Group, MOST, groups_for};
 use buffer::{Buffer, Entry, Inline, Lent};
@@ -193,49 +191,9 @@ where
         capacity: usize,
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
     ) -> Result<Self, Reject> {
-        let mut heap: Heap<_, Lent<_, D>, D> = Discipline::NEW;
-        heap.buffer = Lent::new(capacity, groups)?;
-        Ok(Self::over(heap))
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl<const D: usize, T> SlabQueue<DaryHeap<D>, T>
-where
-    Degree<D>: Arity,
-{
-    /// Sets the sequence number of the next arrival while the queue is empty, and does nothing
-    /// otherwise: for tests of renumbering.
-    #[doc(hidden)]
-    pub fn start_sequence_at(&mut self, next: u32) {
-        self.order_mut().start_sequence_at(next);
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl<const D: usize, T> HookQueue<'_, DaryHeap<D>, T>
-where
-    Degree<D>: Arity,
-{
-    /// Sets the sequence number of the next arrival while the queue is empty, and does nothing
-    /// otherwise: for tests of renumbering.
-    #[doc(hidden)]
-    pub fn start_sequence_at(&mut self, next: u32) {
-        self.order_mut().start_sequence_at(next);
-    }
-}
-
-/// For tests of renumbering, which otherwise begins after 2^32 inserts.
-#[cfg(feature = "alloc")]
-impl<P: Handle, const D: usize> Heap<P, Growing<P, D>, D>
-where
-    Degree<D>: Arity,
-{
-    /// Sets the number of the next arrival, in an empty heap. In others it does nothing.
-    pub(crate) fn start_sequence_at(&mut self, next: u32) {
-        if self.len == 0 {
-            self.next_sequence = next;
-        }
+        let mut queue = Self::new();
+        queue.order.buffer = Lent::new(capacity, groups)?;
+        Ok(queue)
     }
 }
 
@@ -357,7 +315,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
 // while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
 // handles while linked, `clear` puts every cell out of use; 3. no user code is called at all; 4. it
-// holds handles, ticks and numbers only, in a `Buffer`, which is sealed.
+// holds handles, ticks and numbers only, in a `Buffer`, which this crate
+// alone can name.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
     const NEW: Self =
@@ -472,6 +431,12 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
 
     fn for_each(&self, _: &impl Nodes<P, HeapRecord>, visit: impl FnMut(P)) {
         (Self::ROOT..Self::ROOT + self.cells()).filter_map(|cell| self.entry(cell).node).for_each(visit);
+    }
+
+    fn start_sequence_at(&mut self, next: u32) {
+        if self.len == 0 {
+            self.next_sequence = next;
+        }
     }
 
     fn clear(&mut self) {

@@ -2,7 +2,6 @@
 //!
 //! [`red_black`](super::red_black) and [`avl`](super::avl) document the structures that it makes.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Links, Side};
@@ -12,16 +11,11 @@ use crate::storage::{Discipline, Handle, Nodes, Ordered, Popped, Record};
 
 /// What a node of a timer tree remembers. In this order, since a search reads the expiry and a
 /// child: close together they are seldom on two cache lines.
+#[derive(Debug)]
 #[repr(C)]
 pub struct TreeRecord<P, B: Balance> {
     pub(super) expiry: Tick,
     pub(super) links: Links<P, B::Mark>,
-}
-
-impl<P: Handle, B: Balance> fmt::Debug for TreeRecord<P, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TreeRecord").field("expiry", &self.expiry).field("links", &self.links).finish()
-    }
 }
 
 impl<P: Handle, B: Balance> Record<P> for TreeRecord<P, B> {
@@ -51,17 +45,12 @@ impl<P: Handle, B: Balance> Linked<P> for TreeRecord<P, B> {
 }
 
 /// The tree over handles `P`.
+#[derive(Debug)]
 pub struct TimerTree<P, B, const CACHED: bool> {
     pub(super) root: Option<P>,
     /// The earliest node, when `CACHED`; else none.
     pub(super) head: Option<P>,
     balance: PhantomData<fn() -> B>,
-}
-
-impl<P: Handle, B, const CACHED: bool> fmt::Debug for TimerTree<P, B, CACHED> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TimerTree").field("root", &self.root).field("head", &self.head).finish()
-    }
 }
 
 /// Where a node with this expiry belongs: the parent and the side. Also whether it is before all

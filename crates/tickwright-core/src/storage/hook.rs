@@ -199,7 +199,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// let _ = Pin::new(&timer);
 /// ```
 pub struct HookQueue<'a, F: Family, T> {
-    order: F::Of<HookPtr<F>>,
+    pub(crate) order: F::Of<HookPtr<F>>,
     nodes: HookNodes<InQueue<F>>,
     /// 0 until the first insert.
     id: u32,
@@ -251,13 +251,6 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
         let mut queue = Self::new();
         queue.id = id.get() & !PINNED;
-        queue
-    }
-
-    /// An empty queue over a discipline that somebody has prepared.
-    pub(crate) fn over(order: F::Of<HookPtr<F>>) -> Self {
-        let mut queue = Self::new();
-        queue.order = order;
         queue
     }
 
@@ -350,12 +343,6 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         in_order(&self.order, &self.nodes).filter_map(|p| self.pending(p))
     }
 
-    /// The structure itself, for a family that sets it up.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn order_mut(&mut self) -> &mut F::Of<HookPtr<F>> {
-        &mut self.order
-    }
-
     #[inline]
     fn find(&self, timer: &Timer<F, T>) -> Result<HookPtr<F>, KeyError> {
         match timer.hook.owner() {
@@ -367,16 +354,11 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
-        Some(self.timer(p))
-    }
-
-    #[inline]
-    fn timer(&self, p: HookPtr<F>) -> TimerRef<'a, F, T> {
         // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T`
         // (the queue's type), from a reference to the whole object, and `Timer` is `repr(C)` with
         // the hook first; 2. that reference was valid for 'a (scoped by type, pinned by the
         // condition of `insert_pinned`).
-        ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() })
+        Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
     }
 
     #[inline]
@@ -391,7 +373,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// Gives an unlinked node back to its owner.
     #[inline]
     fn release(&mut self, p: HookPtr<F>) -> Option<(TimerRef<'a, F, T>, <Self as TimerQueue>::Value)> {
-        let timer = self.timer(p);
+        let timer = self.key(p)?;
         self.len -= 1;
         // SAFETY: 1. this queue has claimed it; 2. the discipline has unlinked it.
         unsafe { timer.get().hook.release() };
@@ -404,7 +386,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
         p: HookPtr<F>,
         when: impl FnOnce(&&'a Timer<F, T>) -> Tick,
     ) -> Option<(TimerRef<'a, F, T>, Tick)> {
-        let timer = self.timer(p);
+        let timer = self.key(p)?;
         Some((timer, when(&timer.get())))
     }
 

@@ -166,6 +166,13 @@ macro_rules! timer_queue {
                 Ok(self.order.explain(&self.$($nodes).+, self.find(&$name)?))
             }
 
+            /// For tests: sets the number of the next arrival in an empty queue, where the family
+            /// numbers arrivals.
+            #[doc(hidden)]
+            pub fn start_sequence_at(&mut self, next: u32) {
+                self.order.start_sequence_at(next);
+            }
+
             #[inline]
             fn pending(&self, p: $handle) -> Option<Pending<$key>> {
                 Some(Pending { key: self.key(p)?, expiry: self.order.expiry(&self.$($nodes).+, p) })

@@ -61,7 +61,7 @@ type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SlabQueue<F: Family, T> {
-    order: F::Of<Idx>,
+    pub(crate) order: F::Of<Idx>,
     arena: Arena<Apart<RecordOf<F>, T>>,
     now: Tick,
 }
@@ -70,12 +70,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
-        Self::starting_after(0)
-    }
-
-    const fn starting_after(last: u32) -> Self {
-        let arena = Arena::starting_after(last, Apart::EMPTY);
-        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
+        Self::with_last_generation(0)
     }
 
     /// An empty queue with room for `capacity` timers; up to that many it allocates nothing more.
@@ -108,7 +103,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
-        Self::starting_after(last)
+        let arena = Arena::starting_after(last, Apart::EMPTY);
+        Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 
     /// Makes room for `additional` more timers, so that as many inserts allocate nothing.
@@ -180,11 +176,6 @@ impl<F: Family, T> SlabQueue<F, T> {
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.now = self.now.max(now);
         self.pop_within(budget)
-    }
-
-    /// The structure itself, for a family that sets it up.
-    pub(crate) fn order_mut(&mut self) -> &mut F::Of<Idx> {
-        &mut self.order
     }
 
     #[inline]

@@ -133,14 +133,9 @@ where
     pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
-/// Who may hold groups: this crate alone. Over hooks a wrong buffer is a dangling pointer.
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. This
-/// trait is sealed.
-pub trait Buffer<P: Handle, const D: usize>: sealed::Sealed + Sized {
+/// Where the groups are. Those in use are `0..groups()`; cells outside of them are empty. Over
+/// hooks a wrong buffer is a dangling pointer: nobody outside of this crate can name the trait.
+pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// No group, no memory taken.
     const NEW: Self;
     /// [`Arity::LEAVES_HOLE`] of its groups.
@@ -178,7 +173,9 @@ pub trait Buffer<P: Handle, const D: usize>: sealed::Sealed + Sized {
     fn clear(&mut self);
 
     /// Bytes held on the heap.
-    fn heap_bytes(&self) -> usize;
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// How many groups `len` entries take: the root stands alone in the first.
@@ -201,9 +198,6 @@ where
 /// slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
-
-#[cfg(feature = "alloc")]
-impl<P, const D: usize> sealed::Sealed for Growing<P, D> where Degree<D>: Arity {}
 
 #[cfg(feature = "alloc")]
 impl<P: Handle, const D: usize> Buffer<P, D> for Growing<P, D>
@@ -299,8 +293,6 @@ where
     groups: usize,
 }
 
-impl<P, const D: usize, const CAP: usize> sealed::Sealed for Inline<P, D, CAP> where Degree<D>: Arity {}
-
 impl<P: Handle, const D: usize, const CAP: usize> Buffer<P, D> for Inline<P, D, CAP>
 where
     Degree<D>: Arity,
@@ -371,10 +363,6 @@ where
         }
         self.groups = 0;
     }
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 /// Groups that the caller has lent.
@@ -408,8 +396,6 @@ where
 const fn nothing<T>() -> &'static mut [T] {
     &mut []
 }
-
-impl<P, const D: usize> sealed::Sealed for Lent<P, D> where Degree<D>: Arity {}
 
 impl<P: Handle, const D: usize> Buffer<P, D> for Lent<P, D>
 where
@@ -450,9 +436,5 @@ where
     fn clear(&mut self) {
         self.groups[..self.used].fill(Group::EMPTY);
         self.used = 0;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
     }
 }

@@ -216,7 +216,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// The two nodes that leave first. Not inlined, so that the fast path of `head` stays short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> (Option<P>, Option<P>) {
-        let mut two = EarliestTwo::default();
+        let mut two = EarliestTwo { first: None, second: None };
         // While a cascade is half done, all below its bucket shares a granule with the rest in it.
         let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
         for at in self.buckets.iter() {
@@ -238,12 +238,6 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,
     second: Option<(Tick, P)>,
-}
-
-impl<P> Default for EarliestTwo<P> {
-    fn default() -> Self {
-        Self { first: None, second: None }
-    }
 }
 
 impl<P: Handle> EarliestTwo<P> {

@@ -87,7 +87,7 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     twin.insert(0, 1_000);
     twin.insert(1, 100_000);
     assert_eq!(twin.advance(2_000, 1), (1, 0));
-    assert_eq!(twin.queue.order_mut().clock, 1_000);
+    assert_eq!(twin.queue.order.clock, 1_000);
 }
 
 /// A budget stops in the middle of a bucket; what comes in the meantime, and what goes, finds its
@@ -101,7 +101,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
             twin.insert(id, 64 + Tick::from(id % 7));
         }
         assert_eq!(twin.advance(70, stop as usize), (0, stop as usize));
-        assert!(twin.queue.order_mut().cascade.is_some(), "stopped after {stop}");
+        assert!(twin.queue.order.cascade.is_some(), "stopped after {stop}");
         twin.insert(N, 64);
         twin.insert(N + 1, 5000);
         for id in (0..N).filter(|id| id % 3 == stop % 3) {
@@ -119,7 +119,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     twin.advance(100, 2);
     twin.remove(2);
     twin.remove(3);
-    assert_eq!(twin.queue.order_mut().cascade, None);
+    assert_eq!(twin.queue.order.cascade, None);
 }
 
 /// As many arrive in the bucket as the budget moves out of it: what is due leaves all the same.
@@ -198,7 +198,7 @@ fn an_advance_over_ages_moves_nothing() {
         assert_eq!(twin.advance(twin.now + 1, usize::MAX), (1, 0), "round {round}");
         assert_eq!(twin.advance(twin.now + 200 * year, usize::MAX), (0, 0));
         assert!(
-            twin.now - twin.queue.order_mut().clock < 100 * year,
+            twin.now - twin.queue.order.clock < 100 * year,
             "it goes to the edge of the bucket of the next"
         );
         assert_eq!(twin.advance(twin.now + 100 * year, usize::MAX), (1, 0));
@@ -230,7 +230,7 @@ fn an_earlier_insert_settles_the_minimum() {
     }
     twin.remove(0);
     twin.insert(3, 90);
-    assert_eq!(twin.queue.order_mut().buckets.dirty, [0; 11]);
+    assert_eq!(twin.queue.order.buckets.dirty, [0; 11]);
 }
 
 type Raw = Hierarchy<usize, 64, 11>;
