@@ -71,16 +71,12 @@ pub enum RegistryError {
 
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::IdTaken => {
-                f.write_str("an object with this id is registered: unregister it, or take another id")
-            }
-            Self::AddressTaken => {
-                f.write_str("an object with this address is registered: unregister it first")
-            }
-            Self::Unknown => f.write_str("no object with this id is registered"),
-            Self::Refused(reason) => reason.fmt(f),
-        }
+        f.write_str(match self {
+            Self::IdTaken => "an object with this id is registered: unregister it, or take another id",
+            Self::AddressTaken => "an object with this address is registered: unregister it first",
+            Self::Unknown => "no object with this id is registered",
+            Self::Refused(reason) => return reason.fmt(f),
+        })
     }
 }
 

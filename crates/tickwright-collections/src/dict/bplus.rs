@@ -96,15 +96,14 @@ impl<T> Home for Cells<InLeaf, T> {
 /// `rekeyed` is called again. A pool of [`nodes_for(n)`](Self::nodes_for) nodes never refuses a
 /// move among n entries.
 pub struct BPlusDict<O: PlainKey<T>, T> {
-    index: Index<O, O::Plain>,
-    cells: Cells<InLeaf, T>,
+    index: Index<O, T>,
 }
 
 impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// An empty dictionary that allocates when it grows.
     #[must_use]
     pub const fn new(order: O) -> Self {
-        Self { index: Index { order, tree: Tree::new() }, cells: Cells::new(0) }
+        Self { index: Index { order, tree: Tree::new(), nodes: Cells::new(0) } }
     }
 
     /// An empty dictionary with a pool of so many nodes, and room for 30 entries in each. It never
@@ -114,7 +113,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// [`DictError::Full`] when there is no memory for it.
     pub fn pooled(order: O, nodes: usize) -> Result<Self, DictError> {
         let mut dictionary = Self::new(order);
-        dictionary.cells.bound(nodes.checked_mul(WIDTH).ok_or(DictError::Full)?)?;
+        dictionary.index.nodes.bound(nodes.checked_mul(WIDTH).ok_or(DictError::Full)?)?;
         if dictionary.index.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
     }
 
@@ -140,7 +139,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// # Errors
     /// As [`Dictionary::get`].
     pub fn get_mut(&mut self, entry: EntryKey) -> Result<&mut T, DictError> {
-        self.cells.get_mut(entry)
+        self.index.nodes.get_mut(entry)
     }
 
     /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
@@ -157,12 +156,12 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// Bytes that the dictionary holds on the heap, without what objects own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.cells.arena.columns.heap_bytes() + self.index.tree.heap_bytes()
+        self.index.nodes.arena.columns.heap_bytes() + self.index.tree.heap_bytes()
     }
 
     #[inline]
     fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
-        self.cells.validate(entry)
+        self.index.nodes.validate(entry)
     }
 
     #[inline]
@@ -170,8 +169,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         let place = position.try_map(|hint| self.validate(hint));
         match place.and_then(|position| self.index.make_place(position, &value)) {
             Ok((spot, key)) => {
-                let entry = self.cells.occupy(value)?;
-                self.index.tree.insert(&mut self.cells, spot, key, entry.slot.index);
+                let entry = self.index.nodes.occupy(value)?;
+                self.index.tree.insert(&mut self.index.nodes, spot, key, entry.slot.index);
                 Ok(entry)
             }
             Err(reason) => Err(Refused { reason, value }),
@@ -180,56 +179,55 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
 
     #[inline]
     fn withdraw(&mut self, cell: Idx) -> Option<T> {
-        let spot = self.index.spot_of(&self.cells, cell)?;
-        self.index.tree.remove(&mut self.cells, spot);
-        self.cells.vacate(cell)
+        let spot = self.index.spot_of(cell)?;
+        self.index.tree.remove(&mut self.index.nodes, spot);
+        self.index.nodes.vacate(cell)
     }
 
     fn withdraw_all(&mut self) {
         self.index.tree.clear();
-        self.cells.arena.clear();
+        self.index.nodes.arena.clear();
     }
 
     fn verify(&self) -> Result<(), Violation> {
-        self.cells.arena.check()?;
-        self.index.tree.check(self.cells.arena.len(), |key, cell, leaf| {
-            self.cells.check_live(cell)?;
-            match self.cells.leaf(cell) == Some(leaf) {
+        self.index.nodes.arena.check()?;
+        self.index.tree.check(self.index.nodes.arena.len(), |key, cell, leaf| {
+            self.index.nodes.check_live(cell)?;
+            match self.index.nodes.leaf(cell) == Some(leaf) {
                 false => Err(Violation::Position),
-                true if self.index.key(self.cells.object(cell)) != key => Err(Violation::Order),
+                true if self.index.key(self.index.nodes.object(cell)) != key => Err(Violation::Order),
                 true => Ok(()),
             }
         })
     }
 }
 
-/// A tree whose keys stand in a user's order.
-struct Index<O, K> {
+/// A tree whose keys stand in a user's order, and the cells of its entries.
+struct Index<O: PlainKey<T>, T> {
     order: O,
-    tree: Tree<K>,
+    tree: Tree<O::Plain>,
+    nodes: Cells<InLeaf, T>,
 }
 
-impl<O, K: Copy + Ord> Index<O, K> {
+impl<O: PlainKey<T>, T> Index<O, T> {
     #[inline]
-    fn key<T>(&self, object: &T) -> K
-    where
-        O: PlainKey<T, Plain = K>,
-    {
+    fn key(&self, object: &T) -> O::Plain {
         self.order.plain(&self.order.key(object))
     }
 
     /// Where a linked cell stands.
     #[inline]
-    fn spot_of(&self, cells: &impl Home, cell: Idx) -> Option<Spot> {
-        self.tree.spot_of(cells.leaf(cell)?, cell)
+    fn spot_of(&self, cell: Idx) -> Option<Spot> {
+        self.tree.spot_of(self.nodes.leaf(cell)?, cell)
     }
 
     /// The place for `object`, when it belongs at this position and there is room: behind its
     /// equals, or at an end.
-    fn make_place<T>(&mut self, position: Position<Idx>, object: &T) -> Result<(Option<Spot>, K), DictError>
-    where
-        O: PlainKey<T, Plain = K>,
-    {
+    fn make_place(
+        &mut self,
+        position: Position<Idx>,
+        object: &T,
+    ) -> Result<(Option<Spot>, O::Plain), DictError> {
         let key = self.key(object);
         let spot = match position {
             Position::Sorted(_) => self.tree.spot(&key, true),
@@ -255,12 +253,9 @@ impl<O, K: Copy + Ord> Index<O, K> {
     /// # Errors
     /// [`DictError::Full`] when its new leaf cannot be split. The entry is then where it was, and
     /// so are all others.
-    fn rekeyed<T>(&mut self, cells: &mut Cells<InLeaf, T>, cell: Idx) -> Result<bool, DictError>
-    where
-        O: PlainKey<T, Plain = K>,
-    {
-        let spot = self.spot_of(cells, cell).ok_or(DictError::Stale)?;
-        let key = self.key(cells.object(cell));
+    fn rekeyed(&mut self, cell: Idx) -> Result<bool, DictError> {
+        let spot = self.spot_of(cell).ok_or(DictError::Stale)?;
+        let key = self.key(self.nodes.object(cell));
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
@@ -273,17 +268,17 @@ impl<O, K: Copy + Ord> Index<O, K> {
             return Ok(false);
         }
         let old = self.tree.after(spot).map_or(key, |(old, _)| old);
-        let home = self.tree.remove(cells, spot);
+        let home = self.tree.remove(&mut self.nodes, spot);
         let target = match before {
-            Some((_, before)) => self.spot_of(cells, before).map(|spot| Spot { at: spot.at + 1, ..spot }),
+            Some((_, before)) => self.spot_of(before).map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
         // Only now is it known which nodes the removal gave back. Where it came from there is room
         // again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
-        self.tree.insert(cells, spot, key, cell);
-        if let Some(leaf) = cells.leaf(cell) {
+        self.tree.insert(&mut self.nodes, spot, key, cell);
+        if let Some(leaf) = self.nodes.leaf(cell) {
             self.tree.mend_fences(leaf);
         }
         if fits { Ok(true) } else { Err(DictError::Full) }
@@ -300,21 +295,18 @@ impl<O, K: Copy + Ord> Index<O, K> {
     }
 
     #[inline]
-    fn next(&self, cells: &impl Home, cell: Idx) -> Option<Idx> {
-        let spot = self.spot_of(cells, cell)?;
+    fn next(&self, cell: Idx) -> Option<Idx> {
+        let spot = self.spot_of(cell)?;
         self.tree.after(Spot { at: spot.at + 1, ..spot }).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn prev(&self, cells: &impl Home, cell: Idx) -> Option<Idx> {
-        self.tree.before(self.spot_of(cells, cell)?).map(|(_, cell)| cell)
+    fn prev(&self, cell: Idx) -> Option<Idx> {
+        self.tree.before(self.spot_of(cell)?).map(|(_, cell)| cell)
     }
 
     #[inline]
-    fn seek<T>(&self, _: &Cells<InLeaf, T>, seek: Seek, key: &O::Key<'_>, _: Option<Idx>) -> Option<Idx>
-    where
-        O: PlainKey<T, Plain = K>,
-    {
+    fn seek(&self, seek: Seek, key: &O::Key<'_>, _: Option<Idx>) -> Option<Idx> {
         let key = self.order.plain(key);
         let behind = matches!(seek, Seek::LastEqual | Seek::Leq | Seek::Gt);
         let spot = self.tree.spot(&key, behind)?;
@@ -330,20 +322,20 @@ impl<O, K: Copy + Ord> Index<O, K> {
 dictionary! {
     impl [O: PlainKey<T>, T] BPlusDict<O, T>;
     object T, order O, entry EntryKey, value T,
-    index index, objects cells, count cells.arena.len()
+    index index, count index.nodes.arena.len()
 }
 
 impl<O: PlainKey<T>, T> Reserve for BPlusDict<O, T> {
     fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
-        self.cells.arena.reserve(additional)?;
-        let nodes = Self::nodes_for(self.cells.arena.len().saturating_add(additional));
+        self.index.nodes.arena.reserve(additional)?;
+        let nodes = Self::nodes_for(self.index.nodes.arena.len().saturating_add(additional));
         if self.index.tree.reserve(nodes) { Ok(()) } else { Err(DictError::Full) }
     }
 }
 
 impl<O: PlainKey<T>, T> fmt::Debug for BPlusDict<O, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BPlusDict").field("len", &self.cells.arena.len()).finish_non_exhaustive()
+        f.debug_struct("BPlusDict").field("len", &self.index.nodes.arena.len()).finish_non_exhaustive()
     }
 }
 

@@ -178,8 +178,7 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// send(HookDict::<'static, (), Cell<u32>>::new(()));
 /// ```
 pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
-    sorted: Sorted<Ptr<B>, B, O>,
-    objects: HookObjects<'a, T, B>,
+    sorted: Sorted<Ptr<B>, B, O, HookObjects<'a, T, B>>,
     /// 0 until the first insert.
     id: u32,
     len: usize,
@@ -218,8 +217,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         // `withdraw` releases it behind its removal from the tree.
         let nodes = unsafe { HookNodes::new() };
         Self {
-            sorted: Sorted::new(order),
-            objects: HookObjects { nodes, offset: UNKNOWN, _objects: PhantomData },
+            sorted: Sorted::new(order, HookObjects { nodes, offset: UNKNOWN, _objects: PhantomData }),
             id: 0,
             len: 0,
         }
@@ -250,8 +248,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     /// Unlinks an object and gives it back to its owner.
     #[inline]
     fn withdraw(&mut self, p: Ptr<B>) -> Option<&'a T> {
-        self.sorted.tree.unlink(&mut self.objects, p);
-        let object = self.objects.reference(p);
+        self.sorted.tree.unlink(&mut self.sorted.nodes, p);
+        let object = self.sorted.nodes.reference(p);
         self.len -= 1;
         // SAFETY: 1. `p` was linked until now, so its object lives for `'a`, longer than this call.
         let hook = unsafe { p.as_ptr().as_ref() };
@@ -279,7 +277,7 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         let (whole, at) = (NonNull::from(object), NonNull::from(&link.0).addr());
         let offset = at.get().wrapping_sub(whole.addr().get());
         let inside = size_of::<T>().checked_sub(size_of::<Link<B>>()).is_some_and(|most| offset <= most);
-        if !inside || self.objects.offset != UNKNOWN && self.objects.offset != offset {
+        if !inside || self.sorted.nodes.offset != UNKNOWN && self.sorted.nodes.offset != offset {
             return Err(DictError::WrongLink);
         }
         // From the whole object, so that all of it can be reached through the link.
@@ -335,13 +333,13 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         let id = self.identity()?;
         let (link, p) = self.locate(object)?;
         let position = position.try_map(|hint| self.validate(hint))?;
-        let place = self.sorted.place_of(&self.objects, position, object)?;
+        let place = self.sorted.place_of(position, object)?;
         // All of the user's code has run: after the claim nothing fails.
         // SAFETY: 1. `id` is this dictionary's, which links the node below.
         unsafe { link.0.claim(id, pinned) }?;
         self.len += 1;
-        self.objects.offset = p.as_ptr().addr().get() - NonNull::from(object).addr().get();
-        self.sorted.tree.link(&mut self.objects, p, place);
+        self.sorted.nodes.offset = p.as_ptr().addr().get() - NonNull::from(object).addr().get();
+        self.sorted.tree.link(&mut self.sorted.nodes, p, place);
         Ok(ByRef::from(object))
     }
 
@@ -354,7 +352,7 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     fn verify(&self) -> Result<(), Violation> {
-        self.sorted.check(&self.objects, self.len, |p| {
+        self.sorted.check(self.len, |p| {
             // SAFETY: 1. as in `withdraw`: `p` is linked.
             let hook = unsafe { p.as_ptr().as_ref() };
             if hook.owner() == self.id { Ok(()) } else { Err(Violation::Owner) }
@@ -365,7 +363,7 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
 dictionary! {
     impl ['a, O: Membership<T, B>, T, B: Balance] HookDict<'a, O, T, B>;
     object T, order O, entry ObjectRef<'a, T>, value &'a T,
-    index sorted, objects objects, count len
+    index sorted, count len
 }
 
 impl<O, T, B: Balance> Drop for HookDict<'_, O, T, B> {

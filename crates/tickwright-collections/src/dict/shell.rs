@@ -1,7 +1,7 @@
 //! The trait for all dictionaries of this crate, over what each says of its memory.
 //!
-//! A dictionary has an index of its nodes, which knows the order and offers what
-//! [`Sorted`](super::Sorted) does; the objects of the nodes; and these functions:
+//! A dictionary has an index, with the nodes and the order that they stand in, which offers what
+//! [`Sorted`](super::Sorted) does; and these functions:
 //!
 //! | function | does |
 //! |---|---|
@@ -15,7 +15,7 @@ macro_rules! dictionary {
     (
         impl [$($generics:tt)*] $dictionary:ty;
         object $object:ty, order $order:ty, entry $entry:ty, value $value:ty,
-        index $index:ident, objects $objects:ident, count $($count:tt)+
+        index $index:ident, count $($count:tt)+
     ) => {
         impl<$($generics)*> Dictionary for $dictionary {
             type Object = $object;
@@ -34,7 +34,7 @@ macro_rules! dictionary {
 
             #[inline]
             fn get(&self, entry: $entry) -> Result<&$object, DictError> {
-                Ok(self.$objects.object(self.validate(entry)?))
+                Ok(self.$index.nodes.object(self.validate(entry)?))
             }
 
             #[inline]
@@ -62,29 +62,29 @@ macro_rules! dictionary {
 
             fn rekeyed(&mut self, entry: $entry) -> Result<bool, DictError> {
                 let p = self.validate(entry)?;
-                self.$index.rekeyed(&mut self.$objects, p)
+                self.$index.rekeyed(p)
             }
 
             #[inline]
             fn first(&self) -> Option<$entry> {
-                self.$objects.entry(self.$index.first())
+                self.$index.nodes.entry(self.$index.first())
             }
 
             #[inline]
             fn last(&self) -> Option<$entry> {
-                self.$objects.entry(self.$index.last())
+                self.$index.nodes.entry(self.$index.last())
             }
 
             #[inline]
             fn next(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
                 let p = self.validate(entry)?;
-                Ok(self.$objects.entry(self.$index.next(&self.$objects, p)))
+                Ok(self.$index.nodes.entry(self.$index.next(p)))
             }
 
             #[inline]
             fn prev(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
                 let p = self.validate(entry)?;
-                Ok(self.$objects.entry(self.$index.prev(&self.$objects, p)))
+                Ok(self.$index.nodes.entry(self.$index.prev(p)))
             }
 
             #[inline]
@@ -95,7 +95,7 @@ macro_rules! dictionary {
                 hint: Option<$entry>,
             ) -> Result<Option<$entry>, DictError> {
                 let hint = hint.map(|entry| self.validate(entry)).transpose()?;
-                Ok(self.$objects.entry(self.$index.seek(&self.$objects, seek, key, hint)))
+                Ok(self.$index.nodes.entry(self.$index.seek(seek, key, hint)))
             }
 
             fn clear(&mut self) {

@@ -41,8 +41,7 @@ impl<B: Balance, T> Objects<Idx, B> for Cells<DictRecord<Idx, B>, T> {
 /// # Ok::<(), tickwright_collections::DictError>(())
 /// ```
 pub struct SlabDict<O, T, B: Balance = RedBlack> {
-    sorted: Sorted<Idx, B, O>,
-    cells: Cells<DictRecord<Idx, B>, T>,
+    sorted: Sorted<Idx, B, O, Cells<DictRecord<Idx, B>, T>>,
 }
 
 impl<O: KeyOrder<T>, T> SlabDict<O, T> {
@@ -57,7 +56,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// As [`new`](SlabDict::new) with any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
-        Self { sorted: Sorted::new(order), cells: Cells::new(0) }
+        Self { sorted: Sorted::new(order, Cells::new(0)) }
     }
 
     /// An empty dictionary that never holds more than `capacity` entries and never allocates on its
@@ -68,7 +67,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// [`DictError::Full`] when there is no memory for it.
     pub fn bounded(order: O, capacity: usize) -> Result<Self, DictError> {
         let mut dictionary = Self::balanced(order);
-        dictionary.cells.bound(capacity)?;
+        dictionary.sorted.nodes.bound(capacity)?;
         Ok(dictionary)
     }
 
@@ -77,7 +76,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     #[doc(hidden)]
     #[must_use]
     pub fn with_last_generation(order: O, last: u32) -> Self {
-        Self { sorted: Sorted::new(order), cells: Cells::new(last) }
+        Self { sorted: Sorted::new(order, Cells::new(last)) }
     }
 
     /// Makes room for `additional` more entries, so that as many inserts allocate nothing.
@@ -85,7 +84,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// # Errors
     /// [`DictError::Full`] when there is no memory for it, or a bound is below it.
     pub fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
-        Ok(self.cells.arena.reserve(additional)?)
+        Ok(self.sorted.nodes.arena.reserve(additional)?)
     }
 
     /// The object of an entry, to change. If its key changes, [`rekeyed`](Dictionary::rekeyed) must
@@ -94,7 +93,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// # Errors
     /// As [`Dictionary::get`].
     pub fn get_mut(&mut self, entry: EntryKey) -> Result<&mut T, DictError> {
-        self.cells.get_mut(entry)
+        self.sorted.nodes.get_mut(entry)
     }
 
     /// Changes an object and gives it the place of its key, as [`Dictionary::rekeyed`]; answers
@@ -111,23 +110,23 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// Bytes that the dictionary holds on the heap, without what objects own themselves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.cells.arena.columns.heap_bytes()
+        self.sorted.nodes.arena.columns.heap_bytes()
     }
 
     #[inline]
     fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
-        self.cells.validate(entry)
+        self.sorted.nodes.validate(entry)
     }
 
     #[inline]
     fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
         let place = position
             .try_map(|hint| self.validate(hint))
-            .and_then(|position| self.sorted.place_of(&self.cells, position, &value));
+            .and_then(|position| self.sorted.place_of(position, &value));
         match place {
             Ok(place) => {
-                let entry = self.cells.occupy(value)?;
-                self.sorted.tree.link(&mut self.cells, entry.slot.index, place);
+                let entry = self.sorted.nodes.occupy(value)?;
+                self.sorted.tree.link(&mut self.sorted.nodes, entry.slot.index, place);
                 Ok(entry)
             }
             Err(reason) => Err(Refused { reason, value }),
@@ -136,25 +135,25 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
 
     #[inline]
     fn withdraw(&mut self, p: Idx) -> Option<T> {
-        self.sorted.tree.unlink(&mut self.cells, p);
-        self.cells.vacate(p)
+        self.sorted.tree.unlink(&mut self.sorted.nodes, p);
+        self.sorted.nodes.vacate(p)
     }
 
     fn withdraw_all(&mut self) {
         self.sorted.tree = super::tree::Tree::NEW;
-        self.cells.arena.clear();
+        self.sorted.nodes.arena.clear();
     }
 
     fn verify(&self) -> Result<(), Violation> {
-        self.cells.arena.check()?;
-        self.sorted.check(&self.cells, self.cells.arena.len(), |p| self.cells.check_live(p))
+        self.sorted.nodes.arena.check()?;
+        self.sorted.check(self.sorted.nodes.arena.len(), |p| self.sorted.nodes.check_live(p))
     }
 }
 
 dictionary! {
     impl [O: KeyOrder<T>, T, B: Balance] SlabDict<O, T, B>;
     object T, order O, entry EntryKey, value T,
-    index sorted, objects cells, count cells.arena.len()
+    index sorted, count sorted.nodes.arena.len()
 }
 
 impl<O: KeyOrder<T>, T, B: Balance> Reserve for SlabDict<O, T, B> {
@@ -165,7 +164,7 @@ impl<O: KeyOrder<T>, T, B: Balance> Reserve for SlabDict<O, T, B> {
 
 impl<O, T, B: Balance> fmt::Debug for SlabDict<O, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlabDict").field("len", &self.cells.arena.len()).finish_non_exhaustive()
+        f.debug_struct("SlabDict").field("len", &self.sorted.nodes.arena.len()).finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,7 @@ use core::cmp::Ordering;
 use super::tree::{DictRecord, Place, Tree};
 use super::{DictError, KeyOrder, Seek};
 use tickwright_nodes::Violation;
-use tickwright_nodes::tree::Balance;
+use tickwright_nodes::tree::{Balance, Left, Right};
 use tickwright_nodes::{Handle, Nodes};
 
 /// Where a dictionary puts an object: [`HookDict::insert_pinned`](super::HookDict::insert_pinned)
@@ -44,117 +44,16 @@ pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
     fn object(&self, p: P) -> &Self::Object;
 }
 
-/// A tree whose nodes stand in a user's order.
-pub(crate) struct Sorted<P, B, O> {
+/// A tree whose nodes stand in a user's order, and these nodes.
+pub(crate) struct Sorted<P, B, O, N> {
     pub(crate) tree: Tree<P, B>,
     pub(crate) order: O,
+    pub(crate) nodes: N,
 }
 
-impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
-    pub(crate) const fn new(order: O) -> Self {
-        Self { tree: Tree::NEW, order }
-    }
-
-    #[inline]
-    fn compare<N>(&self, nodes: &N, key: &O::Key<'_>, p: P) -> Ordering
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        self.order.compare(key, &self.order.key(nodes.object(p)))
-    }
-
-    /// The place in front of all nodes with this key, or behind them.
-    #[inline]
-    fn place<N>(&self, nodes: &N, hint: Option<P>, key: &O::Key<'_>, behind: bool) -> Option<Place<P>>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        self.tree.place(nodes, hint, |p| match self.compare(nodes, key, p) {
-            Ordering::Less => false,
-            Ordering::Equal => behind,
-            Ordering::Greater => true,
-        })
-    }
-
-    /// The place for `object`, when it belongs at this position: behind its equals, or at an end.
-    ///
-    /// # Errors
-    /// [`DictError::OutOfOrder`] when it does not belong at that end.
-    #[inline]
-    pub(crate) fn place_of<N>(
-        &self,
-        nodes: &N,
-        position: Position<P>,
-        object: &N::Object,
-    ) -> Result<Option<Place<P>>, DictError>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        let less = |p| self.compare(nodes, &self.order.key(object), p) == Ordering::Less;
-        let (fits, before) = match position {
-            Position::Sorted(hint) => return Ok(self.place(nodes, hint, &self.order.key(object), true)),
-            Position::First => (self.first().is_none_or(less), None),
-            Position::Last => (!self.last().is_some_and(less), self.last()),
-        };
-        if fits { Ok(self.tree.place_behind(nodes, before)) } else { Err(DictError::OutOfOrder) }
-    }
-
-    #[inline]
-    pub(crate) fn seek<N>(&self, nodes: &N, seek: Seek, key: &O::Key<'_>, hint: Option<P>) -> Option<P>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        let behind = matches!(seek, Seek::LastEqual | Seek::Leq | Seek::Gt);
-        let place = self.place(nodes, hint, key, behind)?;
-        let found = match seek {
-            Seek::Equal | Seek::Geq | Seek::Gt => Tree::after(nodes, place),
-            Seek::LastEqual | Seek::Leq | Seek::Lt => Tree::before(nodes, place),
-        };
-        match seek {
-            Seek::Equal | Seek::LastEqual => {
-                found.filter(|&p| self.compare(nodes, key, p) == Ordering::Equal)
-            }
-            _ => found,
-        }
-    }
-
-    /// Moves the linked `p` behind the equals of the key that it has by now. Returns whether it had
-    /// to move; no error.
-    pub(crate) fn rekeyed<N>(&mut self, nodes: &mut N, p: P) -> Result<bool, DictError>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        let Some(behind) = self.new_neighbour(nodes, p) else { return Ok(false) };
-        self.tree.unlink(nodes, p);
-        let place = self.tree.place_behind(nodes, behind);
-        self.tree.link(nodes, p, place);
-        Ok(true)
-    }
-
-    /// Behind whom the linked `p` belongs by its key; none when it stands there already.
-    fn new_neighbour<N>(&self, nodes: &N, p: P) -> Option<Option<P>>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        let key = self.order.key(nodes.object(p));
-        let less = |q| self.compare(nodes, &key, q) == Ordering::Less;
-        let earlier = Tree::prev(nodes, p).is_some_and(less);
-        if !earlier && Tree::next(nodes, p).is_none_or(less) {
-            return None;
-        }
-        // While it is searched for, `p` stands where it was. To either side of it all others are in
-        // order.
-        let place = self.tree.place(nodes, Some(p), |q| if q == p { !earlier } else { !less(q) })?;
-        let before = Tree::before(nodes, place);
-        // An order that contradicts itself may lead back to where `p` is.
-        let stays = before == Some(p) || Tree::after(nodes, place) == Some(p);
-        (!stays).then_some(before)
+impl<P: Handle, B: Balance, O, N> Sorted<P, B, O, N> {
+    pub(crate) const fn new(order: O, nodes: N) -> Self {
+        Self { tree: Tree::NEW, order, nodes }
     }
 
     #[inline]
@@ -166,32 +65,105 @@ impl<P: Handle, B: Balance, O> Sorted<P, B, O> {
     pub(crate) fn last(&self) -> Option<P> {
         self.tree.list.tail
     }
+}
 
+impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, B, O, N> {
     #[inline]
-    pub(crate) fn next<N: Nodes<P, DictRecord<P, B>>>(&self, nodes: &N, p: P) -> Option<P> {
-        Tree::next(nodes, p)
+    fn compare(&self, key: &O::Key<'_>, p: P) -> Ordering {
+        self.order.compare(key, &self.order.key(self.nodes.object(p)))
+    }
+
+    /// The place in front of all nodes with this key, or behind them.
+    #[inline]
+    fn place(&self, hint: Option<P>, key: &O::Key<'_>, behind: bool) -> Option<Place<P>> {
+        self.tree.place(&self.nodes, hint, |p| match self.compare(key, p) {
+            Ordering::Less => false,
+            Ordering::Equal => behind,
+            Ordering::Greater => true,
+        })
+    }
+
+    /// The place for `object`, when it belongs at this position: behind its equals, or at an end.
+    ///
+    /// # Errors
+    /// [`DictError::OutOfOrder`] when it does not belong at that end.
+    #[inline]
+    pub(crate) fn place_of(
+        &self,
+        position: Position<P>,
+        object: &N::Object,
+    ) -> Result<Option<Place<P>>, DictError> {
+        let less = |p| self.compare(&self.order.key(object), p) == Ordering::Less;
+        let (fits, before) = match position {
+            Position::Sorted(hint) => return Ok(self.place(hint, &self.order.key(object), true)),
+            Position::First => (self.first().is_none_or(less), None),
+            Position::Last => (!self.last().is_some_and(less), self.last()),
+        };
+        if fits { Ok(self.tree.place_behind(&self.nodes, before)) } else { Err(DictError::OutOfOrder) }
     }
 
     #[inline]
-    pub(crate) fn prev<N: Nodes<P, DictRecord<P, B>>>(&self, nodes: &N, p: P) -> Option<P> {
-        Tree::prev(nodes, p)
+    pub(crate) fn seek(&self, seek: Seek, key: &O::Key<'_>, hint: Option<P>) -> Option<P> {
+        let behind = matches!(seek, Seek::LastEqual | Seek::Leq | Seek::Gt);
+        let place = self.place(hint, key, behind)?;
+        let found = match seek {
+            Seek::Equal | Seek::Geq | Seek::Gt => Tree::neighbour(&self.nodes, place, Right),
+            Seek::LastEqual | Seek::Leq | Seek::Lt => Tree::neighbour(&self.nodes, place, Left),
+        };
+        match seek {
+            Seek::Equal | Seek::LastEqual => found.filter(|&p| self.compare(key, p) == Ordering::Equal),
+            _ => found,
+        }
+    }
+
+    /// Moves the linked `p` behind the equals of the key that it has by now. Returns whether it had
+    /// to move; no error.
+    pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
+        let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
+        self.tree.unlink(&mut self.nodes, p);
+        let place = self.tree.place_behind(&self.nodes, behind);
+        self.tree.link(&mut self.nodes, p, place);
+        Ok(true)
+    }
+
+    /// Behind whom the linked `p` belongs by its key; none when it stands there already.
+    fn new_neighbour(&self, p: P) -> Option<Option<P>> {
+        let key = self.order.key(self.nodes.object(p));
+        let less = |q| self.compare(&key, q) == Ordering::Less;
+        let earlier = self.prev(p).is_some_and(less);
+        if !earlier && self.next(p).is_none_or(less) {
+            return None;
+        }
+        // While it is searched for, `p` stands where it was. To either side of it all others are in
+        // order.
+        let right = |q| if q == p { !earlier } else { !less(q) };
+        let place = self.tree.place(&self.nodes, Some(p), right)?;
+        let before = Tree::neighbour(&self.nodes, place, Left);
+        // An order that contradicts itself may lead back to where `p` is.
+        let stays = before == Some(p) || Tree::neighbour(&self.nodes, place, Right) == Some(p);
+        (!stays).then_some(before)
+    }
+
+    #[inline]
+    pub(crate) fn next(&self, p: P) -> Option<P> {
+        Tree::beside(&self.nodes, p, Right)
+    }
+
+    #[inline]
+    pub(crate) fn prev(&self, p: P) -> Option<P> {
+        Tree::beside(&self.nodes, p, Left)
     }
 
     /// Verifies tree, list and order; `own` verifies that a node is the storage's.
-    pub(crate) fn check<N>(
+    pub(crate) fn check(
         &self,
-        nodes: &N,
         len: usize,
         own: impl Fn(P) -> Result<(), Violation>,
-    ) -> Result<(), Violation>
-    where
-        N: Objects<P, B>,
-        O: KeyOrder<N::Object>,
-    {
-        self.tree.check(nodes, len, |before, p| {
+    ) -> Result<(), Violation> {
+        self.tree.check(&self.nodes, len, |before, p| {
             own(p)?;
-            let key = before.map(|before| self.order.key(nodes.object(before)));
-            match key.map(|key| self.compare(nodes, &key, p)) {
+            let key = before.map(|before| self.order.key(self.nodes.object(before)));
+            match key.map(|key| self.compare(&key, p)) {
                 Some(Ordering::Greater) => Err(Violation::Order),
                 _ => Ok(()),
             }

@@ -74,34 +74,25 @@ pub(crate) struct Tree<P, B> {
 impl<P: Handle, B: Balance> Tree<P, B> {
     pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
 
+    /// The neighbour of a node in the list.
     #[inline]
-    pub(crate) fn next<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P) -> Option<P> {
-        nodes.record(p).list.next
-    }
-
-    #[inline]
-    pub(crate) fn prev<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P) -> Option<P> {
-        nodes.record(p).list.prev
-    }
-
-    #[inline]
-    fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
+    pub(crate) fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
+        let list = &nodes.record(p).list;
         match side {
-            Left => Self::prev(nodes, p),
-            Right => Self::next(nodes, p),
+            Left => list.prev,
+            Right => list.next,
         }
     }
 
-    /// The node left of a place.
+    /// The node on one side of a place.
     #[inline]
-    pub(crate) fn before<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
-        select_unpredictable(place.side == Right, Some(place.parent), Self::prev(nodes, place.parent))
-    }
-
-    /// The node right of a place.
-    #[inline]
-    pub(crate) fn after<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, place: Place<P>) -> Option<P> {
-        select_unpredictable(place.side == Left, Some(place.parent), Self::next(nodes, place.parent))
+    pub(crate) fn neighbour<N: Nodes<P, DictRecord<P, B>>>(
+        nodes: &N,
+        place: Place<P>,
+        side: Side,
+    ) -> Option<P> {
+        let beyond = Self::beside(nodes, place.parent, side);
+        select_unpredictable(place.side != side, Some(place.parent), beyond)
     }
 
     /// The place behind `p`, or in front of all; none in an empty tree.
@@ -241,8 +232,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         let mut last = None;
         let mut list = Ok(());
         let mut in_list = |before: Option<P>, p: Option<P>| {
-            let next = before.map_or(self.list.head, |before| Self::next(nodes, before));
-            let prev = p.map_or(self.list.tail, |p| Self::prev(nodes, p));
+            let next = before.map_or(self.list.head, |before| Self::beside(nodes, before, Right));
+            let prev = p.map_or(self.list.tail, |p| Self::beside(nodes, p, Left));
             if next != p || prev != before {
                 let end = before.is_none() || p.is_none();
                 let broken = if end { Violation::Head } else { Violation::BackLink };

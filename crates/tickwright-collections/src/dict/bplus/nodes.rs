@@ -17,7 +17,6 @@
 #![forbid(unsafe_code)]
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
@@ -122,15 +121,6 @@ pub(super) struct Tree<K> {
     /// The ends of the level of leaves.
     first: Option<Idx>,
     last: Option<Idx>,
-}
-
-impl<K> fmt::Debug for Tree<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tree")
-            .field("nodes", &self.nodes.len())
-            .field("root", &self.root)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<K> Tree<K> {

@@ -435,15 +435,15 @@ fn a_cell_that_names_another_leaf_or_is_free_is_named() {
     let mut dictionary = Dict::new(KEY);
     let entries: Vec<_> = (0..20).map(|n| dictionary.insert((n, 0)).unwrap()).collect();
     let (one, other) = (entries[0].slot.index.at(), entries[19].slot.index.at());
-    let away = dictionary.cells.arena.columns.0[other].record.0;
-    let own = core::mem::replace(&mut dictionary.cells.arena.columns.0[one].record.0, away);
+    let away = dictionary.index.nodes.arena.columns.0[other].record.0;
+    let own = core::mem::replace(&mut dictionary.index.nodes.arena.columns.0[one].record.0, away);
     assert_eq!(dictionary.check(), Err(Violation::Position));
-    dictionary.cells.arena.columns.0[one].record.0 = own;
+    dictionary.index.nodes.arena.columns.0[one].record.0 = own;
     assert_eq!(dictionary.check(), Ok(()));
     // All counts agree: a linked cell is free, another one is live, and the free list knows.
     let spare = dictionary.insert((30, 0)).unwrap();
     dictionary.remove(spare).unwrap();
-    dictionary.cells.arena.columns.0.swap(one, spare.slot.index.at());
-    dictionary.cells.arena.free = Some(entries[0].slot.index);
+    dictionary.index.nodes.arena.columns.0.swap(one, spare.slot.index.at());
+    dictionary.index.nodes.arena.free = Some(entries[0].slot.index);
     assert_eq!(dictionary.check(), Err(Violation::Storage));
 }

@@ -32,7 +32,7 @@ fn a_cell_that_has_used_up_its_generations_is_retired() {
 #[test]
 fn a_bounded_dictionary_of_retired_cells_is_full_until_more_is_reserved() {
     let mut dictionary = Numbers::<Avl>::bounded(KEY, 2).unwrap();
-    dictionary.cells.arena.first_generation = u32::MAX - 1;
+    dictionary.sorted.nodes.arena.first_generation = u32::MAX - 1;
     let only = dictionary.insert(1).unwrap();
     dictionary.remove(only).unwrap();
     dictionary.insert(2).unwrap();
@@ -53,35 +53,37 @@ fn check_names_broken_storage() {
     assert_eq!(dictionary.check(), Ok(()));
 
     let live = entries[0].slot.index.at();
-    let slot = mem::replace(&mut dictionary.cells.arena.columns.0[live].slot, Slot::Free { last: 7 });
+    let slot = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[live].slot, Slot::Free { last: 7 });
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
     // Even when the numbers of both are right.
     let other = entries[1].slot.index.at();
-    let free = mem::replace(&mut dictionary.cells.arena.columns.0[other].slot, slot);
+    let free = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[other].slot, slot);
     assert_eq!(dictionary.check(), Err(Violation::Storage), "one linked cell is free, one free cell is live");
-    let slot = mem::replace(&mut dictionary.cells.arena.columns.0[other].slot, free);
-    dictionary.cells.arena.columns.0[live].slot = slot;
+    let slot = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[other].slot, free);
+    dictionary.sorted.nodes.arena.columns.0[live].slot = slot;
     assert_eq!(dictionary.check(), Ok(()));
 
-    let head = dictionary.cells.arena.free;
+    let head = dictionary.sorted.nodes.arena.free;
     for wrong in [None, Some(entries[0].slot.index), Some(entries[1].slot.index)] {
-        dictionary.cells.arena.free = wrong;
+        dictionary.sorted.nodes.arena.free = wrong;
         assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list starts at {wrong:?}");
     }
-    dictionary.cells.arena.free = head;
+    dictionary.sorted.nodes.arena.free = head;
     let head = head.unwrap();
-    let record =
-        mem::replace(&mut dictionary.cells.arena.columns.0[head.at()].record, DictRecord::vacant(Some(head)));
+    let record = mem::replace(
+        &mut dictionary.sorted.nodes.arena.columns.0[head.at()].record,
+        DictRecord::vacant(Some(head)),
+    );
     assert_eq!(dictionary.check(), Err(Violation::Storage), "the free list goes in a circle");
-    dictionary.cells.arena.columns.0[head.at()].record = record;
-    dictionary.cells.arena.retired = 1;
+    dictionary.sorted.nodes.arena.columns.0[head.at()].record = record;
+    dictionary.sorted.nodes.arena.retired = 1;
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a retired cell that is none");
-    dictionary.cells.arena.retired = 0;
+    dictionary.sorted.nodes.arena.retired = 0;
     for len in [3, 5] {
-        dictionary.cells.arena.len = len;
+        dictionary.sorted.nodes.arena.len = len;
         assert_eq!(dictionary.check(), Err(Violation::Storage));
     }
-    dictionary.cells.arena.len = 4;
+    dictionary.sorted.nodes.arena.len = 4;
     assert_eq!(dictionary.check(), Ok(()));
 }
 
@@ -92,9 +94,11 @@ fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
     let (linked, unlinked) = (entries[0].slot.index, entries[2].slot.index);
     dictionary.remove(entries[2]).unwrap();
     // The cells change places, and the free list goes with them; the tree does not know.
-    let free =
-        mem::replace(&mut dictionary.cells.arena.columns.0[unlinked.at()].slot, Slot::Free { last: 1 });
-    dictionary.cells.arena.columns.0[unlinked.at()].slot =
-        mem::replace(&mut dictionary.cells.arena.columns.0[linked.at()].slot, free);
+    let free = mem::replace(
+        &mut dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot,
+        Slot::Free { last: 1 },
+    );
+    dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot =
+        mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[linked.at()].slot, free);
     assert_eq!(dictionary.check(), Err(Violation::Storage));
 }

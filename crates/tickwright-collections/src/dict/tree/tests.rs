@@ -36,18 +36,17 @@ impl<B: Balance> Objects<usize, B> for Store<B> {
 }
 
 struct Subject<B: Balance> {
-    sorted: Sorted<usize, B, ByValue>,
-    store: Store<B>,
+    sorted: Sorted<usize, B, ByValue, Store<B>>,
     len: usize,
 }
 
 impl<B: Balance> Subject<B> {
     fn with_keys(keys: impl IntoIterator<Item = u32>) -> Self {
-        let mut subject = Self { sorted: Sorted::new(KEY), store: Store(Vec::new()), len: 0 };
+        let mut subject = Self { sorted: Sorted::new(KEY, Store(Vec::new())), len: 0 };
         for key in keys {
-            subject.store.0.push((DictRecord::IDLE, key));
-            let place = subject.sorted.place_of(&subject.store, Position::Sorted(None), &key).unwrap();
-            subject.sorted.tree.link(&mut subject.store, subject.len, place);
+            subject.sorted.nodes.0.push((DictRecord::IDLE, key));
+            let place = subject.sorted.place_of(Position::Sorted(None), &key).unwrap();
+            subject.sorted.tree.link(&mut subject.sorted.nodes, subject.len, place);
             subject.len += 1;
             assert_eq!(subject.check(), Ok(()));
         }
@@ -61,19 +60,19 @@ impl<B: Balance> Subject<B> {
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self.sorted.check(&self.store, self.len, |_| Ok(()))
+        self.sorted.check(self.len, |_| Ok(()))
     }
 
     fn in_order(&self) -> Vec<usize> {
-        core::iter::successors(self.sorted.first(), |&p| self.sorted.next(&self.store, p)).collect()
+        core::iter::successors(self.sorted.first(), |&p| self.sorted.next(p)).collect()
     }
 
     fn with(&mut self, p: usize, change: impl FnOnce(&mut DictRecord<usize, B>)) -> Result<(), Violation> {
-        let record = &mut self.store.0[p].0;
+        let record = &mut self.sorted.nodes.0[p].0;
         let before = DictRecord { tree: record.tree, list: record.list };
         change(record);
         let result = self.check();
-        self.store.0[p].0 = before;
+        self.sorted.nodes.0[p].0 = before;
         result
     }
 }
@@ -87,12 +86,12 @@ fn keys<B: Balance>() {
     for n in SIZES {
         let mut subject = Subject::<B>::of(n);
         for pair in subject.in_order().windows(2) {
-            let (early, late) = (subject.store.0[pair[0]].1, subject.store.0[pair[1]].1);
-            subject.store.0[pair[0]].1 = late + 1;
+            let (early, late) = (subject.sorted.nodes.0[pair[0]].1, subject.sorted.nodes.0[pair[1]].1);
+            subject.sorted.nodes.0[pair[0]].1 = late + 1;
             assert_eq!(subject.check(), Err(Violation::Order));
-            subject.store.0[pair[0]].1 = late;
+            subject.sorted.nodes.0[pair[0]].1 = late;
             assert_eq!(subject.check(), Ok(()), "equals are in order");
-            subject.store.0[pair[0]].1 = early;
+            subject.sorted.nodes.0[pair[0]].1 = early;
         }
     }
 }
@@ -102,12 +101,12 @@ fn links_up_and_down<B: Balance>() {
         let mut subject = Subject::<B>::of(n);
         for p in 0..n {
             let root = subject.sorted.tree.root == Some(p);
-            for wrong in wrongs(n, subject.store.0[p].0.tree.up) {
+            for wrong in wrongs(n, subject.sorted.nodes.0[p].0.tree.up) {
                 let expected = if root { Violation::Head } else { Violation::BackLink };
                 assert_eq!(subject.with(p, |record| record.tree.up = wrong), Err(expected));
             }
             for side in [Left, Right] {
-                for wrong in wrongs(n, subject.store.0[p].0.tree.at(side)) {
+                for wrong in wrongs(n, subject.sorted.nodes.0[p].0.tree.at(side)) {
                     let expected = if wrong.is_some() { Violation::BackLink } else { Violation::Count };
                     assert_eq!(subject.with(p, |record| record.tree.set(side, wrong)), Err(expected));
                 }
@@ -121,7 +120,7 @@ fn list_links<B: Balance>() {
         let mut subject = Subject::<B>::of(n);
         let (first, last) = (subject.sorted.first(), subject.sorted.last());
         for p in 0..n {
-            for wrong in wrongs(n, subject.store.0[p].0.list.next) {
+            for wrong in wrongs(n, subject.sorted.nodes.0[p].0.list.next) {
                 let expected = if last == Some(p) { Violation::Head } else { Violation::BackLink };
                 assert_eq!(
                     subject.with(p, |record| record.list.next = wrong),
@@ -129,7 +128,7 @@ fn list_links<B: Balance>() {
                     "{p} {wrong:?}"
                 );
             }
-            for wrong in wrongs(n, subject.store.0[p].0.list.prev) {
+            for wrong in wrongs(n, subject.sorted.nodes.0[p].0.list.prev) {
                 let expected = if first == Some(p) { Violation::Head } else { Violation::BackLink };
                 assert_eq!(
                     subject.with(p, |record| record.list.prev = wrong),
@@ -181,7 +180,7 @@ where
     for n in SIZES {
         let mut subject = Subject::<B>::of(n);
         for p in 0..n {
-            let right = subject.store.0[p].0.tree.mark;
+            let right = subject.sorted.nodes.0[p].0.tree.mark;
             for &wrong in all.iter().filter(|&&wrong| wrong != right) {
                 let broken = subject.with(p, |record| record.tree.mark = wrong).unwrap_err();
                 assert!(expected.contains(&broken), "{broken:?}");
@@ -209,7 +208,7 @@ fn storage_is_asked_of_each_node<B: Balance>() {
     let subject = Subject::<B>::of(12);
     for foreign in 0..12 {
         let own = |p| if p == foreign { Err(Violation::Owner) } else { Ok(()) };
-        assert_eq!(subject.sorted.check(&subject.store, 12, own), Err(Violation::Owner));
+        assert_eq!(subject.sorted.check(12, own), Err(Violation::Owner));
     }
 }
 
@@ -221,7 +220,7 @@ fn every_search_from_every_hint<B: Balance>() {
         let order = shuffled(n, &mut Random::new(u64::from(n)));
         let subject = Subject::<B>::with_keys(order.iter().map(|at| 2 * (at / 3) + 1));
         let model = subject.in_order();
-        let at = |p: usize| subject.store.0[p].1;
+        let at = |p: usize| subject.sorted.nodes.0[p].1;
         for key in 0..2 * (n / 3) + 4 {
             let lower = model.partition_point(|&p| at(p) < key);
             let upper = model.partition_point(|&p| at(p) <= key);
@@ -236,7 +235,7 @@ fn every_search_from_every_hint<B: Balance>() {
             };
             for hint in (0..n as usize).map(Some).chain([None]) {
                 for seek in [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt, Seek::Leq, Seek::Lt] {
-                    let answer = subject.sorted.seek(&subject.store, seek, &key, hint);
+                    let answer = subject.sorted.seek(seek, &key, hint);
                     assert_eq!(answer, expected(seek), "{seek:?} {key} from {hint:?} of {n}");
                 }
             }
@@ -251,9 +250,9 @@ fn hints_save_comparisons<B: Balance>() {
     let subject = Subject::<B>::with_keys(0..n);
     let count = |hint: u32, key: u32| {
         let mut comparisons = 0;
-        let _ = subject.sorted.tree.place(&subject.store, Some(hint as usize), |p| {
+        let _ = subject.sorted.tree.place(&subject.sorted.nodes, Some(hint as usize), |p| {
             comparisons += 1;
-            key >= subject.store.0[p].1
+            key >= subject.sorted.nodes.0[p].1
         });
         comparisons
     };
@@ -278,23 +277,23 @@ fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
         let mut subject = Subject::<B>::of(n);
         for more in n..n + 40 {
             let hint = Some(random.below(u32::try_from(more).unwrap()) as usize).filter(|p| p % 3 > 0);
-            let place = subject.sorted.tree.place(&subject.store, hint, |_| random.below(2) == 0);
-            subject.store.0.push((DictRecord::IDLE, 0));
-            subject.sorted.tree.link(&mut subject.store, more, place);
+            let place = subject.sorted.tree.place(&subject.sorted.nodes, hint, |_| random.below(2) == 0);
+            subject.sorted.nodes.0.push((DictRecord::IDLE, 0));
+            subject.sorted.tree.link(&mut subject.sorted.nodes, more, place);
             subject.len += 1;
-            assert_eq!(subject.sorted.tree.check(&subject.store, subject.len, |_, _| Ok(())), Ok(()));
+            assert_eq!(subject.sorted.tree.check(&subject.sorted.nodes, subject.len, |_, _| Ok(())), Ok(()));
         }
     }
 }
 
 fn ends_take_what_belongs_there<B: Balance>() {
     let subject = Subject::<B>::with_keys([20, 10, 20]);
-    let fits = |end, key| subject.sorted.place_of(&subject.store, end, &key).is_ok();
+    let fits = |end, key| subject.sorted.place_of(end, &key).is_ok();
     assert!(fits(Position::First, 9) && !fits(Position::First, 10) && !fits(Position::First, 11));
     assert!(fits(Position::Last, 21) && fits(Position::Last, 20) && !fits(Position::Last, 19));
     let empty = Subject::<B>::of(0);
     for end in [Position::First, Position::Last] {
-        assert_eq!(empty.sorted.place_of(&empty.store, end, &1), Ok(None));
+        assert_eq!(empty.sorted.place_of(end, &1), Ok(None));
     }
 }
 
