@@ -11,6 +11,7 @@
 //! | `withdraw_all` | does so for every node |
 //! | `verify` | verifies index and memory |
 
+/// The [`Dictionary`](super::Dictionary) of one type.
 macro_rules! dictionary {
     (
         impl [$($generics:tt)*] $dictionary:ty;

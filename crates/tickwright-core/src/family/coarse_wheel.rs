@@ -377,8 +377,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
     }
 
-    /// Takes `p` out of the list that it is in, which is at `location`. Returns whether that is empty
-    /// now.
+    /// Takes `p` out of the list that it is in, which is at `location`. Returns whether the list is
+    /// empty now.
     #[inline]
     fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) -> bool {
         let links = nodes.record(p).links;

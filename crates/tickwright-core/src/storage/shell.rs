@@ -52,95 +52,99 @@ macro_rules! timer_queue {
     ) => {
         impl<$($generics)*> $queue {
             crate::storage::shell::forward! {
-            /// The greatest `now` ever passed to this queue; 0 at first.
-            #[must_use]
-            fn now(&self) -> Tick;
+                /// The greatest `now` ever passed to this queue; 0 at first.
+                #[must_use]
+                fn now(&self) -> Tick;
 
-            /// How many timers are pending. O(1).
-            #[must_use]
-            fn len(&self) -> usize;
+                /// How many timers are pending. O(1).
+                #[must_use]
+                fn len(&self) -> usize;
 
-            /// Whether none is pending. O(1).
-            #[must_use]
-            fn is_empty(&self) -> bool;
+                /// Whether none is pending. O(1).
+                #[must_use]
+                fn is_empty(&self) -> bool;
 
-            /// Makes `value` pending until `deadline`.
-            ///
-            /// # Errors
-            /// [`Rejected`] with the reason and the value; the queue is then unchanged.
-            fn insert(&mut self, deadline: Tick, value: $value) -> Result<Inserted<$key>, Rejected<$value>>;
+                /// Makes `value` pending until `deadline`.
+                ///
+                /// # Errors
+                /// [`Rejected`] with the reason and the value; the queue is then unchanged.
+                fn insert(
+                    &mut self,
+                    deadline: Tick,
+                    value: $value,
+                ) -> Result<Inserted<$key>, Rejected<$value>>;
 
-            /// Takes a pending timer out.
-            ///
-            /// # Errors
-            /// [`KeyError`] when `key` does not name a pending timer of this queue.
-            fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError>;
+                /// Takes a pending timer out.
+                ///
+                /// # Errors
+                /// [`KeyError`] when `key` does not name a pending timer of this queue.
+                fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError>;
 
-            /// Gives a pending timer another deadline; its key stays valid.
-            ///
-            /// # Errors
-            /// [`KeyError`] when `key` does not name a pending timer of this queue.
-            fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>;
+                /// Gives a pending timer another deadline; its key stays valid.
+                ///
+                /// # Errors
+                /// [`KeyError`] when `key` does not name a pending timer of this queue.
+                fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError>;
 
-            /// The head: the timer that leaves first.
-            #[must_use]
-            fn peek(&self) -> Option<Pending<$key>>;
+                /// The head: the timer that leaves first.
+                #[must_use]
+                fn peek(&self) -> Option<Pending<$key>>;
 
-            /// The timer that leaves after the head.
-            #[must_use]
-            fn second(&self) -> Option<Pending<$key>>;
+                /// The timer that leaves after the head.
+                #[must_use]
+                fn second(&self) -> Option<Pending<$key>>;
 
-            /// The exact expiry of the head.
-            #[must_use]
-            fn next_expiry(&self) -> Option<Tick>;
+                /// The exact expiry of the head.
+                #[must_use]
+                fn next_expiry(&self) -> Option<Tick>;
 
-            /// The tick for which to set an alarm: never later than
-            /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier: then
-            /// nothing is due when it comes, and the next answer is later.
-            #[must_use]
-            fn next_wake(&self) -> Option<Tick>;
+                /// The tick for which to set an alarm: never later than
+                /// [`next_expiry`](Self::next_expiry), and cheap. Over a wheel it may be earlier:
+                /// then nothing is due when it comes, and the next answer is later.
+                #[must_use]
+                fn next_wake(&self) -> Option<Tick>;
 
-            /// Moves `now` forward and takes one due timer out, if there is one.
-            fn pop_expired(&mut self, now: Tick) -> Option<Expired<$key, $value>>;
+                /// Moves `now` forward and takes one due timer out, if there is one.
+                fn pop_expired(&mut self, now: Tick) -> Option<Expired<$key, $value>>;
 
-            /// Iterates over the due timers in order. Each `next` removes one timer; the others stay
-            /// pending. `now` moves at the first `next`, not at this call. To insert between deliveries,
-            /// loop over [`pop_expired`](Self::pop_expired).
-            fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
+                /// Iterates over the due timers in order. Each `next` removes one timer; the others
+                /// stay pending. `now` moves at the first `next`, not at this call. To insert
+                /// between deliveries, loop over [`pop_expired`](Self::pop_expired).
+                fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<$key, $value>>;
 
-            /// Moves `now` forward and, when the head is due, re-arms it in one step at the tick that
-            /// `rearm` returns for its expiry and its value. The key stays valid.
-            ///
-            /// A periodic timer on a drift-free grid is
-            /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
-            fn pop_and_reinsert(
-                &mut self,
-                now: Tick,
-                rearm: impl FnOnce(Tick, &$value) -> Tick,
-            ) -> Option<Expired<$key, ()>>;
+                /// Moves `now` forward and, when the head is due, re-arms it in one step at the
+                /// tick that `rearm` returns for its expiry and its value. The key stays valid.
+                ///
+                /// A periodic timer on a drift-free grid is
+                /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+                fn pop_and_reinsert(
+                    &mut self,
+                    now: Tick,
+                    rearm: impl FnOnce(Tick, &$value) -> Tick,
+                ) -> Option<Expired<$key, ()>>;
 
-            /// Moves `now` forward and hands every due timer to `sink` in order. Returns the number of
-            /// delivered timers.
-            fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
+                /// Moves `now` forward and hands every due timer to `sink` in order. Returns the
+                /// number of delivered timers.
+                fn advance(&mut self, now: Tick, sink: impl FnMut(Expired<$key, $value>)) -> usize;
 
-            /// As [`advance`](Self::advance), until `budget` timers were delivered or moved inside the
-            /// structure. A budget of 0 only moves `now`.
-            fn advance_within(
-                &mut self,
-                now: Tick,
-                budget: usize,
-                sink: impl FnMut(Expired<$key, $value>),
-            ) -> Advance;
+                /// As [`advance`](Self::advance), until `budget` timers were delivered or moved
+                /// inside the structure. A budget of 0 only moves `now`.
+                fn advance_within(
+                    &mut self,
+                    now: Tick,
+                    budget: usize,
+                    sink: impl FnMut(Expired<$key, $value>),
+                ) -> Advance;
 
-            /// Removes every timer. `now` and the memory stay.
-            fn clear(&mut self);
+                /// Removes every timer. `now` and the memory stay.
+                fn clear(&mut self);
 
-            /// Verifies every invariant of the structure in O(n).
-            ///
-            /// # Errors
-            /// The first [`Violation`] found. A violation is a bug in this library, or memory that
-            /// something else overwrote.
-            fn check(&self) -> Result<(), Violation>;
+                /// Verifies every invariant of the structure in O(n).
+                ///
+                /// # Errors
+                /// The first [`Violation`] found. A violation is a bug in this library, or memory
+                /// that something else overwrote.
+                fn check(&self) -> Result<(), Violation>;
             }
 
             /// Whether a timer is pending here. O(1).
