@@ -223,6 +223,7 @@ impl<O: PlainKey<T>, T> Index<O, T> {
 
     /// The place for `object`, when it belongs at this position and there is room: behind its
     /// equals, or at an end.
+    #[inline]
     fn make_place(
         &mut self,
         position: Position<Idx>,
