@@ -179,7 +179,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
 
     #[inline]
     fn withdraw(&mut self, cell: Idx) -> Option<T> {
-        let spot = self.index.spot_of(cell)?;
+        let spot = self.index.spot_of(cell).ok()?;
         self.index.tree.remove(&mut self.index.nodes, spot);
         self.index.nodes.vacate(cell)
     }
@@ -217,8 +217,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
 
     /// Where a linked cell stands.
     #[inline]
-    fn spot_of(&self, cell: Idx) -> Option<Spot> {
-        self.tree.spot_of(self.nodes.leaf(cell)?, cell)
+    fn spot_of(&self, cell: Idx) -> Result<Spot, DictError> {
+        self.nodes.leaf(cell).and_then(|leaf| self.tree.spot_of(leaf, cell)).ok_or(DictError::Stale)
     }
 
     /// The place for `object`, when it belongs at this position and there is room: behind its
@@ -255,7 +255,7 @@ impl<O: PlainKey<T>, T> Index<O, T> {
     /// [`DictError::Full`] when its new leaf cannot be split. The entry is then where it was, and
     /// so are all others.
     fn rekeyed(&mut self, cell: Idx) -> Result<bool, DictError> {
-        let spot = self.spot_of(cell).ok_or(DictError::Stale)?;
+        let spot = self.spot_of(cell)?;
         let key = self.key(self.nodes.object(cell));
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
@@ -271,7 +271,7 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         let old = self.tree.after(spot).map_or(key, |(old, _)| old);
         let home = self.tree.remove(&mut self.nodes, spot);
         let target = match before {
-            Some((_, before)) => self.spot_of(before).map(|spot| Spot { at: spot.at + 1, ..spot }),
+            Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
         // Only now is it known which nodes the removal gave back. Where it came from there is room
@@ -296,14 +296,14 @@ impl<O: PlainKey<T>, T> Index<O, T> {
     }
 
     #[inline]
-    fn next(&self, cell: Idx) -> Option<Idx> {
+    fn next(&self, cell: Idx) -> Result<Option<Idx>, DictError> {
         let spot = self.spot_of(cell)?;
-        self.tree.after(Spot { at: spot.at + 1, ..spot }).map(|(_, cell)| cell)
+        Ok(self.tree.after(Spot { at: spot.at + 1, ..spot }).map(|(_, cell)| cell))
     }
 
     #[inline]
-    fn prev(&self, cell: Idx) -> Option<Idx> {
-        self.tree.before(self.spot_of(cell)?).map(|(_, cell)| cell)
+    fn prev(&self, cell: Idx) -> Result<Option<Idx>, DictError> {
+        Ok(self.tree.before(self.spot_of(cell)?).map(|(_, cell)| cell))
     }
 
     #[inline]

@@ -79,13 +79,13 @@ macro_rules! dictionary {
             #[inline]
             fn next(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
                 let p = self.validate(entry)?;
-                Ok(self.$index.nodes.entry(self.$index.next(p)))
+                Ok(self.$index.nodes.entry(self.$index.next(p)?))
             }
 
             #[inline]
             fn prev(&self, entry: $entry) -> Result<Option<$entry>, DictError> {
                 let p = self.validate(entry)?;
-                Ok(self.$index.nodes.entry(self.$index.prev(p)))
+                Ok(self.$index.nodes.entry(self.$index.prev(p)?))
             }
 
             #[inline]

@@ -118,7 +118,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.sorted.nodes.validate(entry)
     }
 
-    #[inline]
+    // Each caller names its position, so it needs the code for that one alone.
+    #[inline(always)]
     fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, Refused<T>> {
         let place = position
             .try_map(|hint| self.validate(hint))

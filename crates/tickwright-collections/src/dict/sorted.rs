@@ -130,8 +130,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
     fn new_neighbour(&self, p: P) -> Option<Option<P>> {
         let key = self.order.key(self.nodes.object(p));
         let less = |q| self.compare(&key, q) == Ordering::Less;
-        let earlier = self.prev(p).is_some_and(less);
-        if !earlier && self.next(p).is_none_or(less) {
+        let earlier = Tree::beside(&self.nodes, p, Left).is_some_and(less);
+        if !earlier && Tree::beside(&self.nodes, p, Right).is_none_or(less) {
             return None;
         }
         // While it is searched for, `p` stands where it was. To either side of it all others are in
@@ -144,14 +144,16 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         (!stays).then_some(before)
     }
 
+    /// The next node of the linked `p`; no error.
     #[inline]
-    pub(crate) fn next(&self, p: P) -> Option<P> {
-        Tree::beside(&self.nodes, p, Right)
+    pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
+        Ok(Tree::beside(&self.nodes, p, Right))
     }
 
+    /// The node in front of the linked `p`; no error.
     #[inline]
-    pub(crate) fn prev(&self, p: P) -> Option<P> {
-        Tree::beside(&self.nodes, p, Left)
+    pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
+        Ok(Tree::beside(&self.nodes, p, Left))
     }
 
     /// Verifies tree, list and order; `own` verifies that a node is the storage's.

@@ -64,7 +64,7 @@ impl<B: Balance> Subject<B> {
     }
 
     fn in_order(&self) -> Vec<usize> {
-        core::iter::successors(self.sorted.first(), |&p| self.sorted.next(p)).collect()
+        core::iter::successors(self.sorted.first(), |&p| self.sorted.next(p).ok()?).collect()
     }
 
     fn with(&mut self, p: usize, change: impl FnOnce(&mut DictRecord<usize, B>)) -> Result<(), Violation> {
