@@ -262,7 +262,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
         // Whom it is to stand behind. While it is searched for, the entry stands where it was,
         // under its old key.
-        let before = self.tree.spot(&key, true).and_then(|target| self.tree.before(target));
+        let target = if stays { None } else { self.tree.spot(&key, true) };
+        let before = target.and_then(|target| self.tree.before(target));
         // An order that contradicts itself may lead back to the entry.
         if stays || before.is_some_and(|(_, before)| before == cell) {
             self.tree.set_key(spot, key);
