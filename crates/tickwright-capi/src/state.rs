@@ -77,7 +77,8 @@ pub(crate) fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl F
 /// [`code::INVALID`] where none is.
 pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     usable(at)?;
-    let now = word(at).load(Ordering::Relaxed);
+    // SAFETY: not null and aligned.
+    let now = unsafe { word(at) }.load(Ordering::Relaxed);
     if now != state(T::READY, at) && now != state(T::ENDING, at) {
         return Err(code::INVALID);
     }
@@ -85,16 +86,20 @@ pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     Ok(unsafe { &*at })
 }
 
-/// The state of what is at `at`, which is not null and aligned.
-fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
-    // SAFETY: 1. as the caller says; 2. promise 1: there is the state, readable by the header's
+/// The state of what is at `at`.
+///
+/// # Safety
+/// `at` is neither null nor misaligned.
+unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
+    // SAFETY: 1. the caller's word; 2. promise 1: there is the state, readable by the header's
     // contract; 3. promise 2.
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
 /// Whether something that [`shared`] has answered is being destroyed.
 pub(crate) fn is_ending<T: Shared>(shared: &T) -> bool {
-    word(shared).load(Ordering::Relaxed) != state(T::READY, shared)
+    // SAFETY: a reference is neither null nor misaligned.
+    unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
 }
 
 /// Begins to destroy something that [`shared`] has answered.
@@ -103,7 +108,9 @@ pub(crate) fn is_ending<T: Shared>(shared: &T) -> bool {
 /// [`code::ALREADY`] when that has begun.
 pub(crate) fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
-    let changed = word(shared).compare_exchange(ready, ending, Ordering::Relaxed, Ordering::Relaxed);
+    // SAFETY: a reference is neither null nor misaligned.
+    let word = unsafe { word(shared) };
+    let changed = word.compare_exchange(ready, ending, Ordering::Relaxed, Ordering::Relaxed);
     changed.map(drop).map_err(|_| code::ALREADY)
 }
 

@@ -21,6 +21,7 @@ use crate::experiments::sched::Sched;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
+use crate::results::{CompareArgs, ShowArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -109,6 +110,10 @@ pub(crate) enum Command {
     /// Try the callback scheduler by itself
     #[command(subcommand)]
     Sched(Sched),
+    /// Print a result again that --json=FILE wrote
+    Show(ShowArgs),
+    /// Compare two results of one command: ratios with intervals, a rank test, a verdict
+    Compare(CompareArgs),
     /// Run every structure and scenario once, verify every answer, time nothing
     Check,
     /// Show structures, scenarios and experiments

@@ -37,6 +37,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::LatencyLoad(args)) => args.execute(),
         Some(Command::Heap(command)) => command.execute(),
         Some(Command::Sched(sched)) => sched.execute(),
+        Some(Command::Show(args)) => args.execute(),
+        Some(Command::Compare(args)) => args.execute(),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),

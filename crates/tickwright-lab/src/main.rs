@@ -8,6 +8,7 @@ mod command;
 mod experiments;
 mod list;
 mod models;
+mod results;
 mod specimens;
 mod structures;
 mod tour;

@@ -381,6 +381,74 @@ fn results_go_to_files_beside_the_tables() {
 }
 
 #[test]
+fn a_result_is_shown_again_as_it_was_printed() {
+    let json = temporary("again.json");
+    let first = stdout(&short(&[&to("--json", &json)]));
+    let file = json.to_str().unwrap();
+    let shown = tickwright(&["show", file]);
+    assert_eq!((shown.status.code(), stdout(&shown)), (Some(0), first));
+    assert!(stdout(&tickwright(&["show", file, "--markdown"])).starts_with("# bench hold\n"));
+    refused(&["show", "/no/such/file"], 2, &["'/no/such/file' cannot be read"]);
+    fs::write(&json, "{\"schema\": 1, \"command\": \"tickwright bench hold\"}").unwrap();
+    refused(&["show", file], 2, &[file, "schema 1", "`tickwright bench hold --json=FILE`"]);
+    fs::remove_file(&json).unwrap();
+}
+
+/// The second run takes twice as long: its samples are those of the first one, doubled.
+#[test]
+fn two_results_are_compared() {
+    let (first, second) = (temporary("first.json"), temporary("second.json"));
+    assert!(short(&[&to("--json", &first), "--structures", "list/*,btree-map"]).status.success());
+    let mut report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&first).unwrap()).unwrap();
+    let files = [first.to_str().unwrap(), second.to_str().unwrap()];
+    let compare = |more: &[&str]| tickwright(&[&["compare", files[0], files[1]], more].concat());
+    fs::write(&second, report.to_string()).unwrap();
+    let same = compare(&["--fail-if-worse"]);
+    assert_eq!(same.status.code(), Some(0), "{}", String::from_utf8_lossy(&same.stderr));
+    assert!(stdout(&same).contains("No difference is shown between"), "{}", stdout(&same));
+    for series in report["series"].as_array_mut().unwrap() {
+        if series["labels"]["structure"] == "list/hook" {
+            for sample in series["samples"].as_array_mut().unwrap() {
+                *sample = (sample.as_f64().unwrap() * 2.0).into();
+            }
+        }
+    }
+    fs::write(&second, report.to_string()).unwrap();
+    let slower = compare(&["--fail-if-worse"]);
+    assert_eq!(slower.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&slower.stderr).into_owned();
+    assert!(said.contains("shown to be worse: ") && !said.contains("list/slab"), "{said}");
+    assert!(stdout(&slower).contains("2.00x"), "{}", stdout(&slower));
+    report["experiment"] = "bench memory".into();
+    fs::write(&second, report.to_string()).unwrap();
+    refused(&["compare", files[0], files[1]], 2, &["`bench hold`", "`bench memory`"]);
+    fs::remove_file(&first).unwrap();
+    fs::remove_file(&second).unwrap();
+}
+
+#[test]
+fn a_run_is_kept_under_a_name_and_compared_with() {
+    let state = temporary("state");
+    let run = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_tickwright"))
+            .args([&SHORT[..], more].concat())
+            .env("XDG_STATE_HOME", &state)
+            .output()
+            .unwrap()
+    };
+    let unknown = run(&["--against", "main"]);
+    assert_eq!((unknown.status.code(), stdout(&unknown)), (Some(2), String::new()));
+    assert!(run(&["--save", "main"]).status.success());
+    let again = run(&["--against", "main"]);
+    assert!(stdout(&again).contains("this run beside main"), "{}", stdout(&again));
+    let failed = run(&["--fail-if", "min(pop and insert[structure=list/slab]) >= 0ns"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(!stdout(&failed).is_empty(), "the result is printed first");
+    refused(&[&SHORT[..], &["--fail-if", "worst(x) > 1"]].concat(), 2, &["a condition is like"]);
+    fs::remove_dir_all(&state).unwrap();
+}
+
+#[test]
 fn json_alone_is_all_of_standard_output() {
     let report: serde_json::Value = serde_json::from_str(&stdout(&short(&["--json"]))).unwrap();
     assert_eq!(report["command"], format!("tickwright {} --json", SHORT.join(" ")));

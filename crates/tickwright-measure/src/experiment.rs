@@ -142,7 +142,7 @@ pub fn conduct_plan<E: Experiment>(
 /// partial.
 pub fn execute<E: Experiment>(experiment: &E, output: &ReportArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
-    let files = output.open()?;
+    let files = output.open(&experiment.name())?;
     let report = conduct_plan(experiment, &plan, Detail::Full, &OsClock::start())?;
     files.deliver(&report)
 }

@@ -247,6 +247,20 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
 
 /// A thread that was placed behind one that never yields is begun by the other worker, which
 /// sleeps.
+/// The start of a runtime waits for its first thread, and takes no wake-up of the caller's.
+#[test]
+fn an_unpark_before_a_runtime_starts_is_kept() {
+    for model in [common::manager(), common::two_workers()] {
+        // Whether the start waits at all depends on the machine.
+        for _ in 0..20 {
+            std::thread::current().unpark();
+            let runtime = common::start(model.clone());
+            std::thread::park();
+            drop(runtime);
+        }
+    }
+}
+
 #[test]
 fn a_new_thread_behind_one_that_spins() {
     for model in [common::two_workers(), common::as_ngpt()] {

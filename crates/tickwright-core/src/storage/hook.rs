@@ -354,9 +354,9 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
 
     #[inline]
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
-        // SAFETY: 1. `p` was made in `link` by `Timer::pointer` of a `Timer<F, T>` with this `T`
-        // (the queue's type), from a reference to the whole object, and `Timer` is `repr(C)` with
-        // the hook first; 2. that reference was valid for 'a (scoped by type, pinned by the
+        // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
+        // type), from a reference to the whole object: in `link`, or in `find` from a timer that
+        // this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2. that reference was valid for 'a (scoped by type, pinned by the
         // condition of `insert_pinned`).
         Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
     }

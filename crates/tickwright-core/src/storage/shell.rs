@@ -164,8 +164,8 @@ macro_rules! timer_queue {
             /// The answer implements `Display`. Changes nothing; O(1).
             ///
             /// # Errors
-            /// [`KeyError::Stale`] when the timer is not pending, [`KeyError::WrongQueue`] when its
-            /// node is pending in another queue.
+            /// [`KeyError::Stale`] when the timer is not pending. Over hooks,
+            /// [`KeyError::WrongQueue`] when its node is pending in another queue.
             pub fn explain(&self, $name: $named) -> Result<Explanation, KeyError> {
                 Ok(self.order.explain(&self.$($nodes).+, self.find(&$name)?))
             }
@@ -182,6 +182,7 @@ macro_rules! timer_queue {
                 Some(Pending { key: self.key(p)?, expiry: self.order.expiry(&self.$($nodes).+, p) })
             }
 
+            // The common answer is "nothing is due", so that check is inlined.
             #[inline(always)]
             fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<$key, $value>> {
                 let popped = self.order.pop(&mut self.$($nodes).+, self.now, budget)?;

@@ -197,6 +197,7 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
+        // A full slab grows no buffer of the family.
         if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }

@@ -1,5 +1,6 @@
 //! Where results go: tables on the terminal, and files for other programs.
 
+mod baseline;
 pub mod file;
 mod report;
 
@@ -8,6 +9,7 @@ use std::io::{self, Write};
 use crate::error::LabError;
 
 pub use crate::{table, text};
+pub use baseline::Name;
 pub use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
 pub use report::{ReportArgs, ReportFiles};
 

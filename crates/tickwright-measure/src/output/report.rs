@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::baseline::{self, Name};
 use super::file::Sink;
 use super::{place, print};
 use crate::error::LabError;
 use crate::render;
-use crate::result::{Report, write_csv};
+use crate::result::compare::{compare, sections};
+use crate::result::{Condition, Report, write_csv};
 
 /// Where a run writes its report. Without any of these it prints tables.
 #[derive(Debug, Clone, Default, Args)]
@@ -31,6 +33,15 @@ pub struct ReportArgs {
     /// --svg=FILE to a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub svg: Option<PathBuf>,
+    /// Keep the report under a name, for --against
+    #[arg(long, value_name = "NAME")]
+    pub save: Option<Name>,
+    /// Compare the report with one of this command that --save kept
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<Name>,
+    /// Exit with 1 when a series fulfils a condition: 'p99(insert) > 200ns'. May be repeated
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<Condition>,
 }
 
 /// A way to write a report.
@@ -38,15 +49,22 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 
 /// The opened outputs of a run.
 #[derive(Debug, Default)]
-pub struct ReportFiles(Vec<(Writer, Sink)>);
+pub struct ReportFiles {
+    sinks: Vec<(Writer, Sink)>,
+    /// What to compare with, and its name.
+    against: Option<(String, Report)>,
+    fail_if: Vec<Condition>,
+}
+
+fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    out.write_all(b"\n")
+}
 
 impl ReportArgs {
     fn all(&self) -> [(&'static str, Option<&Path>, Writer); 4] {
         [
-            ("--json", self.json.as_deref(), |report, out| {
-                serde_json::to_writer_pretty(&mut *out, report)?;
-                out.write_all(b"\n")
-            }),
+            ("--json", self.json.as_deref(), json),
             ("--csv", self.csv.as_deref(), write_csv),
             ("--markdown", self.markdown.as_deref(), |report, out| {
                 out.write_all(render::markdown(report).as_bytes())
@@ -62,11 +80,12 @@ impl ReportArgs {
         self.all().into_iter().filter_map(|(flag, path, _)| Some((flag, path?.to_owned())))
     }
 
-    /// Opens what was asked for. Existing files keep their content until a report replaces it.
+    /// Opens what was asked for of an experiment, such as `bench hold`. Existing files keep their
+    /// content until a report replaces it.
     ///
     /// # Errors
-    /// A path that cannot be written; two outputs in one place.
-    pub fn open(&self) -> Result<ReportFiles, LabError> {
+    /// A path that cannot be written; two outputs in one place; a name that nothing was saved under.
+    pub fn open(&self, experiment: &str) -> Result<ReportFiles, LabError> {
         let stdout = Path::new("-");
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
@@ -88,7 +107,12 @@ impl ReportArgs {
             open.push((flag, path, writer));
         }
         let sinks = open.into_iter().map(|(_, path, writer)| Ok((writer, Sink::open(path)?)));
-        sinks.collect::<Result<_, _>>().map(ReportFiles)
+        let mut sinks = sinks.collect::<Result<Vec<(Writer, Sink)>, LabError>>()?;
+        let against = self.against.as_ref().map(|name| baseline::read(name, experiment)).transpose()?;
+        if let Some(name) = &self.save {
+            sinks.push((json, Sink::open(&baseline::make_room(name, experiment)?)?));
+        }
+        Ok(ReportFiles { sinks, against, fail_if: self.fail_if.clone() })
     }
 }
 
@@ -96,21 +120,37 @@ impl ReportFiles {
     /// Whether standard output is free for tables.
     #[must_use]
     pub fn terminal(&self) -> bool {
-        !self.0.iter().any(|(_, sink)| matches!(sink, Sink::Stdout))
+        !self.sinks.iter().any(|(_, sink)| matches!(sink, Sink::Stdout))
     }
 
     /// Prints a report, and writes it where it was asked for.
     ///
     /// # Errors
     /// When the file system refuses after all. [`LabError::Interrupted`] when the report is partial.
+    /// [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
+        let mut report = report.clone();
+        if let Some((name, old)) = &self.against {
+            report.sections.extend(sections(name, "this run", &compare(old, &report)?));
+        }
         if self.terminal() {
-            print(&render::text(report))?;
+            print(&render::text(&report))?;
         }
-        for (writer, sink) in &self.0 {
-            sink.write(|out| writer(report, out))?;
+        for (writer, sink) in &self.sinks {
+            sink.write(|out| writer(&report, out))?;
         }
-        if report.interrupted { Err(LabError::Interrupted) } else { Ok(()) }
+        if report.interrupted { Err(LabError::Interrupted) } else { self.judge(&report) }
+    }
+
+    /// Looks whether a condition of `--fail-if` is fulfilled.
+    fn judge(&self, report: &Report) -> Result<(), LabError> {
+        let mut failed = Vec::new();
+        for condition in &self.fail_if {
+            for (series, value) in condition.fulfilled(report).map_err(LabError::usage)? {
+                failed.push(format!("{condition}: {} has {value:.1}", series.title()));
+            }
+        }
+        if failed.is_empty() { Ok(()) } else { Err(LabError::failed(failed.join("\n"))) }
     }
 }
 

@@ -21,7 +21,7 @@
 mod tests;
 
 use std::io;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use tickwright::clock::Clock;
@@ -39,6 +39,7 @@ use crate::overflow::SignalStack;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
 use crate::setters::setters;
+use crate::sync::unbounded;
 use crate::threads::Threads;
 
 /// Settings of the manager model: each thread is one of the platform's, started and buried by one
@@ -109,7 +110,8 @@ impl Funnel {
         let requests = Arc::new(RequestPipe::new().map_err(|error| ("pipe", error))?);
         // The manager runs when it drops its end. Then the platform and the standard library have
         // allocated what they keep for its kernel thread.
-        let (starting, started) = mpsc::channel::<()>();
+        // A mailbox of this crate: std's would take the caller's `unpark` away.
+        let (starting, started) = unbounded::<()>();
         let own = Arc::clone(&requests);
         let manager = thread::Builder::new().name("tw-manager".into()).stack_size(STACK).spawn(move || {
             // Handlers of the program's signals run in its own threads.

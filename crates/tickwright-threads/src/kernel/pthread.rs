@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ops::DerefMut;
 use std::io;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tickwright::fork::{ForkLock, Order};
 
@@ -58,8 +58,18 @@ pub(crate) struct Kept {
 
 /// Threads that were not gone when their pool was, such as the one that has dropped it. The next
 /// pool takes them. In a child the threads are the parent's: they are forgotten with their stacks.
-static LEFT: LazyLock<ForkLock<Vec<Kept>>> =
-    LazyLock::new(|| ForkLock::new(Order::Leaf, Vec::new(), |left| core::mem::forget(core::mem::take(left))));
+static LEFT: OnceLock<ForkLock<Vec<Kept>>> = OnceLock::new();
+
+fn left() -> impl DerefMut<Target = Vec<Kept>> {
+    let lock = LEFT.get().unwrap_or_else(|| {
+        // Making a lock may wait for a fork. The cell is not closed meanwhile: a child would find it
+        // closed for ever.
+        let forget = |left: &mut Vec<Kept>| core::mem::forget(core::mem::take(left));
+        let lock = ForkLock::new(Order::Leaf, Vec::new(), forget);
+        LEFT.get_or_init(|| lock)
+    });
+    lock.lock()
+}
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A
 // mapping is plain memory.
@@ -128,19 +138,32 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
+/// Frees the stacks of those that were left and are gone by now. The list is not locked meanwhile:
+/// where the platform cannot say whether a thread is gone, this waits, and a fork would wait for it.
+fn free_left() {
+    let mut threads = core::mem::take(&mut *left());
+    stacks_of_gone(&mut threads).for_each(drop);
+    let mut list = left();
+    if list.is_empty() {
+        *list = threads;
+    } else {
+        threads.into_iter().for_each(|thread| leave(&mut list, thread));
+    }
+}
+
 /// Leaves a thread to whoever comes next. Without memory for that it is never joined, and its stack
 /// never given back.
-fn leave(mut list: impl DerefMut<Target = Vec<Kept>>, thread: Kept) {
-    core::mem::forget(keep(&mut list, thread));
+fn leave(list: &mut Vec<Kept>, thread: Kept) {
+    core::mem::forget(keep(list, thread));
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         // The last of all may run this, on one of these stacks.
         for thread in lock(&self.let_go).drain(..) {
-            leave(LEFT.lock(), thread);
+            leave(&mut left(), thread);
         }
-        stacks_of_gone(&mut LEFT.lock()).for_each(drop);
+        free_left();
     }
 }
 
@@ -171,7 +194,7 @@ impl Drop for Joinable {
                 libc::pthread_detach(self.thread);
             },
             // It runs on our memory, perhaps this very code: somebody joins it later.
-            Some((mapping, pool)) => leave(lock(&pool.let_go), Kept { thread: self.thread, mapping }),
+            Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
 }
@@ -185,7 +208,7 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
 
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
-        stacks_of_gone(&mut LEFT.lock()).for_each(drop);
+        free_left();
         Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
@@ -240,7 +263,7 @@ impl Pthread {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
             if is_the_caller(each.thread) {
-                leave(lock(&self.pool.let_go), each);
+                leave(&mut lock(&self.pool.let_go), each);
                 continue;
             }
             wait_for(each.thread);
@@ -268,7 +291,7 @@ impl Kept {
     /// so.
     pub(crate) fn end(self) {
         if is_the_caller(self.thread) {
-            return leave(LEFT.lock(), self);
+            return leave(&mut left(), self);
         }
         wait_for(self.thread);
     }

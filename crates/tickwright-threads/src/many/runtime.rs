@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicBool;
 use std::io;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 use tickwright::clock::Instant;
 
@@ -24,6 +24,7 @@ use crate::primitive::{AtomicU32, Ordering, fence, lock};
 use crate::record::{MOST_SHARDS, Record};
 use crate::roster::{Roster, answers_of_roster};
 use crate::stack::in_pages;
+use crate::sync::unbounded;
 use crate::threads::{Body, Threads, Wait};
 use crate::wait::Waiters;
 use crate::wake::Wake;
@@ -80,7 +81,8 @@ impl WorkerPool {
         });
         // The worker runs when it drops its end. Then the platform and the standard library have
         // allocated what they keep for its kernel thread.
-        let (starting, started) = mpsc::channel::<()>();
+        // A mailbox of this crate: std's would take the caller's `unpark` away.
+        let (starting, started) = unbounded::<()>();
         for index in 0..workers {
             let (own, starting) = (Arc::clone(&pool), starting.clone());
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {

@@ -21,7 +21,10 @@ impl Default for Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Source")
+        match self {
+            Self::System(clock) => clock.fmt(f),
+            Self::Other(_) => f.write_str("a clock of the caller"),
+        }
     }
 }
 

@@ -157,6 +157,11 @@ impl<K: Clock + 'static> DriverThread<K> {
 
     /// As [`stop`](Self::stop). A second time it stops nothing, and returns the same.
     pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
+        self.halt();
+        self.panics().map_or(Ok(()), Err)
+    }
+
+    fn halt(&mut self) {
         self.parker.stop();
         match self.thread.take() {
             // There is nothing to join or to detach: what the handle names is a thread of the
@@ -167,13 +172,12 @@ impl<K: Clock + 'static> DriverThread<K> {
             }
             _ => {}
         }
-        self.panics().map_or(Ok(()), Err)
     }
 }
 
 impl<K: Clock + 'static> Drop for DriverThread<K> {
     fn drop(&mut self) {
-        let _ = self.end();
+        self.halt();
     }
 }
 

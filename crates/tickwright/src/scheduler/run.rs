@@ -133,6 +133,7 @@ impl<'s, C: Callback> Run<'s, C> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
         // It holds nothing any more, and has no panic to end for.
+        debug_assert!(self.callback.is_none());
         core::mem::forget(self);
         tell(&scheduler.ended, &mut *core);
         core

@@ -28,8 +28,9 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
             csv: Some(csv.clone()),
             markdown: Some(markdown.clone()),
             svg: Some(folder.join("r.svg")),
+            ..ReportArgs::default()
         };
-        let files = args.open().unwrap();
+        let files = args.open("bench test").unwrap();
         let delivered = files.deliver(&Report { interrupted, ..report() });
         assert_eq!(matches!(delivered, Err(LabError::Interrupted)), interrupted);
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -62,16 +63,54 @@ fn two_outputs_in_one_place_are_refused() {
         ReportArgs { json: dash(), csv: dash(), ..ReportArgs::default() },
         ReportArgs { markdown: dash(), svg: dash(), ..ReportArgs::default() },
     ] {
-        let error = args.open().unwrap_err();
+        let error = args.open("bench test").unwrap_err();
         assert!(error.to_string().contains("standard output"), "{error}");
     }
     let folder = folder("same");
     let plain = Some(folder.join("r"));
     let detour = Some(folder.join(".").join("r"));
-    let error =
-        ReportArgs { csv: plain, markdown: detour, ..ReportArgs::default() }.open().unwrap_err().to_string();
+    let error = ReportArgs { csv: plain, markdown: detour, ..ReportArgs::default() }
+        .open("bench test")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(!ReportArgs { svg: dash(), ..ReportArgs::default() }.open().unwrap().terminal());
-    assert!(ReportArgs::default().open().unwrap().terminal());
+    assert!(!ReportArgs { svg: dash(), ..ReportArgs::default() }.open("bench test").unwrap().terminal());
+    assert!(ReportArgs::default().open("bench test").unwrap().terminal());
+}
+
+#[test]
+fn a_condition_decides_after_the_report_is_written() {
+    let folder = folder("conditions");
+    let json = folder.join("r.json");
+    let deliver = |condition: &str| {
+        let args = ReportArgs {
+            json: Some(json.clone()),
+            fail_if: vec![condition.parse().unwrap()],
+            ..ReportArgs::default()
+        };
+        let delivered = args.open("bench test").unwrap().deliver(&report());
+        assert_eq!(Report::read(&json).unwrap(), report());
+        delivered
+    };
+    deliver("max(insert) > 2ns").unwrap();
+    let failed = deliver("max(insert) >= 2ns").unwrap_err();
+    assert_eq!(failed.code(), 1);
+    assert!(failed.to_string().contains("insert (n 500, structure rb, slab) has 2.0"), "{failed}");
+    assert_eq!(deliver("max(none) > 2").unwrap_err().code(), 2);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_report_is_compared_with_a_kept_one() {
+    let folder = folder("against");
+    let json = folder.join("r.json");
+    let args = ReportArgs { json: Some(json.clone()), ..ReportArgs::default() };
+    let mut files = args.open("bench test").unwrap();
+    files.against = Some(("old".into(), report()));
+    files.deliver(&report()).unwrap();
+    let sections = Report::read(&json).unwrap().sections;
+    let text = render::sections(&sections);
+    assert!(text.contains("No difference is shown between old and this run."), "{text}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -86,7 +86,8 @@ impl<G: WheelGeometry> Locked<G> {
         Word::pending(deadline, level)
     }
 
-    /// Takes a timer that is pending here out of its wheel. This shard keeps its count.
+    /// Takes a timer that is pending here out of its wheel. This shard keeps its count. As in all
+    /// functions that take a link: `p` is in a wheel of this shard, or the caller holds a count.
     pub(crate) fn remove(&mut self, p: Link<G>) {
         let which = usize::from(self.records.node(p).deferrable);
         self.len[which] -= 1;

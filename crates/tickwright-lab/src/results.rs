@@ -1,0 +1,111 @@
+//! `tickwright show` and `tickwright compare`: results that were written before.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::error::LabError;
+use crate::host::Host;
+use crate::output::{ReportArgs, command_line};
+use crate::result::compare::{Compared, compare, sections};
+use crate::result::{Finding, Report, SCHEMA};
+use crate::stats::Verdict;
+
+/// Arguments of `show`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShowArgs {
+    /// A result that --json=FILE wrote; - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    output: ReportArgs,
+}
+
+impl ShowArgs {
+    /// Prints an old result again, or writes it in another form.
+    ///
+    /// # Errors
+    /// A file that is no result; an output that cannot be written.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let report = Report::read(&self.file)?;
+        let files = self.output.open(&report.experiment)?;
+        match files.deliver(&report) {
+            // It says that it is partial; showing it was not interrupted.
+            Err(LabError::Interrupted) => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The result to compare with
+    #[arg(value_name = "FIRST")]
+    first: PathBuf,
+    /// The result that is compared with it
+    #[arg(value_name = "SECOND")]
+    second: PathBuf,
+    /// Exit with 1 when a series is shown to be worse
+    #[arg(long)]
+    fail_if_worse: bool,
+    #[command(flatten)]
+    output: ReportArgs,
+}
+
+impl CompareArgs {
+    /// Compares two results series by series.
+    ///
+    /// # Errors
+    /// Files that are no results or of two commands; with `--fail-if-worse` what became worse.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
+        let compared = compare(&first, &second)?;
+        let files = self.output.open("compare")?;
+        files.deliver(&report(&self.first, &first, &self.second, &second, &compared))?;
+        let worse: Vec<&str> =
+            compared.iter().filter(|one| one.words() == "WORSE").map(|one| one.title.as_str()).collect();
+        if self.fail_if_worse && !worse.is_empty() {
+            return Err(LabError::failed(format!("shown to be worse: {}", worse.join("; "))));
+        }
+        Ok(())
+    }
+}
+
+/// The comparison as a report of its own: on the host of the second result.
+fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compared]) -> Report {
+    let finding = |one: &Compared| {
+        let verdict = one.shift.verdict();
+        let here = format!("{:.2}x, p {:.3}", one.shift.ratio.median, one.shift.p);
+        Finding { figure: Some(one.shift.ratio), ..Finding::stated(one.title.clone(), here) }.judged(verdict)
+    };
+    let mut notes: Vec<String> = [(a, first), (b, second)]
+        .into_iter()
+        .filter(|(_, report)| report.interrupted)
+        .map(|(path, _)| format!("{} is partial: its run was interrupted", path.display()))
+        .collect();
+    // A host is another one when its processor or kernel is.
+    let machine = |host: &Host| (host.cpu.clone(), host.cores, host.kernel.clone());
+    if machine(&first.host) != machine(&second.host) {
+        notes.push("the two results are of different machines: what differs may be the machine".into());
+    }
+    if first.host.profile != second.host.profile {
+        notes.push("one of the results is of a debug build".into());
+    }
+    let mut findings: Vec<Finding> = compared.iter().map(finding).collect();
+    findings.retain(|finding| finding.verdict != Verdict::NoDifferenceShown);
+    Report {
+        schema: SCHEMA,
+        experiment: "compare".into(),
+        command: command_line(),
+        interrupted: false,
+        host: second.host.clone(),
+        clock: None,
+        seed: None,
+        parameters: second.parameters.clone(),
+        notes,
+        series: Vec::new(),
+        findings,
+        sections: sections(&a.display().to_string(), &b.display().to_string(), compared),
+    }
+}
