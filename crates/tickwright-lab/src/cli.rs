@@ -21,7 +21,7 @@ use crate::experiments::sched::Sched;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
-use crate::results::{CompareArgs, ShowArgs};
+use crate::results::{CompareArgs, PageArgs, ShowArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -114,6 +114,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare two results of one command: ratios with intervals, a rank test, a verdict
     Compare(CompareArgs),
+    /// Write results into one page of HTML that needs no network
+    Report(PageArgs),
     /// Run every structure and scenario once, verify every answer, time nothing
     Check,
     /// Show structures, scenarios and experiments

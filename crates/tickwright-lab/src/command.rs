@@ -39,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Sched(sched)) => sched.execute(),
         Some(Command::Show(args)) => args.execute(),
         Some(Command::Compare(args)) => args.execute(),
+        Some(Command::Report(args)) => args.execute(),
         Some(Command::Check) => check::run(),
         Some(Command::List { json }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),

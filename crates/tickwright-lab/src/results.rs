@@ -1,4 +1,4 @@
-//! `tickwright show` and `tickwright compare`: results that were written before.
+//! `tickwright show`, `compare` and `report`: results that were written before.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,8 @@ use clap::Args;
 
 use crate::error::LabError;
 use crate::host::Host;
-use crate::output::{ReportArgs, command_line};
+use crate::output::{OutputArgs, ReportArgs, RowsFile, command_line, print};
+use crate::render;
 use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA};
 use crate::stats::Verdict;
@@ -69,6 +70,36 @@ impl CompareArgs {
             return Err(LabError::failed(format!("shown to be worse: {}", worse.join("; "))));
         }
         Ok(())
+    }
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PageArgs {
+    /// Results that --json=FILE wrote
+    #[arg(value_name = "FILES", required = true)]
+    files: Vec<PathBuf>,
+    /// Where the page goes; - for standard output
+    #[arg(long, short, value_name = "FILE", default_value = "tickwright-report.html")]
+    output: PathBuf,
+}
+
+impl PageArgs {
+    /// Writes a page of some results: one file that needs no network.
+    ///
+    /// # Errors
+    /// A file that is no result; a page that cannot be written.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
+        let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
+        let page = render::html(&reports);
+        if self.output == Path::new("-") {
+            return print(&page);
+        }
+        RowsFile::open("--output", &self.output, &OutputArgs::default())?.text(&page)?;
+        let words =
+            format!("{}: {} results, {} KiB\n", self.output.display(), reports.len(), page.len() / 1024);
+        print(&words)
     }
 }
 

@@ -427,6 +427,23 @@ fn two_results_are_compared() {
 }
 
 #[test]
+fn results_become_one_page() {
+    let (json, page) = (temporary("page.json"), temporary("page.html"));
+    assert!(short(&[&to("--json", &json)]).status.success());
+    let files = [json.to_str().unwrap(), page.to_str().unwrap()];
+    let made = tickwright(&["report", files[0], files[0], "--output", files[1]]);
+    assert!(made.status.success() && stdout(&made).contains("2 results"), "{}", stdout(&made));
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!doctype html>") && text.contains("list/slab") && !text.contains("<script"));
+    fs::remove_file(&page).unwrap();
+    refused(&["report"], 2, &["<FILES>"]);
+    refused(&["report", "/no/such/file", "-o", files[1]], 2, &["'/no/such/file' cannot be read"]);
+    refused(&["report", files[0], "-o", "/no/such/folder/p.html"], 2, &["/no/such/folder/p.html"]);
+    assert!(!page.exists());
+    fs::remove_file(&json).unwrap();
+}
+
+#[test]
 fn a_run_is_kept_under_a_name_and_compared_with() {
     let state = temporary("state");
     let run = |more: &[&str]| {

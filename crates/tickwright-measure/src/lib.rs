@@ -14,7 +14,7 @@
 //! | [`duration`] | durations as people write them |
 //! | [`experiment`] | the shape of every bench and reproduction, and what runs it |
 //! | [`result`] | one layout for all results: envelope, series, findings, sections |
-//! | [`format`] | how figures are written |
+//! | [`mod@format`] | how figures are written |
 //! | [`render`] | a result as text, Markdown and SVG |
 #![deny(unsafe_code)]
 

@@ -1,11 +1,13 @@
-//! From a report to what a reader sees: text for a terminal, Markdown, and SVG.
+//! From a report to what a reader sees: text for a terminal, Markdown, SVG, and a page of HTML.
 
+mod html;
 mod markdown;
 mod plot;
 mod scale;
 mod svg;
 mod text;
 
+pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::plot::{plot, spark};
 pub use self::svg::{escape, svg, svg_of};

@@ -151,7 +151,7 @@ impl Experiment for PeersArgs {
         let mut sections: Vec<Section> = sizes.iter().map(|&n| section(printed, n)).collect();
         sections.push(Section::new("").text(format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
-             Nothing is locked, and the time is what each loop has in its cache; but tickwright/sched locks and\n\
+             Nothing is locked, and the time is what each loop has in its cache; but tickwright/sched locks and \
              reads the clock at each call. Each library has counted and fired rightly.",
             self.rounds.get()
         )));

@@ -172,7 +172,7 @@ impl Experiment for MemoryArgs {
         vec![
             Section::new("Bytes per pending timer, and of an empty queue")
                 .text(
-                    "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for\n\
+                    "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for \
                      slabs). Hooks: the whole node. An empty queue: itself and on the heap, with room for one.",
                 )
                 .table(table)

@@ -91,3 +91,13 @@ fn a_spark_is_as_high_as_its_share() {
     assert_eq!(spark(&[1.0; 10], 5), "█████");
     assert_eq!((spark(&[], 5), spark(&[0.0], 5)), (String::new(), "▁".to_owned()));
 }
+
+#[test]
+fn prose_is_broken_at_a_hundred_columns_and_paragraphs_stay_apart() {
+    let long = "word ".repeat(50);
+    let section = Section::new("").text(format!("{long}\nSecond.\n  indented {long}"));
+    let text = sections(&[section]);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("\nSecond.\n  indented word"), "{text}");
+    assert_eq!(text.matches("word").count(), 100);
+}

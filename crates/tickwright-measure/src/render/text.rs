@@ -40,15 +40,38 @@ pub fn sections(sections: &[Section]) -> String {
         }
         for block in &section.blocks {
             let block = match block {
-                Block::Text(text) => text.trim_end().to_owned(),
+                Block::Text(text) => filled(text.trim_end()),
                 Block::Table(table) => lines(table),
-                Block::Plot(picture) => plot::plot(picture),
+                Block::Plot(picture) => "\n".to_owned() + &plot::plot(picture),
             };
             out += block.trim_end();
             out.push('\n');
         }
     }
     out
+}
+
+/// Columns of a line of prose.
+const COLUMNS: usize = 100;
+
+/// Prose in lines of at most [`COLUMNS`]. Each line of `text` is a paragraph; one that is indented
+/// stays so.
+fn filled(text: &str) -> String {
+    let mut out = Vec::new();
+    for paragraph in text.lines() {
+        let indent = " ".repeat(paragraph.len() - paragraph.trim_start().len());
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let after = line.chars().count() + 1 + word.chars().count();
+            if !line.is_empty() && after > COLUMNS {
+                out.push(core::mem::take(&mut line));
+            }
+            line += if line.is_empty() { &indent } else { " " };
+            line += word;
+        }
+        out.push(line);
+    }
+    out.join("\n")
 }
 
 /// A figure or words; `-` where nothing was measured.

@@ -82,8 +82,8 @@ pub fn sections(first: &str, second: &str, compared: &[Compared]) -> Vec<Section
     sections.push(
         Section::new(format!("{second} beside {first}"))
             .text(
-                "ratio: the middle quotient of all pairs of samples, with its interval; p: rank test; effect:\n\
-                 1 when every sample of the second is larger, -1 when every one is smaller.",
+                "ratio: the middle quotient of all pairs of samples, with its interval; p: rank test; effect: 1 \
+                 when every sample of the second is larger, -1 when every one is smaller.",
             )
             .table(table(&all)),
     );

@@ -53,7 +53,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
-    /// Paragraphs; lines are kept.
+    /// Paragraphs, a line each; whoever shows them breaks the lines.
     Text(String),
     /// Rows under a heading.
     Table(Table),

@@ -15,7 +15,7 @@ pub(super) fn attacks(plan: &Plan) -> impl Iterator<Item = (usize, Pattern)> {
 /// A table an attack.
 pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     let above = format!(
-        "Single calls, the clock's reading in each: median, worst (in ns), and the worst in medians. Each\n\
+        "Single calls, the clock's reading in each: median, worst (in ns), and the worst in medians. Each \
          call counts with the least of {} rounds.",
         plan.rounds
     );

@@ -30,7 +30,7 @@ fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
 fn section(cells: &[&Cell]) -> Section {
     let Some(first) = cells.first() else { return Section::default() };
     let one = cells.len() == 1;
-    let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round,\n\
+    let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
                  the median of these.";
     let mut section = Section::new(format!("{}, {}", first.scenario, first.measure))
         .text(above)

@@ -72,8 +72,8 @@ fn equal_times_show_no_difference() {
         text,
         "
 hold-exp-sparse, pop and insert
-Median ns per operation; x: its ratio to the baseline of the column, taken round by round,
-the median of these.
+Median ns per operation; x: its ratio to the baseline of the column, taken round by round, the
+median of these.
                   n=2     x  n=16     x
  list/slab        2.0  1.00   2.0  1.00
  list/hook        2.0  1.00   2.0  1.00

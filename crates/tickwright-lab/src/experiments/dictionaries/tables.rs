@@ -207,7 +207,7 @@ fn answer(cells: &[Cell]) -> Section {
     if let Some((n, share)) = largest {
         text += &format!("At N = {} odict takes {:.2} %.\n", count(n), share * 100.0);
     }
-    text += "A ping-pong asks no tree, or one once (`tickwright reproduce helenos`). This asks it twice in each\n\
+    text += "A ping-pong asks no tree, or one once (`tickwright reproduce helenos`). This asks it twice in each \
              life, and the tables above ask nothing else.";
     Section::new("Would creating and destroying threads show the tree?").table(table).text(text)
 }

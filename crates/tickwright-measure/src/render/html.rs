@@ -1,0 +1,180 @@
+//! Reports as one page: no script, nothing fetched, light and dark, for a screen and for paper.
+
+use core::fmt::Write;
+
+use super::svg::{escape, svg_of};
+use super::text::field;
+use crate::result::{Block, Finding, Plot, Report, Section, Table};
+use crate::stats::Verdict;
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page of some reports; each has a name, such as its file's.
+#[must_use]
+pub fn html(reports: &[(String, Report)]) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = page(&mut out, reports);
+    out
+}
+
+fn page(out: &mut String, reports: &[(String, Report)]) -> core::fmt::Result {
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Tickwright: {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#results\">Skip to the results</a>",
+        escape(&names(reports))
+    )?;
+    writeln!(out, "<header><h1>Tickwright</h1>\n<p>{}</p></header>", counted(reports.len()))?;
+    writeln!(out, "<nav aria-label=\"Results\"><ol>")?;
+    for (at, (_, report)) in reports.iter().enumerate() {
+        writeln!(out, "<li><a href=\"#r{at}\">{}</a></li>", escape(&report.experiment))?;
+    }
+    writeln!(out, "</ol></nav>\n<main id=\"results\">")?;
+    for (at, (name, report)) in reports.iter().enumerate() {
+        article(out, at, name, report)?;
+    }
+    writeln!(out, "</main>\n</body>\n</html>")
+}
+
+fn names(reports: &[(String, Report)]) -> String {
+    reports.iter().map(|(_, report)| report.experiment.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn counted(reports: usize) -> String {
+    if reports == 1 { "One result.".into() } else { format!("{reports} results.") }
+}
+
+fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fmt::Result {
+    writeln!(out, "<article id=\"r{at}\">\n<h2>{}</h2>", escape(&report.experiment))?;
+    writeln!(out, "<p><code>{}</code></p>", escape(&report.command))?;
+    if report.interrupted {
+        writeln!(
+            out,
+            "<p class=\"note\"><strong>Interrupted:</strong> figures are missing or rest on fewer rounds.</p>"
+        )?;
+    }
+    for note in &report.notes {
+        writeln!(out, "<p class=\"note\">{}</p>", escape(note))?;
+    }
+    writeln!(out, "<details><summary>Machine and build</summary><pre>{}", escape(&report.host.to_string()))?;
+    if let Some(clock) = &report.clock {
+        writeln!(out, "clock  {}", escape(&clock.to_string()))?;
+    }
+    if let Some(seed) = report.seed {
+        writeln!(out, "seed   {seed}")?;
+    }
+    for (key, value) in &report.parameters {
+        writeln!(out, "{}  {}", escape(key), escape(&value.to_string()))?;
+    }
+    writeln!(out, "file   {}</pre></details>", escape(name))?;
+    findings(out, &report.findings)?;
+    for section in &report.sections {
+        self::section(out, section)?;
+    }
+    writeln!(out, "</article>")
+}
+
+/// A sign beside the words, so that no verdict rests on color alone.
+fn sign(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Faster | Verdict::Held => ("good", "\u{25b2}"),
+        Verdict::Slower | Verdict::Missed => ("bad", "\u{25bc}"),
+        Verdict::NoDifferenceShown | Verdict::NotShown => ("open", "\u{2248}"),
+        Verdict::Stated => ("", ""),
+    }
+}
+
+fn findings(out: &mut String, findings: &[Finding]) -> core::fmt::Result {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let published = findings.iter().any(|finding| finding.published.is_some());
+    writeln!(
+        out,
+        "<h3>Findings</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Findings\"><table class=\"words\">"
+    )?;
+    let column = if published { "<th>published</th>" } else { "" };
+    writeln!(out, "<thead><tr><th>what</th>{column}<th>here</th><th>verdict</th></tr></thead><tbody>")?;
+    for finding in findings {
+        let (class, sign) = sign(finding.verdict);
+        write!(out, "<tr><td>{}</td>", escape(&finding.about))?;
+        if published {
+            write!(out, "<td>{}</td>", escape(finding.published.as_deref().unwrap_or("")))?;
+        }
+        let words = finding.verdict.words();
+        writeln!(out, "<td>{}</td><td class=\"{class}\">{sign} {words}</td></tr>", escape(&finding.here))?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+fn section(out: &mut String, section: &Section) -> core::fmt::Result {
+    if !section.title.is_empty() {
+        writeln!(out, "<h3>{}</h3>", escape(&section.title))?;
+    }
+    for block in &section.blocks {
+        match block {
+            Block::Text(text) => writeln!(out, "<p class=\"text\">{}</p>", escape(text.trim()))?,
+            Block::Table(table) => self::table(out, &section.title, table)?,
+            Block::Plot(plot) => figure(out, plot)?,
+        }
+    }
+    Ok(())
+}
+
+fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
+    let label = if title.is_empty() { "Table" } else { title };
+    writeln!(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
+        escape(label)
+    )?;
+    let class = |at: usize| match table.columns.get(at) {
+        Some(column) if !column.format.is_text() => " class=\"figure\"",
+        _ => "",
+    };
+    for (at, column) in table.columns.iter().enumerate() {
+        write!(out, "<th{}>{}</th>", class(at), escape(&column.name))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for at in 0..table.columns.len() {
+            write!(out, "<td{}>{}</td>", class(at), escape(&field(row.get(at), table, at)))?;
+        }
+        out.push_str("</tr>\n");
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+/// The plot, and its points as a table for a reader who cannot see it.
+fn figure(out: &mut String, plot: &Plot) -> core::fmt::Result {
+    writeln!(out, "<figure>{}", svg_of(plot))?;
+    writeln!(
+        out,
+        "<details><summary>The points of this plot</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Points\"><table><thead><tr>"
+    )?;
+    writeln!(
+        out,
+        "<th>curve</th><th class=\"figure\">{}</th><th class=\"figure\">{}</th></tr></thead><tbody>",
+        escape(&plot.x.name),
+        escape(&plot.y.name)
+    )?;
+    for curve in &plot.curves {
+        for &(x, y) in &curve.points {
+            writeln!(
+                out,
+                "<tr><td>{}</td><td class=\"figure\">{}</td><td class=\"figure\">{}</td></tr>",
+                escape(&curve.name),
+                escape(&plot.x.format.write(x)),
+                escape(&plot.y.format.write(y))
+            )?;
+        }
+    }
+    writeln!(out, "</tbody></table></div></details></figure>")
+}
+
+#[cfg(test)]
+mod tests;

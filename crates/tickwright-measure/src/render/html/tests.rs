@@ -1,0 +1,55 @@
+use super::*;
+use crate::format::Format;
+use crate::result::{Axis, empty};
+
+fn report() -> Report {
+    let mut report = empty("bench hold");
+    report.notes = vec!["a note <b>".into()];
+    report.findings = vec![
+        Finding::stated("what & why", "here").published("5.5 %"),
+        Finding::stated("another", "there").judged(Verdict::Missed),
+    ];
+    let mut table = Table::new().column("structure", Format::Text).column("ns", Format::Ns);
+    table.row(["<script>alert(1)</script>".into(), 9.5.into()]);
+    let plot = Plot::new("Time", Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns))
+        .curve("heap4", [(1.0, 2.0), (1000.0, 30.0)]);
+    report.sections = vec![Section::new("Hold").text("Two\nlines.").table(table).plot(plot)];
+    report
+}
+
+fn page(reports: usize) -> String {
+    html(&vec![("a.json".to_owned(), report()); reports])
+}
+
+#[test]
+fn nothing_is_fetched_and_nothing_runs() {
+    let page = page(2);
+    for word in ["<script", "src=", "@import", "url(", "http://", "https://"] {
+        let own = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!own.contains(word), "'{word}' is in the page");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a note &lt;b&gt;"));
+}
+
+#[test]
+fn every_element_is_closed_and_every_link_leads_somewhere() {
+    let page = page(3);
+    for tag in
+        ["article", "table", "tr", "td", "th", "div", "details", "figure", "svg", "ol", "li", "p", "h3"]
+    {
+        let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    for at in 0..3 {
+        assert!(page.contains(&format!("href=\"#r{at}\"")) && page.contains(&format!("id=\"r{at}\"")));
+    }
+}
+
+#[test]
+fn a_verdict_has_a_sign_and_a_plot_has_its_points() {
+    let page = page(1);
+    assert!(page.contains("<td class=\"bad\">\u{25bc} MISSED</td>"));
+    assert!(page.contains("<th>published</th>") && page.contains("5.5 %"));
+    assert!(page.contains("<td>heap4</td><td class=\"figure\">1k</td><td class=\"figure\">30</td>"));
+    assert!(page.contains("One result.") && page.contains("seed   7"));
+}
