@@ -9,7 +9,7 @@ use tickwright_testkit::{registry as suite, table as suite_table};
 use crate::allocator;
 use crate::clock::{FakeMeter, OsClock};
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, conduct_plan};
+use crate::experiment::{Experiment, conduct_plan};
 use crate::experiments::adversary::AdversaryArgs;
 use crate::experiments::bench::Comparison;
 use crate::experiments::dictionaries::RegistryArgs;
@@ -125,7 +125,7 @@ fn plan() -> Result<String, String> {
 fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
     let words = |error: LabError| error.to_string();
     let plan = experiment.plan().map_err(words)?;
-    let report = conduct_plan(experiment, &plan, Detail::Full, &FakeMeter::steady(1)).map_err(words)?;
+    let report = conduct_plan(experiment, &plan, &FakeMeter::steady(1)).map_err(words)?;
     if report.interrupted { Err("interrupted".into()) } else { Ok(report) }
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::experiment::{Detail, conduct};
+use crate::experiment::conduct;
 use crate::experiments::bench::Comparison;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
@@ -95,7 +95,7 @@ fn hold(within: Duration) -> Result<(), LabError> {
     let words = ["--scenario", "hold-exp-sparse", "--n", "16,500,10k,100k", "--operations", "10k"];
     let args = request::words(&words)?;
     let comparison = Comparison { within: Some(within), ..Comparison::new(Model::Hold, args) };
-    ReportFiles::default().deliver(&conduct(&comparison, Detail::Brief)?)
+    ReportFiles::default().deliver(&conduct(&comparison)?)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 //!                                          └──────────▶ Report ─▶ text, JSON, CSV, Markdown, SVG
 //! ```
 //!
-//! `plan` is the only place that refuses a request, so nothing is written or measured before it
-//! returns. `findings` and `sections` are pure: they are tested without a clock. The driver is the
-//! only place that opens files, prints, and says that a run was interrupted.
+//! `plan` refuses every request that can be refused before a run. No file is opened and nothing is
+//! measured before `plan` returns. `series`, `findings` and `sections` are pure functions, so tests
+//! call them without a clock. The driver opens the files and prints the report. It marks the report
+//! of an interrupted run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,16 +21,6 @@ use crate::host::Host;
 use crate::interrupt;
 use crate::output::{ReportArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
-
-/// How much a reader wants to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Detail {
-    /// The figures that answer the question, for the tour.
-    Brief,
-    /// Everything.
-    #[default]
-    Full,
-}
 
 /// What a run may use, and what it has to say beside its data.
 pub struct Lab<'m> {
@@ -82,7 +73,7 @@ pub trait Experiment {
     /// Verifies answers, then measures.
     ///
     /// # Errors
-    /// The first wrong answer; memory that is refused. An interruption is none: it is noted in `lab`,
+    /// The first wrong answer; memory that is refused. An interruption is no error: `lab` notes it,
     /// and what was measured is returned.
     fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
 
@@ -93,16 +84,16 @@ pub trait Experiment {
     fn findings(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Finding>;
 
     /// What a reader sees. Pure.
-    fn sections(&self, plan: &Self::Plan, data: &Self::Data, detail: Detail) -> Vec<Section>;
+    fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section>;
 }
 
 /// Runs an experiment and returns its report.
 ///
 /// # Errors
 /// Those of [`Experiment::plan`] and [`Experiment::run`].
-pub fn conduct<E: Experiment>(experiment: &E, detail: Detail) -> Result<Report, LabError> {
+pub fn conduct<E: Experiment>(experiment: &E) -> Result<Report, LabError> {
     let plan = experiment.plan()?;
-    conduct_plan(experiment, &plan, detail, &OsClock::start())
+    conduct_plan(experiment, &plan, &OsClock::start())
 }
 
 /// Runs an experiment whose request was checked.
@@ -112,13 +103,13 @@ pub fn conduct<E: Experiment>(experiment: &E, detail: Detail) -> Result<Report, 
 pub fn conduct_plan<E: Experiment>(
     experiment: &E,
     plan: &E::Plan,
-    detail: Detail,
     meter: &dyn Meter,
 ) -> Result<Report, LabError> {
     let host = Host::read();
     let clock: Option<Calibration> = experiment.is_timed().then(|| calibrate(meter));
     let mut lab = Lab { meter, notes: host.doubts(), interrupted: false };
     let data = experiment.run(plan, &mut lab)?;
+    let findings = experiment.findings(plan, &data);
     Ok(Report {
         schema: SCHEMA,
         experiment: experiment.name(),
@@ -130,19 +121,19 @@ pub fn conduct_plan<E: Experiment>(
         parameters: experiment.parameters(plan),
         notes: lab.notes,
         series: experiment.series(plan, &data),
-        findings: experiment.findings(plan, &data),
-        sections: experiment.sections(plan, &data, detail),
+        sections: experiment.sections(plan, &data, &findings),
+        findings,
     })
 }
 
 /// Runs an experiment; prints its report and writes it where it was asked for.
 ///
 /// # Errors
-/// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] when the report is
-/// partial.
+/// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a partial
+/// report.
 pub fn execute<E: Experiment>(experiment: &E, output: &ReportArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
     let files = output.open(&experiment.name())?;
-    let report = conduct_plan(experiment, &plan, Detail::Full, &OsClock::start())?;
+    let report = conduct_plan(experiment, &plan, &OsClock::start())?;
     files.deliver(&report)
 }

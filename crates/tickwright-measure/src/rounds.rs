@@ -70,7 +70,7 @@ impl Rounds {
     /// So many rounds that count, after one that warms up. Equal seeds make equal orders.
     #[must_use]
     pub fn new(counted: usize, seed: u64) -> Self {
-        Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed) }
+        Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed ^ ORDER) }
     }
 
     /// The first round counts as well.
@@ -159,6 +159,9 @@ impl Rounds {
         Ok(Taken { cells, interrupted })
     }
 }
+
+/// Separates the stream of orders from the work that callers draw from the same seed.
+const ORDER: u64 = 0x5f0f_1e5c_a11d_1ce5;
 
 #[cfg(test)]
 mod tests;

@@ -71,6 +71,12 @@ pub fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
 }
 
+/// The median of the samples that are finite; `None` without any.
+#[must_use]
+pub fn median(samples: &[f64]) -> Option<f64> {
+    summarise(samples.iter().copied()).map(|summary| summary.median)
+}
+
 /// The mean of samples that are numbers; not a number when there are none.
 #[must_use]
 pub fn mean(samples: &[f64]) -> f64 {

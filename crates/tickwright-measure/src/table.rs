@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal};
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use crate::format::Format;
+
 /// Whether standard output may be coloured: it is a terminal that understands escape sequences.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
@@ -56,21 +58,14 @@ pub fn show(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// A duration in ns with as many digits as it deserves.
+/// A duration in ns: [`Format::Ns`].
 pub fn ns(value: f64) -> String {
-    match value {
-        v if v < 10.0 => format!("{v:.1}"),
-        v => format!("{v:.0}"),
-    }
+    Format::Ns.write(value)
 }
 
-/// A count with thousands as people say them: 500, 10k, 1M.
+/// A count: [`Format::Count`].
 pub fn count(n: usize) -> String {
-    match n {
-        n if n >= 1_000_000 && n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
-        n if n >= 1000 && n.is_multiple_of(1000) => format!("{}k", n / 1000),
-        n => n.to_string(),
-    }
+    Format::Count.write(n as f64)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use clap::Args;
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::adversary::attack::{Attack, Call, Calls, Part};
 use crate::experiments::adversary::data::{Data, Plan, Row, Skipped};
 use crate::experiments::adversary::pattern::Pattern;
@@ -24,6 +24,7 @@ use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds as Times, Seed};
 use crate::models::verify::{Answer, Evidence, Fold, Judge, Log};
 use crate::output::ReportArgs;
+use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Finding, Section, Series, Unit, labels};
@@ -95,7 +96,7 @@ impl Experiment for AdversaryArgs {
         let progress = Progress::steps(steps as u64, "adversary");
         for &population in &plan.populations {
             for &pattern in &plan.patterns {
-                progress.doing(format!("{pattern} n={}", Format::Count.write(population as f64)));
+                progress.doing(format!("{pattern} n={}", count(population)));
                 let (able, skipped) = who(&plan.structures, pattern, population)?;
                 data.skipped.extend(skipped);
                 let most =
@@ -144,7 +145,7 @@ impl Experiment for AdversaryArgs {
             for (kind, whose) in [(Kind::Ours, "ours"), (Kind::Baseline, "others")] {
                 let of_kind = rows.iter().filter(|row| row.structure.kind == kind);
                 let Some(worst) = of_kind.max_by_key(|row| row.worst_ns()) else { continue };
-                let about = format!("worst call, {pattern}, n={}, {whose}", Format::Count.write(n as f64));
+                let about = format!("worst call, {pattern}, n={}, {whose}", count(n));
                 let ns = Format::Span.write(worst.worst_ns() as f64);
                 findings
                     .push(Finding::stated(about, format!("{ns} ({}, {})", worst.structure.id, worst.call)));
@@ -153,7 +154,7 @@ impl Experiment for AdversaryArgs {
         findings
     }
 
-    fn sections(&self, plan: &Plan, data: &Data, _: Detail) -> Vec<Section> {
+    fn sections(&self, plan: &Plan, data: &Data, _: &[Finding]) -> Vec<Section> {
         tables::sections(plan, data)
     }
 }

@@ -1,5 +1,7 @@
-//! `tickwright bench hold | network | expire | reads`: every structure under one workload, in rounds
-//! in which each has its turn, answers [verified](crate::models::verify) before times count.
+//! `tickwright bench hold | network | expire | reads`: every structure under one workload.
+//!
+//! Each structure has its turn in every round. Its answers are
+//! [verified](crate::models::verify) before times count.
 //!
 //! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the
 //!   workloads
@@ -23,7 +25,7 @@ use self::cell::Cell;
 use self::run::{Part, Plan, can_be_baseline};
 use self::tables::HARNESS;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Model, Operations, Population, Rounds, Scenario, Seed};
 use crate::output::ReportArgs;
@@ -200,9 +202,9 @@ impl Experiment for Comparison {
         cells.iter().flat_map(findings::of).collect()
     }
 
-    fn sections(&self, _: &Plan, cells: &Vec<Cell>, _: Detail) -> Vec<Section> {
+    fn sections(&self, _: &Plan, cells: &Vec<Cell>, findings: &[Finding]) -> Vec<Section> {
         let mut sections = tables::sections(cells);
-        sections.push(findings::section(cells));
+        sections.push(findings::section(findings));
         sections
     }
 }

@@ -13,11 +13,12 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
 use crate::output::ReportArgs;
+use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Finding, Section, Series, Table, Unit, labels};
@@ -89,6 +90,7 @@ impl Experiment for PeersArgs {
     }
 
     fn plan(&self) -> Result<Vec<usize>, LabError> {
+        sources()?;
         Ok(request::sizes(&self.n))
     }
 
@@ -139,7 +141,7 @@ impl Experiment for PeersArgs {
                     let Some(ratio) = stats::ratios(&theirs, &printed.times(n, OURS, operation)) else {
                         continue;
                     };
-                    let about = format!("{operation}, {peer} to {OURS}, n={}", Format::Count.write(n as f64));
+                    let about = format!("{operation}, {peer} to {OURS}, n={}", count(n));
                     findings.push(Finding::ratio(about, ratio, Format::Ratio.write(ratio.median)));
                 }
             }
@@ -147,7 +149,7 @@ impl Experiment for PeersArgs {
         findings
     }
 
-    fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: Detail) -> Vec<Section> {
+    fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: &[Finding]) -> Vec<Section> {
         let mut sections: Vec<Section> = sizes.iter().map(|&n| section(printed, n)).collect();
         sections.push(Section::new("").text(format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
@@ -194,15 +196,25 @@ impl PeersArgs {
     }
 }
 
-/// Builds the C program, beside this one.
-fn build() -> Result<PathBuf, LabError> {
+/// Where the sources of the C program are.
+///
+/// # Errors
+/// They are not there: this program does not run in a checkout.
+fn sources() -> Result<PathBuf, LabError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tickwright-capi");
     if !sources.join("Makefile").exists() {
-        return Err(LabError::usage(format!(
+        Err(LabError::usage(format!(
             "the C program is built from the sources, and '{}' is not there: run this from a checkout",
             sources.display()
-        )));
+        )))
+    } else {
+        Ok(sources)
     }
+}
+
+/// Builds the C program, beside this one.
+fn build() -> Result<PathBuf, LabError> {
+    let sources = sources()?;
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
     let here = here.unwrap_or_else(env::temp_dir);
     let program = here.join("c-peers");
@@ -247,7 +259,7 @@ impl Printed {
 }
 
 fn section(printed: &Printed, n: usize) -> Section {
-    let mut table = Table::new().column(format!("n={}", Format::Count.write(n as f64)), Format::Text);
+    let mut table = Table::new().column(format!("n={}", count(n)), Format::Text);
     for operation in OPERATIONS {
         table = table.column(format!("{operation} ns"), Format::Ns).column("x", Format::Fixed(2));
     }

@@ -12,7 +12,7 @@ use tickwright_collections::{Heap, HeapOrder};
 
 use crate::allocator;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters, execute};
+use crate::experiment::{Experiment, Lab, Parameters, execute};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Seed};
@@ -120,7 +120,7 @@ impl Experiment for TestArgs {
         rows.iter().map(|row| Finding::stated(row.part, right)).collect()
     }
 
-    fn sections(&self, _: &usize, rows: &Vec<Row>, _: Detail) -> Vec<Section> {
+    fn sections(&self, _: &usize, rows: &Vec<Row>, _: &[Finding]) -> Vec<Section> {
         let mut table = Table::new().column("part", Format::Text);
         for name in ["pushed", "removed", "popped", "comparisons"] {
             table = table.column(name, Format::Thousands);

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::allocator;
 use crate::clock::FakeMeter;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::bench::sampler::{Runner, Sampler};
 use crate::experiments::bench::work::Source;
 use crate::experiments::request::{self, left_out};
@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::models::hold::Hold;
 use crate::models::scenario::{Distribution, Increments, Measure, Population, Within};
 use crate::models::verify::Evidence;
-use crate::output::ReportArgs;
+use crate::output::{ReportArgs, table};
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
 use crate::structures::candidate::{BenchQueue, Candidate};
@@ -145,37 +145,38 @@ impl Experiment for MemoryArgs {
             let rows = data.rows.iter().filter(|row| row.population == n);
             let sized = rows.filter_map(|row| Some((row.structure.id, row.per_timer()?)));
             let (id, bytes) = sized.min_by(|a, b| a.1.total_cmp(&b.1))?;
-            let about = format!("fewest bytes per timer, n={}", Format::Count.write(n as f64));
+            let about = format!("fewest bytes per timer, n={}", table::count(n));
             Some(Finding::stated(about, format!("{id}, {bytes:.1}")))
         });
         least.collect()
     }
 
-    fn sections(&self, plan: &Plan, data: &Data, _: Detail) -> Vec<Section> {
-        let mut table = Table::new().column("", Format::Text);
+    fn sections(&self, plan: &Plan, data: &Data, _: &[Finding]) -> Vec<Section> {
+        let mut shown = Table::new().column("", Format::Text);
         for n in &plan.populations {
-            table = table.column(format!("n={}", Format::Count.write(*n as f64)), Format::Fixed(1));
+            shown = shown.column(format!("n={}", Format::Count.write(*n as f64)), Format::Fixed(1));
         }
-        let mut table = table.column("empty queue", Format::Fixed(0));
+        let mut shown = shown.column("empty queue", Format::Fixed(0));
         for structure in &plan.structures {
             let at =
                 |n: &usize| data.rows.iter().find(|row| row.structure == *structure && row.population == *n);
             let fixed = data.fixed.iter().find(|fixed| fixed.structure == *structure);
             let columns = plan.populations.iter().map(|n| Cell::maybe(at(n).and_then(Row::per_timer)));
-            table.row(
+            shown.row(
                 [structure.id.into()].into_iter().chain(columns).chain([fixed.map(Fixed::bytes).into()]),
             );
         }
-        let skipped = data.rows.iter().filter_map(|row| {
-            Some((row.structure.id, Format::Count.write(row.population as f64), row.skipped.clone()?))
-        });
+        let skipped = data
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.structure.id, table::count(row.population), row.skipped.clone()?)));
         vec![
             Section::new("Bytes per pending timer, and of an empty queue")
                 .text(
                     "With a u32 payload, without the key that the caller keeps in its own object (8 bytes for \
                      slabs). Hooks: the whole node. An empty queue: itself and on the heap, with room for one.",
                 )
-                .table(table)
+                .table(shown)
                 .text(left_out(skipped)),
         ]
     }
@@ -247,7 +248,7 @@ fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
     held
 }
 
-/// More than a granular structure of the registry delays a timer of these delays.
+/// An upper limit of the ticks by which a granular structure fires these timers late.
 const GRANULE: u64 = 1 << 32;
 
 struct WeighEmpty;

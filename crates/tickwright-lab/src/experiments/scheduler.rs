@@ -23,7 +23,7 @@ use tickwright::service::{Settings, Structure};
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::experiments::scheduler::data::{Operation, Plan, Row};
 use crate::models::scenario::{Operations, Population, Rounds as Samples, Seed};
@@ -91,11 +91,11 @@ impl Experiment for SchedulerArgs {
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Row>, LabError> {
         let mut rows = Vec::new();
         let mut random = Pcg64Mcg::seed_from_u64(plan.seed);
-        let mut turns = Rounds::new(plan.rounds, !plan.seed);
+        let mut turns = Rounds::new(plan.rounds, plan.seed);
         let steps = plan.sizes.len() * plan.structures.len() * turns.len();
         let progress = Progress::steps(steps as u64, "scheduler");
         for &n in &plan.sizes {
-            // A sample has one structure at a time, with a delay, an id and an entry for each timer.
+            // One scheduler lives at a time. A timer takes a delay, an id and an entry.
             allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
             let mut lanes = lanes(plan, n, &mut lab.notes)?;
             let passes = plan.operations.div_ceil(n).max(1);
@@ -142,8 +142,8 @@ impl Experiment for SchedulerArgs {
         tables::findings(plan, rows)
     }
 
-    fn sections(&self, plan: &Plan, rows: &Vec<Row>, _: Detail) -> Vec<Section> {
-        tables::sections(plan, rows)
+    fn sections(&self, plan: &Plan, rows: &Vec<Row>, findings: &[Finding]) -> Vec<Section> {
+        tables::sections(plan, rows, findings)
     }
 }
 

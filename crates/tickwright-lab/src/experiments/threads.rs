@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::nptl::Turns;
 use crate::experiments::request;
 use crate::interrupt;
@@ -92,7 +92,7 @@ impl Experiment for ThreadsArgs {
         targets(rows)
     }
 
-    fn sections(&self, _: &Turns, rows: &Vec<Row>, _: Detail) -> Vec<Section> {
+    fn sections(&self, _: &Turns, rows: &Vec<Row>, findings: &[Finding]) -> Vec<Section> {
         let mut table = Table::new().column("ns of one", Format::Text);
         for name in ["median", "from", "to", "least"] {
             table = table.column(name, Format::Ns);
@@ -102,7 +102,7 @@ impl Experiment for ThreadsArgs {
             let figures = [all.median, all.interval.low, all.interval.high, all.min];
             table.row([row.lane.what().into()].into_iter().chain(figures.map(Into::into)));
         }
-        let targets = findings_table("target", Format::Fixed(2), &targets(rows));
+        let targets = findings_table("target", Format::Fixed(2), findings);
         vec![Section::new("").table(table), Section::new("Targets").table(targets)]
     }
 }

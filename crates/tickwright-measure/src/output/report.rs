@@ -75,16 +75,11 @@ impl ReportArgs {
         ]
     }
 
-    /// Every file that is written, with the option that names it.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        self.all().into_iter().filter_map(|(flag, path, _)| Some((flag, path?.to_owned())))
-    }
-
     /// Opens what was asked for of an experiment, such as `bench hold`. Existing files keep their
     /// content until a report replaces it.
     ///
     /// # Errors
-    /// A path that cannot be written; two outputs in one place; a name that nothing was saved under.
+    /// A path that cannot be written; two outputs to one path; a name without a saved result.
     pub fn open(&self, experiment: &str) -> Result<ReportFiles, LabError> {
         let stdout = Path::new("-");
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
@@ -126,7 +121,7 @@ impl ReportFiles {
     /// Prints a report, and writes it where it was asked for.
     ///
     /// # Errors
-    /// When the file system refuses after all. [`LabError::Interrupted`] when the report is partial.
+    /// When the file system refuses after all. [`LabError::Interrupted`] for a partial report.
     /// [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
         let mut report = report.clone();

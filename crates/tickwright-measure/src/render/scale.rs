@@ -19,8 +19,8 @@ impl Scale {
         Some((x, y))
     }
 
-    /// A linear axis of heights begins at 0, so that lengths compare; a logarithmic one ends at whole
-    /// decades.
+    /// A linear axis of heights begins at 0, so that lengths compare. A logarithmic axis ends at
+    /// whole decades.
     fn around(axis: &Axis, values: impl Iterator<Item = f64> + Clone, height: bool) -> Option<Self> {
         let low = values.clone().min_by(f64::total_cmp)?;
         let high = values.max_by(f64::total_cmp)?;

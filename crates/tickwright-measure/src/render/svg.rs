@@ -27,7 +27,7 @@ const STYLES: [(&str, &str); 7] = [
     ("#808080", "4 4"),
 ];
 
-/// Text and grid follow the reader's light or dark mode; a picture in a page takes the page's color.
+/// Text and grid take the color of the page, so they follow its light or dark mode.
 const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}\
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 

@@ -1,4 +1,4 @@
-//! A condition on the samples of a result: `p99(insert) > 200ns`. It decides the exit code of a run.
+//! A condition on the samples of a result: `p99(insert) > 200ns`. It decides a run's exit code.
 
 use core::fmt;
 use core::str::FromStr;

@@ -79,8 +79,8 @@ impl Finding {
     }
 }
 
-/// Findings as rows: the figure with its interval, the bound where one of them has one, the verdict.
-/// `format` is that of the figures.
+/// Findings as rows: the figure with its interval, the bound, the verdict. A column of bounds is
+/// there when one of them has a bound. `format` is that of the figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());

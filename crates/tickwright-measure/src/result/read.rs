@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Report, SCHEMA};
 use crate::error::LabError;
@@ -12,13 +12,6 @@ use crate::text::plain;
 
 /// Bytes that a result may have: the whole NPTL table has two million.
 const MOST: u64 = 256 << 20;
-
-/// What every layout of a result has had.
-#[derive(Debug, Deserialize)]
-struct Head {
-    schema: u32,
-    command: Option<String>,
-}
 
 impl Report {
     /// Reads what `--json` wrote. `-` is standard input.
@@ -46,51 +39,40 @@ impl Report {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(name: &str, text: &str) -> Result<Self, LabError> {
-        let head: Head = serde_json::from_str(text).map_err(|error| {
-            let why = if error.is_eof() { "it ends too early" } else { "it is no result of tickwright" };
+        let mut tree: Value = serde_json::from_str(text).map_err(|error| {
+            let why = if error.is_eof() { "it ends too early" } else { "it is no JSON" };
             LabError::usage(format!("'{name}': {why} ({error}); a result is what --json=FILE writes"))
         })?;
-        let again = || match &head.command {
-            Some(command) => format!("make it again with `{} --json=FILE`", plain(&without_json(command))),
+        disarm(&mut tree);
+        let again = match tree.get("command").and_then(Value::as_str) {
+            Some(command) => format!("make it again with `{} --json=FILE`", without_json(command)),
             None => "make it again with --json=FILE".to_owned(),
         };
-        if head.schema != SCHEMA {
-            return Err(LabError::usage(format!(
-                "'{name}' has schema {}, and this program reads schema {SCHEMA}: {}",
-                head.schema,
-                again()
-            )));
+        match tree.get("schema").and_then(Value::as_u64) {
+            Some(schema) if schema == u64::from(SCHEMA) => {}
+            Some(schema) => {
+                return Err(LabError::usage(format!(
+                    "'{name}' has schema {schema}, and this program reads schema {SCHEMA}: {again}"
+                )));
+            }
+            None => {
+                return Err(LabError::usage(format!(
+                    "'{name}' is no result of tickwright: it has no schema; a result is what --json=FILE writes"
+                )));
+            }
         }
-        let mut report: Self = serde_json::from_str(text)
-            .map_err(|error| LabError::usage(format!("'{name}' is damaged: {error}; {}", again())))?;
-        report.disarm();
-        Ok(report)
-    }
-
-    /// Writes out control characters in words that reach a terminal.
-    fn disarm(&mut self) {
-        let Ok(mut tree) = serde_json::to_value(&*self) else { return };
-        if words(&mut tree)
-            && let Ok(clean) = serde_json::from_value(tree)
-        {
-            *self = clean;
-        }
+        serde_json::from_value(tree)
+            .map_err(|error| LabError::usage(format!("'{name}' is damaged: {error}; {again}")))
     }
 }
 
-/// Replaces control characters in every text; whether there were any.
-fn words(value: &mut serde_json::Value) -> bool {
-    use serde_json::Value;
+/// Writes out the control characters in every text: the words of a file reach a terminal.
+fn disarm(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            let clean = plain(text);
-            let dirty = clean != *text;
-            *text = clean;
-            dirty
-        }
-        Value::Array(values) => values.iter_mut().fold(false, |dirty, value| words(value) | dirty),
-        Value::Object(fields) => fields.values_mut().fold(false, |dirty, value| words(value) | dirty),
-        _ => false,
+        Value::String(text) => *text = plain(text),
+        Value::Array(values) => values.iter_mut().for_each(disarm),
+        Value::Object(fields) => fields.values_mut().for_each(disarm),
+        _ => {}
     }
 }
 

@@ -20,7 +20,7 @@ impl Section {
         Self { title: title.into(), blocks: Vec::new() }
     }
 
-    /// With one more paragraph; an empty one is left out.
+    /// Adds a paragraph. An empty paragraph is ignored.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -30,7 +30,7 @@ impl Section {
         self
     }
 
-    /// With one more table; one without rows is left out.
+    /// Adds a table. A table without rows is ignored.
     #[must_use]
     pub fn table(mut self, table: Table) -> Self {
         if !table.rows.is_empty() {
@@ -39,10 +39,10 @@ impl Section {
         self
     }
 
-    /// With one more plot; one without points is left out.
+    /// Adds a plot. A plot without a curve of three points is ignored: a table shows those better.
     #[must_use]
     pub fn plot(mut self, plot: Plot) -> Self {
-        if plot.curves.iter().any(|curve| !curve.points.is_empty()) {
+        if plot.curves.iter().any(|curve| curve.points.len() > 2) {
             self.blocks.push(Block::Plot(plot));
         }
         self
@@ -141,14 +141,14 @@ impl Table {
         Self::default()
     }
 
-    /// With one more column, to the right.
+    /// Adds a column to the right.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, format: Format) -> Self {
         self.columns.push(Column { name: name.into(), format });
         self
     }
 
-    /// One more row, below.
+    /// Adds a row below.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
@@ -220,15 +220,14 @@ impl Plot {
         Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
     }
 
-    /// Drawn otherwise.
+    /// Sets how points are drawn.
     #[must_use]
     pub fn marked(mut self, mark: Mark) -> Self {
         self.mark = mark;
         self
     }
 
-    /// With one more curve. Points that are no numbers, or not above 0 on a logarithmic axis, are
-    /// left out.
+    /// Adds a curve. A point is ignored if it is not finite, or not above 0 on a logarithmic axis.
     #[must_use]
     pub fn curve(mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let fits = |value: f64, axis: &Axis| value.is_finite() && (!axis.log || value > 0.0);

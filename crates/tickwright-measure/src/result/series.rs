@@ -107,8 +107,8 @@ pub struct Series {
     pub better: Better,
     /// What tells it from others of this name.
     pub labels: Labels,
-    /// One value a round, in order. Series of one interleaved run have equal lengths, and the values
-    /// of one place were measured in one round.
+    /// One value a round, in order. The series of one interleaved run have equal lengths: values at
+    /// one index were measured in one round.
     pub samples: Vec<f64>,
 }
 

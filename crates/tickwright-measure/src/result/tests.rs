@@ -12,7 +12,7 @@ fn whole() -> Report {
     table.row(["heap4".into(), 9.5.into()]);
     table.row(["list".into(), Cell::maybe(None)]);
     let plot = Plot::new("time", Axis::log("timers", Format::Count), Axis::linear("ns", Format::Ns));
-    let plot = plot.curve("heap4", [(1.0, 2.0), (10.0, 4.0), (0.0, 1.0), (5.0, f64::NAN)]);
+    let plot = plot.curve("heap4", [(1.0, 2.0), (3.0, 3.0), (10.0, 4.0), (0.0, 1.0), (5.0, f64::NAN)]);
     report.sections = vec![Section::new("Hold").text("Words.").table(table).plot(plot)];
     report
 }
@@ -30,12 +30,10 @@ fn a_report_comes_back_from_its_json() {
 fn what_cannot_be_drawn_is_left_out() {
     let report = whole();
     let plot = report.plots().next().unwrap();
-    assert_eq!(plot.curves[0].points, [(1.0, 2.0), (10.0, 4.0)]);
-    let section = Section::new("").table(Table::new()).text(" \n").plot(Plot::new(
-        "",
-        Axis::linear("x", Format::Text),
-        Axis::linear("y", Format::Text),
-    ));
+    assert_eq!(plot.curves[0].points, [(1.0, 2.0), (3.0, 3.0), (10.0, 4.0)]);
+    let two = Plot::new("", Axis::linear("x", Format::Text), Axis::linear("y", Format::Text))
+        .curve("two points", [(1.0, 1.0), (2.0, 2.0)]);
+    let section = Section::new("").table(Table::new()).text(" \n").plot(two);
     assert_eq!(section.blocks, []);
 }
 
@@ -54,6 +52,7 @@ fn a_file_that_is_no_report_is_named_with_the_remedy() {
     refused("", &["ends too early", "--json=FILE"]);
     refused(&text[..text.len() - 9], &["ends too early"]);
     refused("[1]", &["no result"]);
+    refused("{]", &["no JSON"]);
     refused(
         "{\"schema\": 1, \"command\": \"tickwright bench hold --json=a\"}",
         &["schema 1", "`tickwright bench hold --json=FILE`"],

@@ -50,7 +50,7 @@ impl Shift {
         })
     }
 
-    /// Faster or slower, by the one policy: at least [`TIE`](super::TIE) apart, and the interval leaves 1 out.
+    /// Faster or slower: at least [`TIE`](super::TIE) apart, and the interval excludes 1.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::on(&self.ratio)

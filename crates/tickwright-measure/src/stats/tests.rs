@@ -111,3 +111,18 @@ fn the_sign_test_is_the_binomial_sum() {
     let many = sign_test(4800, 5200);
     assert!((6e-5..7e-5).contains(&many), "{many}");
 }
+
+#[test]
+fn a_bound_is_held_missed_or_not_shown() {
+    let figure =
+        |least: f64, rounds: usize| summarise((0..rounds).map(|at| least + at as f64 * 0.01)).unwrap();
+    let most = |figure| Bound::AtMost(2.0).judge(&figure);
+    assert_eq!(most(figure(1.0, 9)), Verdict::Held);
+    assert_eq!(most(figure(3.0, 9)), Verdict::Missed);
+    assert_eq!(most(figure(1.97, 9)), Verdict::NotShown, "the limit lies within");
+    assert_eq!(most(figure(1.0, 5)), Verdict::NotShown, "too few rounds");
+    let least = |figure| Bound::AtLeast(2.0).judge(&figure);
+    assert_eq!(least(figure(3.0, 9)), Verdict::Held);
+    assert_eq!(least(figure(1.0, 9)), Verdict::Missed);
+    assert_eq!(least(figure(1.97, 9)), Verdict::NotShown);
+}

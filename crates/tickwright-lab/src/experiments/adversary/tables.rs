@@ -4,6 +4,7 @@ use super::attack::{ALL, Call};
 use super::data::{Data, Plan, Row};
 use super::pattern::Pattern;
 use crate::experiments::request::left_out;
+use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Cell, Section, Table};
 
@@ -48,7 +49,7 @@ fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
         });
         table.row([structure.id.into()].into_iter().chain(columns));
     }
-    let count = Format::Count.write(n as f64);
+    let count = count(n);
     let skipped = data.skipped.iter().filter(|skip| skip.population == n && skip.pattern == pattern);
     let skipped = skipped.map(|skip| (skip.structure.id, count.clone(), skip.why.clone()));
     Section::new(format!("{pattern}, n={count}")).table(table).text(left_out(skipped))

@@ -14,7 +14,7 @@ fn report(structures: &[&str], patterns: &[Pattern], n: i64, meter: &FakeMeter) 
         seed: Seed::try_from(1).unwrap(),
         output: ReportArgs::default(),
     };
-    conduct_plan(&args, &args.plan().unwrap(), Detail::Full, meter).unwrap()
+    conduct_plan(&args, &args.plan().unwrap(), meter).unwrap()
 }
 
 #[test]

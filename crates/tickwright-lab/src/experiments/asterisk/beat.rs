@@ -26,6 +26,7 @@ use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Seed;
 use crate::output::{OutputArgs, RowsFile, Run};
+use crate::render::spark;
 use crate::structures::registry;
 
 /// Looks for a beat: runs thousands of short calls a second on the real clock.
@@ -147,9 +148,9 @@ impl Beat {
             self.structure,
             self.intervals.len(),
             self.interval_ms,
-            plot::line(&entries, WIDTH),
+            spark(&entries, WIDTH),
             mean(&entries),
-            plot::line(&late, WIDTH),
+            spark(&late, WIDTH),
             mean(&late),
             self.entries.words(self.interval_ms),
             self.lateness.words(self.interval_ms),

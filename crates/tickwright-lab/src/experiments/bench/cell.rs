@@ -100,16 +100,11 @@ pub(crate) fn price_questions(cells: &mut [Cell]) {
     let Some(alone) = cells.iter().find(|cell| cell.measure == Measure::Exchange).cloned() else { return };
     for cell in cells.iter_mut().filter(|cell| cell.measure != Measure::Exchange) {
         cell.harness_question =
-            median_of(&cell.harness).zip(median_of(&alone.harness)).map(|(both, one)| both - one);
+            stats::median(&cell.harness).zip(stats::median(&alone.harness)).map(|(both, one)| both - one);
         for row in &mut cell.rows {
             let Some(exchange) = alone.row(row.structure.id) else { continue };
             let more = row.samples.iter().zip(&exchange.samples).map(|(both, one)| both - one);
             row.question = stats::summarise(more);
         }
     }
-}
-
-/// The median of samples, where there are any.
-pub(crate) fn median_of(samples: &[f64]) -> Option<f64> {
-    stats::summarise(samples.iter().copied()).map(|summary| summary.median)
 }

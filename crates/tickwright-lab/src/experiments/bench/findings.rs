@@ -1,7 +1,7 @@
 //! The best of ours beside the best of others, at each population.
 
 use crate::experiments::bench::cell::Cell;
-use crate::experiments::bench::tables::count;
+use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Finding, Section, findings_table, labels};
 use crate::stats::Summary;
@@ -26,10 +26,9 @@ pub(crate) fn of(cell: &Cell) -> Vec<Finding> {
 
 /// All of them as a table. The best of ours is the one with the least median: it was chosen by the
 /// same samples, and the interval does not know that.
-pub(crate) fn section(cells: &[Cell]) -> Section {
-    let all: Vec<Finding> = cells.iter().flat_map(of).collect();
+pub(crate) fn section(findings: &[Finding]) -> Section {
     let heading = "best of ours beside the fastest of others";
-    Section::new("In short").table(findings_table(heading, Format::Ratio, &all))
+    Section::new("In short").table(findings_table(heading, Format::Ratio, findings))
 }
 
 fn against_baseline(cell: &Cell, at: &str) -> Option<Finding> {

@@ -13,9 +13,9 @@ use crate::experiments::bench::work::Work;
 use crate::interrupt;
 use crate::models::scenario::{Measure, Scenario};
 use crate::models::verify::{Answer, Evidence, Judge};
+use crate::output::table::count;
 use crate::progress::Progress;
-use crate::render::Format;
-use crate::rounds;
+use crate::rounds::Rounds;
 use crate::structures::registry::{self, Structure};
 
 /// A wrong answer that [`run`] found, in words; or nothing.
@@ -32,7 +32,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
     let within = plan.within.map(|all| all / u32::try_from(plan.parts.len().max(1)).unwrap_or(u32::MAX));
     let mut measured = Vec::new();
     for part in &plan.parts {
-        let title = format!("{} n={}", part.scenario.name, Format::Count.write(part.population as f64));
+        let title = format!("{} n={}", part.scenario.name, count(part.population));
         progress.doing(title.clone());
         let mut outcome = Ok(());
         let mut cells = part.empty_cells();
@@ -41,8 +41,8 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
         let bytes: usize = runs.iter().map(|structure| registry::bytes_per_timer(structure)).sum();
         allocator::room(bytes.saturating_mul(part.population), &title)?;
         with_all(&runs, part.population, &mut |live| {
-            let mut rounds = Rounds { part, live, meter: lab.meter, judge: Judge::default() };
-            outcome = rounds.run(within, &progress, &mut cells);
+            let mut trial = Trial { part, live, meter: lab.meter, judge: Judge::default() };
+            outcome = trial.run(within, &progress, &mut cells);
         });
         outcome.map_err(|wrong| LabError::failed(format!("{title}: {wrong}")))?;
         for cell in &mut cells {
@@ -90,7 +90,7 @@ pub(crate) fn can_be_baseline(
 ) -> Result<(), LabError> {
     let id = baseline.id;
     if let Some(why) = registry::why_not(baseline, population)? {
-        let n = Format::Count.write(population as f64);
+        let n = count(population);
         return Err(LabError::usage(format!(
             "the baseline '{id}' cannot run at n={n}: {why}; choose another, or other populations"
         )));
@@ -137,14 +137,14 @@ impl Part {
 }
 
 /// The queues of a part, the judge of their answers, and what else the rounds go through.
-pub(super) struct Rounds<'r> {
+pub(super) struct Trial<'r> {
     pub(super) part: &'r Part,
     pub(super) live: &'r [Live<'r>],
     pub(super) meter: &'r dyn Meter,
     pub(super) judge: Judge,
 }
 
-impl Rounds<'_> {
+impl Trial<'_> {
     /// Has one structure do some work, and judges what it answers; the time it took.
     fn judged(
         &mut self,
@@ -203,9 +203,8 @@ impl Rounds<'_> {
         if !self.untimed(&source.fill(), &harness)? {
             return Ok(());
         }
-        // Another stream than that of the work, so that the order says nothing about it. The first
-        // round is for verification alone.
-        let mut rounds = rounds::Rounds::new(part.rounds as usize, part.seed ^ SHUFFLE).cells(cells.len());
+        // The first round is for verification alone.
+        let mut rounds = Rounds::new(part.rounds as usize, part.seed).cells(cells.len());
         let per_operation = |ns: u64| ns as f64 / part.operations as f64;
         let (meter, live) = (self.meter, self.live);
         let begun = meter.now();
@@ -257,6 +256,3 @@ impl Rounds<'_> {
         Ok(())
     }
 }
-
-/// Keeps the order of candidates apart from the delays that they are given.
-const SHUFFLE: u64 = 0x5f0f_1e5c_a11d_1ce5;

@@ -1,10 +1,11 @@
 //! Sections of a comparison: populations across, structures down, a picture, and the skipped.
 
-use crate::experiments::bench::cell::{Cell, Row, median_of};
+use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::request::left_out;
+use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Plot, Section, Table};
-use crate::stats::{Interval, Summary, Verdict};
+use crate::stats::{self, Interval, Summary, Verdict};
 use crate::structures::registry::Structure;
 
 /// One section for each scenario and measure.
@@ -47,11 +48,6 @@ fn section(cells: &[&Cell]) -> Section {
             .table(questions(cells));
     }
     section
-}
-
-/// 500, 10k.
-pub(crate) fn count(n: usize) -> String {
-    Format::Count.write(n as f64)
 }
 
 /// The structures of some cells, each once, in the order of the registry.
@@ -112,7 +108,7 @@ fn overview(cells: &[&Cell]) -> Table {
         });
         table.row([structure.id.into()].into_iter().chain(columns));
     }
-    let harness = cells.iter().flat_map(|cell| [Field::maybe(median_of(&cell.harness)), "".into()]);
+    let harness = cells.iter().flat_map(|cell| [Field::maybe(stats::median(&cell.harness)), "".into()]);
     table.row([HARNESS.into()].into_iter().chain(harness));
     table
 }
@@ -137,20 +133,17 @@ fn details(cell: &Cell) -> Table {
         };
         table.row([row.structure.id.into()].into_iter().chain(spread(summary)).chain(against));
     }
-    if let Some(harness) = crate::stats::summarise(cell.harness.iter().copied()) {
+    if let Some(harness) = stats::summarise(cell.harness.iter().copied()) {
         table.row([HARNESS.into()].into_iter().chain(spread(&harness)));
     }
     table
 }
 
-/// Medians over populations, where there are enough for a line.
+/// Medians over populations.
 fn by_population(cells: &[&Cell]) -> Plot {
     let y = Axis::log("ns per operation", Format::Ns);
     let title = cells.first().map_or(String::new(), |cell| format!("{}, {}", cell.scenario, cell.measure));
     let mut plot = Plot::new(title, Axis::log("timers", Format::Count), y);
-    if cells.len() < 3 {
-        return plot;
-    }
     for structure in structures(cells) {
         let points = cells
             .iter()

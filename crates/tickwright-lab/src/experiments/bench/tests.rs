@@ -1,6 +1,6 @@
 use super::cell::Cell;
 use super::live::Live;
-use super::run::Rounds as Turns;
+use super::run::Trial;
 use super::sampler::{Empty, Runner};
 use super::*;
 use crate::clock::FakeMeter;
@@ -26,7 +26,7 @@ fn hold(scenario: &str, more: &[&str]) -> Comparison {
 
 /// Each reading moves the clock by `step` ns.
 fn report(comparison: &Comparison, step: u64) -> Report {
-    conduct_plan(comparison, &comparison.plan().unwrap(), Detail::Full, &FakeMeter::steady(step)).unwrap()
+    conduct_plan(comparison, &comparison.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
 }
 
 fn cells(comparison: &Comparison, step: u64) -> Vec<Cell> {
@@ -139,8 +139,8 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
     let mut cells = plan.parts[0].empty_cells();
     let progress = Progress::steps(1, "test");
     let meter = FakeMeter::steady(1);
-    let mut rounds = Turns { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
-    let message = rounds.run(None, &progress, &mut cells).unwrap_err();
+    let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = trial.run(None, &progress, &mut cells).unwrap_err();
     assert!(message.contains("list/slab answered wrongly in round 0"), "{message}");
     assert!(cells[0].rows[0].samples.is_empty(), "no time counts");
 }
@@ -177,8 +177,8 @@ fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
     let wrong = Runner::new(Forgets::default());
     let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
     let (progress, meter) = (Progress::steps(1, "test"), FakeMeter::steady(1));
-    let mut rounds = Turns { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
-    let message = rounds.run(None, &progress, &mut plan.parts[0].empty_cells()).unwrap_err();
+    let mut trial = Trial { part: &plan.parts[0], live: &live, meter: &meter, judge: Judge::default() };
+    let message = trial.run(None, &progress, &mut plan.parts[0].empty_cells()).unwrap_err();
     assert!(message.contains("list/slab answered wrongly at the begin or the end: 999 of 1000"), "{message}");
 }
 

@@ -7,7 +7,7 @@ use super::subject::Kind;
 use super::tables;
 use super::work::Keys;
 use crate::error::LabError;
-use crate::experiment::{Detail, Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds, Seed, Within};
 use crate::output::ReportArgs;
@@ -115,7 +115,7 @@ impl Experiment for RegistryArgs {
         tables::targets(cells)
     }
 
-    fn sections(&self, plan: &Plan, cells: &Vec<Cell>, _: Detail) -> Vec<Section> {
-        tables::sections(plan, cells)
+    fn sections(&self, plan: &Plan, cells: &Vec<Cell>, findings: &[Finding]) -> Vec<Section> {
+        tables::sections(plan, cells, findings)
     }
 }

@@ -9,8 +9,8 @@ use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiment::Lab;
+use crate::output::table::count;
 use crate::progress::Progress;
-use crate::render::Format;
 use crate::rounds::{Rounds, Taken};
 
 /// What is run.
@@ -39,7 +39,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// For tables: the kind of keys is named apart.
+    /// The measure's name without the kind of keys: tables name that in a column of its own.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Calls(measure, _) => measure.words(),
@@ -72,14 +72,14 @@ pub(crate) struct Row {
 /// The first wrong answer. An interruption is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let parts = plan.populations.len() * (plan.keys.len() + 1);
-    let rounds = Rounds::new(plan.rounds, plan.seed ^ SHUFFLE);
+    let rounds = Rounds::new(plan.rounds, plan.seed);
     let progress = Progress::steps((parts * rounds.len()) as u64, "registry");
     let mut bench = Bench { plan, meter: lab.meter, progress, rounds, cells: Vec::new(), interrupted: false };
     for &population in &plan.populations {
         // A key and two links in each dictionary.
         let bytes = plan.kinds.len().saturating_mul(24).saturating_mul(population);
         allocator::room(bytes, &format!("{} dictionaries of {population} entries", plan.kinds.len()))?;
-        let n = Format::Count.write(population as f64);
+        let n = count(population);
         for &keys in &plan.keys {
             let title = format!("{} keys, N = {n}", keys.name());
             bench.progress.doing(title.clone());
@@ -96,9 +96,6 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
     }
     Ok(bench.cells)
 }
-
-/// Keeps the order of dictionaries apart from the keys that they are given.
-const SHUFFLE: u64 = 0x5f0f_1e5c_a11d_1ce5;
 
 struct Bench<'b> {
     plan: &'b Plan,

@@ -3,6 +3,7 @@
 use super::run::{Cell, Plan, Row, What};
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure};
+use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Cell as Field, Finding, Section, Table, findings_table};
 use crate::stats::{self, Bound, CONFIDENCE, Summary};
@@ -12,15 +13,11 @@ fn samples(rows: &[Row], kind: Kind) -> Option<&[f64]> {
 }
 
 fn median(rows: &[Row], kind: Kind) -> Option<f64> {
-    stats::summarise(samples(rows, kind)?.iter().copied()).map(|summary| summary.median)
+    stats::median(samples(rows, kind)?)
 }
 
 fn ratio(rows: &[Row], kind: Kind, to: &[Row], other: Kind) -> Option<Summary> {
     stats::ratios(samples(rows, kind)?, samples(to, other)?)
-}
-
-fn count(n: usize) -> String {
-    Format::Count.write(n as f64)
 }
 
 /// Bounds of a ratio.
@@ -31,7 +28,7 @@ const BPLUS: Bound = Bound::AtMost(1.2);
 /// An ascending insert by hint or at the end, to one by search: a third.
 const ASCENT: Bound = Bound::AtMost(0.333);
 
-pub(super) fn sections(plan: &Plan, cells: &[Cell]) -> Vec<Section> {
+pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
     let mut sections = Vec::new();
     let calls = plan.keys.iter().flat_map(|keys| Measure::ALL.map(|measure| What::Calls(measure, *keys)));
     let ascents = [How::Search, How::Hint, How::Append].map(What::Ascent);
@@ -39,7 +36,7 @@ pub(super) fn sections(plan: &Plan, cells: &[Cell]) -> Vec<Section> {
         sections.push(medians(what, cells));
     }
     sections.push(Section::new("The red-black tree to AVL, by rounds").table(against_avl(cells)));
-    let targets = findings_table("target", Format::Fixed(2), &targets(cells));
+    let targets = findings_table("target", Format::Fixed(2), findings);
     sections.push(Section::new("Targets").table(targets));
     sections.push(answer(cells));
     sections.retain(|section| !section.blocks.is_empty());

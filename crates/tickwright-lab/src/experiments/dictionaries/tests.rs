@@ -5,7 +5,7 @@ use super::subject::{How, Kind};
 use super::tables::{self, differs};
 use super::work::{Keys, Measure, Model, Work};
 use crate::clock::FakeMeter;
-use crate::experiment::{Detail, Experiment, conduct_plan};
+use crate::experiment::{Experiment, conduct_plan};
 use crate::experiments::request;
 use crate::render;
 use crate::result::Report;
@@ -13,7 +13,7 @@ use crate::stats;
 
 fn report(words: &[&str]) -> Report {
     let args: RegistryArgs = request::words(words).unwrap();
-    conduct_plan(&args, &args.plan().unwrap(), Detail::Full, &FakeMeter::steady(1000)).unwrap()
+    conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(1000)).unwrap()
 }
 
 const FEW: [&str; 10] = [
@@ -57,7 +57,7 @@ fn spent(figures: &[(usize, f64, f64)]) -> String {
         let calls = What::Calls(Measure::Churn, Keys::Random);
         [(What::Thread, whole), (calls, tree)].map(|(what, ns)| Cell { what, population, rows: rows(ns) })
     });
-    render::sections(&tables::sections(&args.plan().unwrap(), &cells.collect::<Vec<_>>()))
+    render::sections(&tables::sections(&args.plan().unwrap(), &cells.collect::<Vec<_>>(), &[]))
 }
 
 #[test]

@@ -13,12 +13,13 @@ use serde::Serialize;
 
 use super::channel::Transport;
 use super::cpu;
-use super::figures::{rates, thousands};
+use super::figures::rates;
 use super::link::Tasks;
 use super::registry::Tree;
 use super::run::{Cell, Plan, Results};
 use super::verdict::pairs;
 use crate::interrupt;
+use crate::render::Format;
 use crate::stats::{Summary, summarise};
 
 /// Where a programme lies that can be run; none when it is not in the PATH.
@@ -92,12 +93,12 @@ impl Perf {
                 Some(format!(
                     "our {} with a look-up {} ({:.2}x, {word})",
                     transport.name(),
-                    thousands(ours.median),
+                    Format::Thousands.write(ours.median),
                     ours.median / perf.median
                 ))
             })
             .collect();
-        format!("{what}: {} round trips per s; {}", thousands(perf.median), against.join(", "))
+        format!("{what}: {} round trips per s; {}", Format::Thousands.write(perf.median), against.join(", "))
     }
 }
 

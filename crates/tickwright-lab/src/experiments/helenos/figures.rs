@@ -1,4 +1,4 @@
-//! Figures as text: counts, and the table of rates.
+//! The table of rates.
 
 use core::time::Duration;
 
@@ -6,19 +6,7 @@ use super::registry::Tree;
 use super::verdict::Pair;
 use crate::duration;
 use crate::output::table;
-
-/// A count with its thousands apart: 403320 as "403,320".
-pub(crate) fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+use crate::render::Format;
 
 /// The original's table, with the test.
 pub(crate) fn rates(pairs: &[Pair], tree: Tree, duration: Duration, place: &str) -> String {
@@ -41,10 +29,10 @@ pub(crate) fn rates(pairs: &[Pair], tree: Tree, duration: Duration, place: &str)
         rows.add_row([
             format!("{} {} {}", pair.method.name(), pair.transport.name(), pair.tasks.name()),
             table::count(pair.population),
-            thousands(pair.odict.0),
-            thousands(pair.odict.1),
-            thousands(pair.avl.0),
-            thousands(pair.avl.1),
+            Format::Thousands.write(pair.odict.0),
+            Format::Thousands.write(pair.odict.1),
+            Format::Thousands.write(pair.avl.0),
+            Format::Thousands.write(pair.avl.1),
             percent(pair.test.difference),
             percent(pair.test.low),
             percent(pair.test.high),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::beside::{Emulated, Perf};
 use super::channel::Transport;
 use super::cpu::Pin;
-use super::figures::{rates, thousands};
+use super::figures::rates;
 use super::link::Tasks;
 use super::published::{self, ROWS};
 use super::registry::Tree;
@@ -16,6 +16,7 @@ use crate::clock::Calibration;
 use crate::duration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
+use crate::render::Format;
 use crate::stats;
 use crate::stats::welch::mean_and_deviation;
 
@@ -107,12 +108,12 @@ fn published_table() -> String {
         let unit = if row.seconds() > 1.0 { "per 10 s" } else { "per s" };
         rows.add_row([
             format!("{} {}, {unit}", row.method.name(), row.machine),
-            thousands(row.odict.0),
-            thousands(row.odict.1),
-            thousands(row.avl.0),
-            thousands(row.avl.1),
-            thousands(row.odict.0 / row.seconds()),
-            thousands(row.avl.0 / row.seconds()),
+            Format::Thousands.write(row.odict.0),
+            Format::Thousands.write(row.odict.1),
+            Format::Thousands.write(row.avl.0),
+            Format::Thousands.write(row.avl.1),
+            Format::Thousands.write(row.odict.0 / row.seconds()),
+            Format::Thousands.write(row.avl.0 / row.seconds()),
             format!("{:+.1} %", row.gain()),
         ]);
     }
@@ -143,8 +144,10 @@ fn single(cells: &[Cell]) -> String {
     let mut rows = table::new(["round trips per s", "N", "mean", "sd"]);
     for cell in cells {
         let (mean, deviation) = match (mean_and_deviation(&cell.samples), cell.samples.first()) {
-            (Some((mean, deviation)), _) => (thousands(mean), thousands(deviation)),
-            (None, Some(&only)) => (thousands(only), "-".into()),
+            (Some((mean, deviation)), _) => {
+                (Format::Thousands.write(mean), Format::Thousands.write(deviation))
+            }
+            (None, Some(&only)) => (Format::Thousands.write(only), "-".into()),
             (None, None) => continue,
         };
         rows.add_row([

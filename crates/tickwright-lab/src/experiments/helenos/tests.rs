@@ -5,7 +5,6 @@ use super::beside::{on_path, operations};
 use super::channel::{Channel, Client, Loopback, Reply, Request, Transport, Wrong, token};
 use super::cpu::{Pin, Processors};
 use super::end::End;
-use super::figures::thousands;
 use super::link::{Link, Tasks, Wanted};
 use super::mailbox::Waiting;
 use super::published::ROWS;
@@ -14,6 +13,7 @@ use super::run::{self, Cell, LookUps, Plan, Results};
 use super::shared::{self, Shared};
 use super::timing::Method;
 use super::verdict::{self, Share};
+use crate::render::Format;
 
 fn wanted(transport: Transport, spins: u32) -> Wanted {
     Wanted { transport, tasks: Tasks::Threads, spins, cpu: None }
@@ -251,7 +251,7 @@ fn programmes_are_found_on_the_path_alone() {
 
 #[test]
 fn counts_are_readable() {
-    let shown = [0.0, 999.4, 1000.0, 403_320.0, 1_234_567.0].map(thousands);
+    let shown = [0.0, 999.4, 1000.0, 403_320.0, 1_234_567.0].map(|value| Format::Thousands.write(value));
     assert_eq!(shown, ["0", "999", "1,000", "403,320", "1,234,567"]);
 }
 

@@ -11,7 +11,7 @@ fn args(structures: &[&str], n: u64) -> MemoryArgs {
 
 fn report(structures: &[&str], n: u64) -> crate::result::Report {
     let args = args(structures, n);
-    conduct_plan(&args, &args.plan().unwrap(), Detail::Full, &FakeMeter::steady(0)).unwrap()
+    conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(0)).unwrap()
 }
 
 #[test]

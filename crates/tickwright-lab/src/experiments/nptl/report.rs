@@ -9,11 +9,11 @@ use super::plot::{self, Panel, Series};
 use super::published::{self, RATIOS};
 use super::syscalls::Counted;
 use super::table::{By, Sample, Table};
-use super::targets::Target;
 use super::{alive, echo, knobs, syscalls, targets, work};
 use crate::clock::Calibration;
 use crate::host::Host;
 use crate::output::{SCHEMA, table};
+use crate::result::Finding;
 
 /// All that was run; what was left out is none.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     /// Threads that looked at themselves before anything was timed.
     pub(crate) verified: u64,
     pub(crate) table: Option<Table>,
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Vec<Finding>,
     pub(crate) ladder: Option<Ladder>,
     pub(crate) syscalls: Option<Counted>,
     pub(crate) knobs: Vec<knobs::Row>,

@@ -1,13 +1,10 @@
 //! What `bench scheduler` shows: each operation beside its parts, and how a delete grows.
 
 use super::data::{LIMIT, Operation, Plan, Row};
+use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, Table, findings_table, labels};
-use crate::stats;
-
-fn median(samples: &[f64]) -> Option<f64> {
-    stats::summarise(samples.iter().copied()).map(|summary| summary.median)
-}
+use crate::stats::median;
 
 /// The limit is meant for the structure that one would take: the fastest at each N.
 pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
@@ -20,7 +17,7 @@ pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
             let Some((row, ratio)) = fastest.and_then(|row| Some((row, row.ratio(&of(row))?))) else {
                 continue;
             };
-            let count = Format::Count.write(n as f64);
+            let count = count(n);
             let about = format!("{name} to the sum of its parts, n={count}: the fastest, {}", row.structure);
             let of =
                 labels([("operation", name.into()), ("n", n.into()), ("structure", row.structure.into())]);
@@ -30,8 +27,8 @@ pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
     findings
 }
 
-pub(super) fn sections(plan: &Plan, rows: &[Row]) -> Vec<Section> {
-    let targets = findings_table("target", Format::Ratio, &findings(plan, rows));
+pub(super) fn sections(plan: &Plan, rows: &[Row], findings: &[Finding]) -> Vec<Section> {
+    let targets = findings_table("target", Format::Ratio, findings);
     vec![
         operations(rows, 0, "add"),
         operations(rows, 1, "delete"),
@@ -87,8 +84,7 @@ fn operations(rows: &[Row], at: usize, name: &str) -> Section {
             plot = plot.curve(format!("{structure}, {part}"), points);
         }
     }
-    let section = Section::new(format!("{name}, beside its parts")).table(table);
-    if plot.curves.first().is_some_and(|curve| curve.points.len() > 2) { section.plot(plot) } else { section }
+    Section::new(format!("{name}, beside its parts")).table(table).plot(plot)
 }
 
 /// How a delete grows from the smallest N to the largest, beside what of that is the bare queue's.
@@ -110,9 +106,9 @@ fn growth(plan: &Plan, rows: &[Row]) -> String {
              {} ns of that; the look-up of the id takes {} and {} ns.\n  The look-up is the same few steps at \
              every N, and grows by cache misses alone.",
             ns(from),
-            Format::Count.write(small.n as f64),
+            count(small.n),
             ns(to),
-            Format::Count.write(large.n as f64),
+            count(large.n),
             ns(from_bare),
             ns(to_bare),
             ns(from - from_bare),

@@ -32,7 +32,7 @@ fn plain_callbacks_allocate_nothing_once_warm() {
 fn report(structures: &str, n: &str, rounds: &str) -> crate::result::Report {
     let words = ["--structures", structures, "--n", n, "--rounds", rounds, "--operations", "100"];
     let args: SchedulerArgs = request::words(&words).unwrap();
-    conduct_plan(&args, &args.plan().unwrap(), Detail::Full, &FakeMeter::steady(1000)).unwrap()
+    conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(1000)).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::experiment::conduct_plan;
 fn every_lane_runs_and_its_targets_are_judged() {
     let args: ThreadsArgs = request::words(&["--rounds", "6", "--operations", "100"]).unwrap();
     // The lanes read a clock of their own.
-    let report = conduct_plan(&args, &args.plan().unwrap(), Detail::Full, &FakeMeter::steady(0)).unwrap();
+    let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(0)).unwrap();
     assert_eq!(report.series.len(), Lane::ALL.len());
     for series in &report.series {
         assert!(series.samples.len() == 6 && series.samples.iter().all(|ns| *ns > 0.0), "{series:?}");

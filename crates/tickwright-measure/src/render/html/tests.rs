@@ -12,7 +12,7 @@ fn report() -> Report {
     let mut table = Table::new().column("structure", Format::Text).column("ns", Format::Ns);
     table.row(["<script>alert(1)</script>".into(), 9.5.into()]);
     let plot = Plot::new("Time", Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns))
-        .curve("heap4", [(1.0, 2.0), (1000.0, 30.0)]);
+        .curve("heap4", [(1.0, 2.0), (30.0, 9.0), (1000.0, 30.0)]);
     report.sections = vec![Section::new("Hold").text("Two\nlines.").table(table).plot(plot)];
     report
 }

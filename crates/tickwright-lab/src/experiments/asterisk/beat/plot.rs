@@ -1,18 +1,6 @@
-//! Series as a line of blocks on the terminal, and as a picture.
+//! Series as a picture.
 
 use core::fmt::Write;
-
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// At most `width` blocks between 0 and the greatest, each the mean of its share of the series.
-pub(super) fn line(series: &[f64], width: usize) -> String {
-    let share = series.len().div_ceil(width.max(1)).max(1);
-    let means: Vec<f64> =
-        series.chunks(share).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect();
-    let most = means.iter().copied().fold(0.0, f64::max);
-    let block = |mean: f64| if most > 0.0 { (mean / most * 7.0).round() as usize } else { 0 };
-    means.iter().map(|&mean| BLOCKS[block(mean.max(0.0)).min(7)]).collect()
-}
 
 /// Size of a panel.
 const WIDTH: f64 = 900.0;

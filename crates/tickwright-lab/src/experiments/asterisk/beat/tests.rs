@@ -72,11 +72,3 @@ fn a_short_load_runs_over_every_structure() {
         assert_eq!(picture.matches("<polyline").count(), 5);
     }
 }
-
-#[test]
-fn a_line_of_blocks_is_as_wide_as_it_may_be() {
-    assert_eq!(plot::line(&[0.0, 7.0, 3.5], 80), "▁█▅");
-    assert_eq!(plot::line(&[1.0, 1.0, 0.0, 0.0], 2), "█▁");
-    assert_eq!(plot::line(&[0.0; 160], 80), "▁".repeat(80));
-    assert_eq!(plot::line(&[], 80), "");
-}

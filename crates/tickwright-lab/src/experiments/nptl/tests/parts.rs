@@ -15,11 +15,12 @@ use crate::experiments::nptl::ladder::{self, Ladder};
 use crate::experiments::nptl::limits::{self, Limit};
 use crate::experiments::nptl::model::{Knobs, Model};
 use crate::experiments::nptl::syscalls::{self, Counted};
-use crate::experiments::nptl::targets::{self, Reached, Target};
 use crate::experiments::nptl::turns::Turns;
 use crate::experiments::nptl::work::{self, Work};
-use crate::experiments::nptl::{knobs, targets::Side};
+use crate::experiments::nptl::{knobs, targets};
+use crate::result::Finding;
 use crate::stats;
+use crate::stats::Bound;
 
 const TURNS: Turns = Turns { what: "test", rounds: 2, seed: 1 };
 const CELL: Cell = Cell { toplevel: 2, children: 3, starts: 20 };
@@ -135,21 +136,10 @@ fn a_draw_computes_or_sleeps() {
 }
 
 #[test]
-fn a_target_is_held_missed_or_not_shown() {
-    let figure = |times: f64, rounds: usize| stats::summarise((0..rounds).map(|at| times + at as f64 * 0.01));
-    let most = |figure| Target::at_most("m", 2.0, "x", figure).reached();
-    assert_eq!(most(figure(1.0, 9)), Reached::Held);
-    assert_eq!(most(figure(3.0, 9)), Reached::Missed);
-    assert_eq!(most(figure(1.97, 9)), Reached::NotShown, "the limit lies within");
-    assert_eq!(most(figure(1.0, 5)), Reached::NotShown, "too few rounds");
-    assert_eq!(most(None), Reached::NotShown);
-    let least = |figure| Target::at_least("l", 2.0, "x", figure).reached();
-    assert_eq!(least(figure(3.0, 9)), Reached::Held);
-    assert_eq!(least(figure(1.0, 9)), Reached::Missed);
-    let target = Target::at_least("speed", 80.0, "x", figure(93.0, 9));
-    assert_eq!(target.side, Side::AtLeast);
-    let text = targets::text(&[target]);
-    assert!(text.contains(">= 80 x") && text.contains("93.04") && text.contains("held"), "{text}");
+fn targets_are_a_table_with_a_verdict() {
+    let figure = stats::summarise((0..9).map(|at| 93.0 + f64::from(at) * 0.01)).unwrap();
+    let text = targets::text(&[Finding::bounded("speed", figure, Bound::AtLeast(80.0))]);
+    assert!(text.contains("at least 80") && text.contains("93.04") && text.contains("held"), "{text}");
 }
 
 const STRACE: &str = "\
