@@ -1,4 +1,4 @@
-//! The state with which queues, heaps, dictionaries, schedulers and runtimes begin.
+//! The state word: the first field of queues, heaps, dictionaries, schedulers and runtimes.
 //!
 //! ```text
 //!   tw_heap    | state | heap |     state: the kind of thing, READY or another word of its kind,

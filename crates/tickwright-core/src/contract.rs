@@ -349,7 +349,7 @@ pub trait TimerQueue {
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
 
-    /// Iterates over the due timers in order. Each `next` removes one timer; the others stay pending.
+    /// Iterates over the due timers in order. Each `next` removes one timer; the rest stay pending.
     /// `now` moves at the first `next`, not at this call. To insert between deliveries, loop over
     /// [`pop_expired`](Self::pop_expired).
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {

@@ -28,8 +28,8 @@ fn granted() -> bool {
     .unwrap_or(true)
 }
 
-// SAFETY: 1. every request goes to `System` unchanged or is refused with null, as the trait allows; 2.
-// nothing here allocates or panics.
+// SAFETY: 1. every request goes to `System` unchanged or is refused with null, as the trait allows;
+// 2. nothing here allocates or panics.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise, passed on.

@@ -376,8 +376,8 @@ fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     gap
 }
 
-/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's reaches 2 log2(n +
-/// 1).
+/// No balanced tree of less than 2^64 nodes has a longer path: a red-black tree's longest path has
+/// 2 log2(n + 1) nodes.
 const DEEPEST: u32 = 128;
 
 /// Verifies shape and balance of a tree; `visit` is given each node in order, to verify what it is

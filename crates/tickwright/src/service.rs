@@ -38,7 +38,7 @@
 //!
 //! A pass begins with [`begin_pass`](Service::begin_pass), which looks at the clock once: nothing
 //! that is due later is taken, and nothing that is armed after it began. So a timer that is always
-//! armed for now cannot keep a pass from ending; it is the first of the next one. A poll loop sleeps
+//! armed for now cannot keep a pass from ending: the next pass takes it first. A poll loop sleeps
 //! for [`timeout`](Service::timeout) between two passes. [`end_pass`](Service::end_pass) sets
 //! the alarm; without an alarm it does nothing.
 //!

@@ -28,7 +28,9 @@
 //! keys and 136 bytes, in whole cache lines, and between half and fully filled.
 //!
 //! # References
-//! Bayer & McCreight, Acta Informatica 1972; Comer, The ubiquitous B-tree, ACM Computing Surveys 1979.
+//! - Bayer & McCreight, Acta Informatica 1972
+//! - Comer, The ubiquitous B-tree, ACM Computing Surveys 1979
+//!
 //! HelenOS had a B+ tree in its kernel until 2018.
 
 #![forbid(unsafe_code)]

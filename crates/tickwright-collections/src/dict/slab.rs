@@ -60,8 +60,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     /// An empty dictionary that never holds more than `capacity` entries and never allocates on its
-    /// own again: further inserts are refused with [`DictError::Full`]. A cell that has served 2^32 -
-    /// 1 entries is retired, and from then on it holds one less.
+    /// own again: further inserts are refused with [`DictError::Full`]. A cell is retired after
+    /// 2^32 - 1 entries; from then on the dictionary holds one less.
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for it.

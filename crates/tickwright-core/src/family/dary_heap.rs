@@ -315,8 +315,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 // SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
 // while they are linked; 2. `vacate` overwrites the only cell that names the node, records hold no
 // handles while linked, `clear` puts every cell out of use; 3. no user code is called at all; 4. it
-// holds handles, ticks and numbers only, in a `Buffer`, which this crate alone can name: it is never
-// exported.
+// holds handles, ticks and numbers only, in a `Buffer`: that type is never exported, so nobody else
+// can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
     const NEW: Self =

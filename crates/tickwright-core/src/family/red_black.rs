@@ -58,8 +58,8 @@
 //! - some ten are pending at most: a sorted list needs no rebalancing;
 //! - lateness within a bucket is allowed: a wheel has no levels to walk down.
 //!
-//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, 2 log2(n +
-//! 1) nodes, and no more.
+//! Worst case and adversary: chosen deadlines can make every insert walk the longest path, which
+//! has at most 2 log2(n + 1) nodes.
 //!
 //! # References
 //! Guibas & Sedgewick, FOCS 1978; Cormen et al., Introduction to Algorithms, chapter 13, for the

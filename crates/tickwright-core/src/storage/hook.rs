@@ -295,7 +295,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// `peek`, `second` or iteration) says that it lives for `'a`. The caller sees to it that none
     /// of them is used after the timer is gone. In particular:
     /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
-    ///    in use until the call returns: free it from a loop over [`pop_expired`](Self::pop_expired);
+    ///    in use until the call returns. Free it in a loop over
+    ///    [`pop_expired`](Self::pop_expired);
     /// 2. it is not freed by another thread because [`Timer::is_linked`] turned false there: the
     ///    call that unlinks it has to return first.
     ///
@@ -356,8 +357,8 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     fn key(&self, p: HookPtr<F>) -> Option<TimerRef<'a, F, T>> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
         // type), from a reference to the whole object: in `link`, or in `find` from a timer that
-        // this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2. that reference was valid for 'a (scoped by type, pinned by the
-        // condition of `insert_pinned`).
+        // this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2. that reference
+        // was valid for 'a (scoped by type, pinned by the condition of `insert_pinned`).
         Some(ByRef::from(unsafe { p.as_ptr().cast::<Timer<F, T>>().as_ref() }))
     }
 

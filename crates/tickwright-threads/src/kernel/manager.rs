@@ -78,7 +78,7 @@ impl Manager {
         /// The stack of threads that do not ask for another, in bytes.
         stack(self, bytes: usize) { self.0 = self.0.stack(bytes) }
 
-        /// The guard of threads that do not ask for another, in bytes; 0: none.
+        /// Guard size in bytes for threads that name none; 0: no guard.
         guard(self, bytes: usize) { self.0 = self.0.guard(bytes) }
 
         /// What threads are registered in.

@@ -57,7 +57,7 @@ impl OneToOne {
         /// The stack of threads that do not ask for another, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// The guard of threads that do not ask for another, in bytes; 0: none.
+        /// Guard size in bytes for threads that name none; 0: no guard.
         guard(self, bytes: usize) { self.guard = bytes }
 
         /// Where stacks come from.

@@ -62,8 +62,8 @@ static LEFT: OnceLock<ForkLock<Vec<Kept>>> = OnceLock::new();
 
 fn left() -> impl DerefMut<Target = Vec<Kept>> {
     let lock = LEFT.get().unwrap_or_else(|| {
-        // Making a lock may wait for a fork. The cell is not closed meanwhile: a child would find it
-        // closed for ever.
+        // The lock is made before the cell initializes: making it may wait for a fork, and a child
+        // would inherit a cell that initializes for ever.
         let forget = |left: &mut Vec<Kept>| core::mem::forget(core::mem::take(left));
         let lock = ForkLock::new(Order::Leaf, Vec::new(), forget);
         LEFT.get_or_init(|| lock)
@@ -138,8 +138,10 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
-/// Frees the stacks of those that were left and are gone by now. The list is not locked meanwhile:
-/// where the platform cannot say whether a thread is gone, this waits, and a fork would wait for it.
+/// Frees the stacks of left threads that are gone by now.
+///
+/// The list is not locked meanwhile. Where the platform cannot say whether a thread is gone, this
+/// waits for it; a fork would wait for the lock.
 fn free_left() {
     let mut threads = core::mem::take(&mut *left());
     stacks_of_gone(&mut threads).for_each(drop);

@@ -128,9 +128,10 @@ impl ManyToMany {
         /// [`Knobs::guard`] turned off.
         guard(self, bytes: usize) { self.guard = bytes }
 
-        /// How many stacks that nobody uses each worker keeps. Stacks of other sizes, and those of
-        /// threads that were created elsewhere, are kept for all workers: at most so many again, of
-        /// up to 8 sizes, and no more memory than so many stacks of the runtime's own size have.
+        /// How many free stacks each worker caches. A second cache is shared by all workers: it
+        /// holds stacks of other sizes, and those of threads that were created elsewhere. It keeps
+        /// at most as many stacks, of at most 8 sizes, in at most as much memory as that many
+        /// stacks of the runtime's size.
         keep(self, stacks: usize) { self.keep = stacks }
 
         /// How many stacks there are at most, used or kept. Creating a thread beyond them is an

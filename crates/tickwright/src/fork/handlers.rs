@@ -176,8 +176,8 @@ impl List {
         self.entries().all(|entry| {
             let begun = Instant::now();
             loop {
-                // SAFETY: 1. It is in the list, so it is registered, with the function of its type; 2.
-                // `self` is locked.
+                // SAFETY: 1. `entry` is in the list, so it is registered, with the function of its
+                // type; 2. `self` is locked.
                 if unsafe { (entry.try_hold)(entry.at) } {
                     return true;
                 }

@@ -160,8 +160,8 @@ impl Boxed {
         Self(Box::new(Tagged { call, token }))
     }
 
-    /// Boxes a closure that runs once. It answers [`Next::Done`], also where the timer has a period.
-    /// Started again, a kept timer would run nothing: use [`new`](Self::new) for that.
+    /// Boxes a closure that runs once. It answers [`Next::Done`] even for a timer with a period.
+    /// A kept timer that is started again runs nothing: use [`new`](Self::new) for that.
     pub fn once(call: impl FnOnce(&Firing<'_, Self>) + Send + 'static) -> Self {
         let mut call = Some(call);
         Self::new(move |firing| {

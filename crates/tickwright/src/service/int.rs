@@ -42,7 +42,7 @@ impl IntIds {
         id as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// Room for `additional` more; `None` when memory is short, or for more than 2^30 timers.
+    /// Reserves room for `additional` more timers. `None` when memory is short, or above 2^30 timers.
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         let live = self.live.saturating_add(additional);

@@ -87,7 +87,7 @@ impl Timing {
     /// And then every `period`, on a grid. For a grid that never moves add
     /// `.missed(Missed::Skip)`. By default ([`Missed::Collapse`]) a timer that missed a period runs
     /// once more at once, and a new grid begins. A period of 0 is due again at each pass. Without
-    /// `every`, to run "again" means after the delay that the timer was armed with.
+    /// `every`, a callback that asks to run again runs after the delay of the timer's first arm.
     pub fn every(mut self, period: Duration) -> Self {
         self.period_ns = Some(nanos(period));
         self
