@@ -14,6 +14,7 @@ use crate::experiments::request;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
 use crate::models::scenario::Model;
 use crate::output::{self, ReportFiles};
+use crate::result::Report;
 
 /// A part of the tour.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -24,27 +25,52 @@ pub(crate) struct Part {
     pub(crate) seconds: u64,
     /// The command that runs it alone, in full length.
     pub(crate) command: &'static str,
-    /// Runs it within its time, and prints.
+    /// Runs it within its time; `None` when it has printed its result itself.
     #[serde(skip)]
-    pub(crate) run: fn(Duration) -> Result<(), LabError>,
+    pub(crate) run: fn(Duration) -> Result<Option<Report>, LabError>,
 }
 
 /// The parts in order.
 pub(crate) const PLAN: &[Part] = &[
     Part { name: "hold", seconds: 5, command: "bench hold", run: hold },
-    Part { name: "xenomai", seconds: 13, command: "reproduce xenomai", run: xenomai::tour },
-    Part { name: "linux", seconds: 6, command: "reproduce linux", run: linux::tour },
-    Part { name: "asterisk", seconds: 5, command: "reproduce asterisk", run: asterisk::tour },
+    Part {
+        name: "xenomai",
+        seconds: 13,
+        command: "reproduce xenomai",
+        run: |within| xenomai::tour(within).map(|()| None),
+    },
+    Part {
+        name: "linux",
+        seconds: 6,
+        command: "reproduce linux",
+        run: |within| linux::tour(within).map(|()| None),
+    },
+    Part {
+        name: "asterisk",
+        seconds: 5,
+        command: "reproduce asterisk",
+        run: |within| asterisk::tour(within).map(|()| None),
+    },
     #[cfg(target_os = "linux")]
-    Part { name: "latency", seconds: 3, command: "latency", run: latency::tour },
+    Part {
+        name: "latency",
+        seconds: 3,
+        command: "latency",
+        run: |within| latency::tour(within).map(|()| None),
+    },
     #[cfg(target_os = "linux")]
     Part {
         name: "helenos",
         seconds: 2,
         command: "reproduce helenos",
-        run: crate::experiments::helenos::tour,
+        run: |within| crate::experiments::helenos::tour(within).map(|()| None),
     },
-    Part { name: "nptl", seconds: 3, command: "reproduce nptl", run: nptl::tour },
+    Part {
+        name: "nptl",
+        seconds: 3,
+        command: "reproduce nptl",
+        run: |within| nptl::tour(within).map(|()| None),
+    },
 ];
 
 /// The tour answers within this.
@@ -64,7 +90,9 @@ pub(crate) fn run_all() -> Result<(), LabError> {
     for part in PLAN {
         let Part { name, seconds, command, .. } = part;
         output::print(&format!("\n== {name} (about {seconds} s; alone: tickwright {command})\n\n"))?;
-        (part.run)(Duration::from_secs(part.seconds))?;
+        if let Some(report) = (part.run)(Duration::from_secs(part.seconds))? {
+            ReportFiles::default().deliver(&report)?;
+        }
     }
     output::print(NEXT)
 }
@@ -90,12 +118,12 @@ What to run next
 With `cargo run --release --` in place of `tickwright` in a source tree.
 ";
 
-fn hold(within: Duration) -> Result<(), LabError> {
+fn hold(within: Duration) -> Result<Option<Report>, LabError> {
     // Few timers, a kernel's, a server's.
     let words = ["--scenario", "hold-exp-sparse", "--n", "16,500,10k,100k", "--operations", "10k"];
     let args = request::words(&words)?;
     let comparison = Comparison { within: Some(within), ..Comparison::new(Model::Hold, args) };
-    ReportFiles::default().deliver(&conduct(&comparison)?)
+    conduct(&comparison).map(Some)
 }
 
 #[cfg(test)]
