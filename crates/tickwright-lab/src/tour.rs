@@ -151,7 +151,7 @@ impl TourArgs {
                     render::text(&report)
                 ))?;
             }
-            say(&page::block(part, &report))?;
+            say(&page::block(part.name, part.about, &report))?;
             let interrupted = report.interrupted;
             reports.push(report);
             if interrupted {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::Part;
 use crate::experiment::Parameters;
 use crate::output::command_line;
 use crate::render::{self, Format};
@@ -16,7 +15,7 @@ const COLUMNS: usize = 32;
 const WIDTH: usize = 98;
 
 /// What a part found: what was published, what was seen here, the verdict, a small picture.
-pub(super) fn block(part: &Part, report: &Report) -> String {
+pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
         let verdict = headline.verdict.words();
@@ -36,7 +35,7 @@ pub(super) fn block(part: &Part, report: &Report) -> String {
     if report.interrupted {
         lines.push("INTERRUPTED: figures are missing or rest on fewer rounds".into());
     }
-    let mut out = format!("{}: {}\n", part.name, part.about);
+    let mut out = format!("{name}: {about}\n");
     for line in lines {
         out += &format!("  {line}\n");
     }

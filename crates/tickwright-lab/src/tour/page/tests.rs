@@ -1,8 +1,8 @@
 use super::*;
 use crate::result::{Axis, Finding, Plot, Series, Unit};
 use crate::stats::Verdict;
-use crate::tour::PLAN;
 use crate::tour::tests::report;
+use crate::tour::{PLAN, Part};
 
 /// A report with a headline, a plot of `curves` curves and a note.
 fn found(name: &'static str, curves: usize) -> Report {
@@ -24,7 +24,7 @@ fn found(name: &'static str, curves: usize) -> Report {
 
 #[test]
 fn a_part_is_its_question_its_answer_and_a_small_picture() {
-    insta::assert_snapshot!(block(&PLAN[0], &found("bench hold", 4)));
+    insta::assert_snapshot!(block("hold", "which structure is fastest?", &found("bench hold", 4)));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn the_page_has_at_most_sixty_lines() {
             finding.here = "x".repeat(WIDTH - 20);
             finding.published = part.command.starts_with("reproduce").then(|| "x".repeat(WIDTH - 20));
         }
-        block(part, &report)
+        block(part.name, part.about, &report)
     };
     let parts: String = PLAN.iter().map(longest).collect();
     let advice: Vec<String> = (0..5).map(|at| format!("line {at}")).collect();
@@ -48,7 +48,7 @@ fn the_page_has_at_most_sixty_lines() {
 #[test]
 fn an_interrupted_part_says_so() {
     let partial = Report { interrupted: true, ..found("bench hold", 1) };
-    assert!(block(&PLAN[0], &partial).contains("INTERRUPTED"));
+    assert!(block("hold", "which structure is fastest?", &partial).contains("INTERRUPTED"));
 }
 
 #[test]
