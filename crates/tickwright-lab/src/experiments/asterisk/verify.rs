@@ -51,10 +51,10 @@ impl Script {
         events
     }
 
-    fn then<O: Order<u64>, const SCAN: bool>(&self) -> Result<Vec<Event>, String> {
+    fn then<O: Order<u64>>(&self) -> Result<Vec<Event>, String> {
         let now = Rc::new(Cell::new(0));
         let clock = Rc::clone(&now);
-        let context = Context::<O, u64, _, SCAN>::new(move |ahead| clock.get() + ahead);
+        let context = Context::<O, u64, _>::new(move |ahead| clock.get() + ahead);
         let mut ids = Vec::new();
         for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
             now.set(now.get() + u64::from(*pause) * 1000);
@@ -136,10 +136,10 @@ pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabE
 
 fn verify(script: &Script, expected: &[Event], column: Column) -> Result<(), String> {
     let then = match column {
-        Column::Then(Then::List) => script.then::<List<u64>, false>()?,
-        Column::Then(Then::Heap) => script.then::<Heap<u64>, false>()?,
-        Column::Then(Then::Tree) => script.then::<Tree<u64>, false>()?,
-        Column::Then(Then::HeapScan) => script.then::<Heap<u64>, true>()?,
+        Column::Then(Then::List) => script.then::<List<u64>>()?,
+        Column::Then(Then::Heap) => script.then::<Heap<u64>>()?,
+        Column::Then(Then::Tree) => script.then::<Tree<u64>>()?,
+        Column::Then(Then::HeapScan) => script.then::<Heap<u64, true>>()?,
         Column::Ours(structure) => return verify_ours(script, expected, structure),
     };
     // Equals came in any order then.
