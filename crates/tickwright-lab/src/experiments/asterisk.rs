@@ -26,8 +26,8 @@ mod crossover;
 mod power;
 mod published;
 mod sample;
+mod shape;
 mod table;
-mod tables;
 mod then;
 mod verify;
 
@@ -205,18 +205,18 @@ impl Experiment for AsteriskArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let mut all: Vec<Series> = data.table.iter().flat_map(tables::series).collect();
-        all.extend(data.few.iter().flat_map(tables::crossover_series));
-        all.extend(tables::comparison_series(&data.comparisons));
+        let mut all: Vec<Series> = data.table.iter().flat_map(shape::series).collect();
+        all.extend(data.few.iter().flat_map(Few::series));
+        all.extend(comparisons::series(&data.comparisons));
         all.extend(data.beat.iter().flat_map(beat::series));
         all
     }
 
     fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
-        let table = data.table.iter().flat_map(|table| tables::findings(table, &plan.published));
+        let table = data.table.iter().flat_map(|table| shape::findings(table, &plan.published));
         let mut all: Vec<Finding> = table.collect();
-        all.extend(data.few.iter().filter_map(Few::crossover).map(|found| tables::crossover_finding(&found)));
-        all.extend(tables::comparison_finding(&data.comparisons));
+        all.extend(data.few.iter().filter_map(Few::finding));
+        all.extend(comparisons::finding(&data.comparisons));
         all.extend(data.beat.iter().flat_map(beat::findings));
         all
     }
@@ -231,12 +231,12 @@ impl Experiment for AsteriskArgs {
         );
         let mut all = vec![Section::new("").text(sequence)];
         if let Some(table) = &data.table {
-            let times = |mode| tables::times(table, &plan.published, &plan.table, mode);
+            let times = |mode| shape::times(table, &plan.published, plan.table.budget, mode);
             all.extend(Mode::ALL.into_iter().flat_map(times));
-            all.extend(tables::shapes(findings));
+            all.extend(shape::shapes(findings));
         }
-        all.extend(data.few.iter().filter_map(Few::crossover).map(|found| tables::crossing(&found)));
-        all.extend(tables::compared(&data.comparisons));
+        all.extend(data.few.iter().filter_map(Few::section));
+        all.extend(comparisons::sections(&data.comparisons));
         all.extend(data.beat.iter().map(|beat| beat::section(beat, findings)));
         all
     }

@@ -146,6 +146,11 @@ impl Table {
         Self::default()
     }
 
+    /// An empty table with these columns.
+    pub fn of<S: Into<String>>(columns: impl IntoIterator<Item = (S, Format)>) -> Self {
+        columns.into_iter().fold(Self::new(), |table, (name, format)| table.column(name, format))
+    }
+
     /// Adds a column to the right.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, format: Format) -> Self {

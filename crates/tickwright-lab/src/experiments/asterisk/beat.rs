@@ -52,20 +52,15 @@ pub(crate) struct BeatArgs {
     pub(crate) output: ReportArgs,
 }
 
-/// What was seen of one load.
+/// What was seen of one load; figures by interval.
 #[derive(Debug, Clone)]
 pub(crate) struct Beat {
     load: Load,
     counts: Counts,
-    intervals: Vec<Interval>,
-}
-
-/// The entries that ran in one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Interval {
-    entries: u64,
-    late_mean_ns: f64,
-    late_most_ns: f64,
+    entries: Vec<f64>,
+    /// ns.
+    mean_late: Vec<f64>,
+    most_late: Vec<f64>,
 }
 
 impl Experiment for BeatArgs {
@@ -135,41 +130,28 @@ impl Experiment for BeatArgs {
 /// Calls that are not accounted for.
 pub(crate) fn run(load: &Load) -> Result<Beat, LabError> {
     let (ran, counts) = calls::run(load)?;
-    Ok(Beat { load: *load, counts, intervals: intervals(load, &ran) })
-}
-
-/// The whole intervals between the warm-up and the last run.
-fn intervals(load: &Load, ran: &[Ran]) -> Vec<Interval> {
-    let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    let (length, from) = (ns(load.interval).max(1), ns(load.warm_up()));
-    let last = ran.last().map_or(0, |ran| ran.at_ns);
-    let mut found = vec![Interval::default(); (last.saturating_sub(from) / length) as usize];
-    for ran in ran {
-        let Some(since) = ran.at_ns.checked_sub(from) else { continue };
-        let Some(interval) = found.get_mut((since / length) as usize) else { continue };
-        let late = ran.late_ns as f64;
-        interval.entries += 1;
-        interval.late_mean_ns += (late - interval.late_mean_ns) / interval.entries as f64;
-        interval.late_most_ns = interval.late_most_ns.max(late);
-    }
-    found
+    Ok(Beat::of(load, counts, &ran))
 }
 
 impl Beat {
-    fn each(&self, of: fn(&Interval) -> f64) -> Vec<f64> {
-        self.intervals.iter().map(of).collect()
-    }
-
-    fn entries(&self) -> Vec<f64> {
-        self.each(|interval| interval.entries as f64)
-    }
-
-    fn lateness(&self) -> Vec<f64> {
-        self.each(|interval| interval.late_mean_ns)
-    }
-
-    fn most_late(&self) -> Vec<f64> {
-        self.each(|interval| interval.late_most_ns)
+    /// By the whole intervals between the warm-up and the last run.
+    fn of(load: &Load, counts: Counts, ran: &[Ran]) -> Self {
+        let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let (length, from) = (ns(load.interval).max(1), ns(load.warm_up()));
+        let last = ran.last().map_or(0, |ran| ran.at_ns);
+        let zeros = vec![0.0; (last.saturating_sub(from) / length) as usize];
+        let (entries, mean_late, most_late) = (zeros.clone(), zeros.clone(), zeros);
+        let mut beat = Self { load: *load, counts, entries, mean_late, most_late };
+        for ran in ran {
+            let Some(since) = ran.at_ns.checked_sub(from) else { continue };
+            let (at, late) = ((since / length) as usize, ran.late_ns as f64);
+            if at < beat.entries.len() {
+                beat.entries[at] += 1.0;
+                beat.mean_late[at] += (late - beat.mean_late[at]) / beat.entries[at];
+                beat.most_late[at] = beat.most_late[at].max(late);
+            }
+        }
+        beat
     }
 
     fn structure(&self) -> &'static str {
@@ -192,51 +174,47 @@ impl Beat {
 /// Every interval.
 pub(crate) fn series(beat: &Beat) -> Vec<Series> {
     let of = labels([("structure", beat.structure().into()), ("calls", beat.load.calls.into())]);
-    let count = |name, samples: Vec<f64>| {
-        Series::new(name, Unit::Count, of.clone()).better(Better::Neither).of(samples)
+    let by_interval = |name, unit, samples: &[f64]| {
+        Series::new(name, unit, of.clone()).per("interval").of(samples.iter().copied())
     };
-    let late = |name, samples: Vec<f64>| Series::new(name, Unit::Ns, of.clone()).of(samples);
     let mut all = vec![
-        count("entries", beat.entries()).per("interval"),
-        late("lateness", beat.lateness()).per("entry"),
-        late("greatest lateness", beat.most_late()),
+        by_interval("entries", Unit::Count, &beat.entries).better(Better::Neither),
+        by_interval("mean lateness", Unit::Ns, &beat.mean_late),
+        by_interval("greatest lateness", Unit::Ns, &beat.most_late),
     ];
-    all.extend(beat.calls().map(|(name, calls)| count(name, vec![calls as f64])));
+    let total = |(name, calls): (&'static str, u64)| {
+        Series::new(name, Unit::Count, of.clone()).better(Better::Neither).of([calls as f64])
+    };
+    all.extend(beat.calls().map(total));
     all
 }
 
-/// Whether there is a beat, and the two searches.
+/// Whether there is a beat, and the two searches for a period.
 pub(crate) fn findings(beat: &Beat) -> Vec<Finding> {
-    let of = labels([("part", "beat".into()), ("structure", beat.structure().into())]);
-    let searches = [("entries run in an interval", beat.entries()), ("mean lateness", beat.lateness())]
-        .map(|(what, series)| (what, periodicity::search(&series, beat.load.seed)));
-    let ms = |period: Period| Format::Span.write(period.lag as f64 * beat.load.interval.as_nanos() as f64);
-    let words = |(what, search): &(&str, Search)| {
-        let here = match search.period {
-            Some(period) => format!(
-                "a period of {}: the autocorrelation stands out by {:.2}, by chance by {:.2}; if other structures \
-                 have it too, the machine causes it",
-                ms(period),
-                period.strength,
-                search.threshold
-            ),
-            None => {
+    let span = |period: Period| Format::Span.write(period.lag as f64 * beat.load.interval.as_nanos() as f64);
+    let mut seen = Vec::new();
+    let mut search = |what: &str, series: &[f64]| {
+        let Search { threshold, period } = periodicity::search(series, beat.load.seed);
+        seen.extend(period.map(|period| format!("{what}: {}", span(period))));
+        let here = period.map_or(
+            format!("no period above chance, by which the autocorrelation stands out by {threshold:.2}"),
+            |period| {
                 format!(
-                    "no period above chance, by which the autocorrelation stands out by {:.2}",
-                    search.threshold
+                    "a period of {}: the autocorrelation stands out by {:.2}, by chance by {threshold:.2}; if \
+                     other structures have it too, the machine causes it",
+                    span(period),
+                    period.strength
                 )
-            }
-        };
-        Finding::stated(*what, here).labelled(of.clone())
+            },
+        );
+        Finding::stated(what, here)
+            .labelled(labels([("part", "beat".into()), ("structure", beat.structure().into())]))
     };
-    let seen: Vec<String> = searches
-        .iter()
-        .filter_map(|(what, search)| search.period.map(|period| format!("{what}: {}", ms(period))))
-        .collect();
+    let searches = [search("entries by interval", &beat.entries), search("mean lateness", &beat.mean_late)];
     let here = if seen.is_empty() { "no period above chance".to_owned() } else { seen.join("; ") };
     let about = format!("a beat under {} short calls a second, {}", beat.load.calls, beat.structure());
     let asked = Finding::stated(about, here).published("a reviewer saw the load near saturation go in waves");
-    [asked].into_iter().chain(searches.iter().map(words)).collect()
+    [asked].into_iter().chain(searches).collect()
 }
 
 /// Points of a curve, at most.
@@ -244,71 +222,53 @@ const POINTS: usize = 500;
 
 /// The calls, the searches among `findings`, and what ran by time.
 pub(crate) fn section(beat: &Beat, findings: &[Finding]) -> Section {
-    let interval = beat.load.interval;
-    let mut table = Table::new();
-    for (name, _) in beat.calls() {
-        table = table.column(name, Format::Thousands);
-    }
-    let mut table = table
+    let Beat { load, entries, mean_late, most_late, .. } = beat;
+    let interval = duration::show(load.interval);
+    let mut table = Table::of(beat.calls().map(|(name, _)| (name, Format::Thousands)))
         .column("intervals", Format::Thousands)
         .column("entries each", Format::Fixed(0))
         .column("mean lateness", Format::Span)
         .column("greatest", Format::Span);
-    let (entries, lateness, most) = (beat.entries(), beat.lateness(), beat.most_late());
     let figures: [Cell; 4] = [
-        beat.intervals.len().into(),
-        stats::mean(&entries).into(),
-        stats::mean(&lateness).into(),
-        most.iter().copied().reduce(f64::max).into(),
+        entries.len().into(),
+        stats::mean(entries).into(),
+        stats::mean(mean_late).into(),
+        most_late.iter().copied().reduce(f64::max).into(),
     ];
     table.row(beat.calls().map(|(_, calls)| calls.into()).into_iter().chain(figures));
-    let words: Vec<String> = findings
-        .iter()
-        .filter(|finding| finding.labels.get("part") == Some(&"beat".into()))
-        .filter(|finding| finding.labels.get("structure") == Some(&beat.structure().into()))
-        .map(|finding| format!("{}: {}.", finding.about, finding.here))
-        .collect();
+    let of = labels([("part", "beat".into()), ("structure", beat.structure().into())]);
+    let searches = findings.iter().filter(|finding| finding.labels == of);
+    let words: Vec<String> = searches.map(|search| format!("{}: {}.", search.about, search.here)).collect();
 
-    let time = || Axis::linear("s", Format::Text);
     // Long runs have more intervals than a picture has room for.
-    let share = beat.intervals.len().div_ceil(POINTS).max(1);
+    let share = entries.len().div_ceil(POINTS).max(1);
     let by_time = |series: &[f64], fold: fn(&[f64]) -> f64| -> Vec<(f64, f64)> {
-        let at =
-            |chunk: usize| beat.load.warm_up() + interval * u32::try_from(chunk * share).unwrap_or(u32::MAX);
-        series
-            .chunks(share)
-            .enumerate()
-            .map(|(at_chunk, chunk)| (at(at_chunk).as_secs_f64(), fold(chunk)))
-            .collect()
+        let at = |chunk: usize| {
+            load.warm_up().as_secs_f64() + (chunk * share) as f64 * load.interval.as_secs_f64()
+        };
+        series.chunks(share).enumerate().map(|(chunk, values)| (at(chunk), fold(values))).collect()
     };
-    let greatest: fn(&[f64]) -> f64 = |chunk| chunk.iter().copied().fold(0.0, f64::max);
     let by_lag = |series: &[f64]| {
         let lags = periodicity::autocorrelation(series).into_iter().enumerate().skip(1);
-        lags.map(|(lag, value)| (lag as f64 * interval.as_secs_f64() * 1e3, value)).collect::<Vec<_>>()
+        lags.map(|(lag, value)| (lag as f64 * load.interval.as_secs_f64() * 1e3, value)).collect::<Vec<_>>()
     };
-    let ran = Plot::new(
-        "Entries run in an interval",
-        time(),
-        Axis::linear(format!("entries in {}", duration::show(interval)), Format::Text),
-    )
-    .curve("entries", by_time(&entries, stats::mean));
-    let late = Plot::new("Lateness by interval", time(), Axis::log("ns", Format::Span))
-        .curve("greatest", by_time(&most, greatest))
-        .curve("mean", by_time(&lateness, stats::mean));
-    let alike = Plot::new(
-        "Autocorrelation: a period is a peak that comes again at twice its lag",
-        Axis::linear("lag in ms", Format::Text),
-        Axis::linear("autocorrelation", Format::Fixed(2)),
-    )
-    .curve("entries", by_lag(&entries))
-    .curve("mean lateness", by_lag(&lateness));
-    let title = format!(
-        "Is there a beat? {} calls a second over {}, intervals of {}",
-        beat.load.calls,
-        beat.structure(),
-        duration::show(interval)
-    );
-    Section::new(title).table(table).text(words.join("\n")).plot(ran).plot(late).plot(alike)
+    let plot = |title: &str, x: &str, y: Axis| Plot::new(title, Axis::linear(x, Format::Text), y);
+    let ran = plot("Entries by interval", "s", Axis::linear(format!("entries in {interval}"), Format::Text))
+        .curve("entries", by_time(entries, stats::mean));
+    let late = plot("Lateness by interval", "s", Axis::log("lateness", Format::Span))
+        .curve("greatest", by_time(most_late, |values| values.iter().copied().fold(0.0, f64::max)))
+        .curve("mean", by_time(mean_late, stats::mean));
+    let again = "Autocorrelation: a period is a peak that comes again at twice its lag";
+    let alike = plot(again, "lag in ms", Axis::linear("autocorrelation", Format::Fixed(2)))
+        .curve("entries", by_lag(entries))
+        .curve("mean lateness", by_lag(mean_late));
+    let calls = format!("{} calls a second over {}", load.calls, beat.structure());
+    Section::new(format!("Is there a beat? {calls}, intervals of {interval}"))
+        .table(table)
+        .text(words.join("\n"))
+        .plot(ran)
+        .plot(late)
+        .plot(alike)
 }
 
 #[cfg(test)]

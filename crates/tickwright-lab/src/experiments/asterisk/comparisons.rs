@@ -9,6 +9,10 @@ use rand_pcg::Pcg64Mcg;
 
 use super::then::{Context, Heap, List, Order, Tree};
 use crate::error::LabError;
+use crate::output::table::count as shown;
+use crate::render::Format;
+use crate::result::{Finding, Section, Series, Table, Unit, labels};
+use crate::stats::Verdict;
 
 thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };
@@ -132,4 +136,71 @@ fn count<O: Order<Counted>>(n: u32, delay: Delay) -> [Calls; 2] {
         context.del(ids[at]);
     });
     [add, delete]
+}
+
+/// What is counted of a call: its name, and how it is written.
+type Figure = (&'static str, Format, fn(&Calls) -> f64);
+
+const FIGURES: [Figure; 2] = [
+    ("most comparisons", Format::Thousands, |calls| calls.most as f64),
+    ("mean comparisons", Format::Fixed(1), |calls| calls.mean),
+];
+
+impl Row {
+    fn calls(&self) -> [(&'static str, &Calls); 2] {
+        [("add", &self.add), ("delete", &self.delete)]
+    }
+}
+
+/// The comparisons of adds and of deletes.
+pub(super) fn series(rows: &[Row]) -> Vec<Series> {
+    let of = |row: &Row, call: &'static str, (name, _, figure): Figure, calls: &Calls| {
+        let of = [("structure", row.structure.into()), ("order", row.order.into()), ("call", call.into())];
+        let mut labels = labels(of);
+        labels.insert("n".into(), row.n.into());
+        Series::new(name, Unit::Count, labels).of([figure(calls)])
+    };
+    let calls = rows.iter().flat_map(|row| row.calls().map(|(call, calls)| (row, call, calls)));
+    calls.flat_map(|(row, call, calls)| FIGURES.map(|figure| of(row, call, figure, calls))).collect()
+}
+
+/// Whether the heap kept its bounds; they are counts, so no interval is needed.
+pub(super) fn finding(rows: &[Row]) -> Option<Finding> {
+    let n = rows.first()?.n;
+    let heap = || rows.iter().filter(|row| row.structure == "heap");
+    let (add, delete) = heap_bounds(n);
+    let most = (heap().map(|row| row.add.most).max()?, heap().map(|row| row.delete.most).max()?);
+    let about = format!("can a heap degrade to a list? comparisons at N = {}", shown(n as usize));
+    let here = format!("at most {} an add and {} a delete", most.0, most.1);
+    let verdict = if most.0 <= add && most.1 <= delete { Verdict::Held } else { Verdict::Missed };
+    let bounds = format!("by its shape at most {add} and {delete}");
+    Some(Finding::stated(about, here).published(bounds).judged(verdict))
+}
+
+pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
+    let Some(Finding { here, published, .. }) = finding(rows) else { return Vec::new() };
+    let bounds = published.unwrap_or_default();
+    let table = |(name, format, figure): Figure| {
+        let orders = ORDERS.map(|(order, _)| (order, format));
+        let mut table = Table::of([&[(name, Format::Text)][..], &orders].concat());
+        for of_structure in rows.chunks(ORDERS.len()) {
+            for (at, call) in ["add", "delete"].into_iter().enumerate() {
+                let name = format!("{}, {call}", of_structure[0].structure).into();
+                let figures = of_structure.iter().map(|row| figure(row.calls()[at].1).into());
+                table.row([name].into_iter().chain(figures));
+            }
+        }
+        table
+    };
+    let [most, mean] = FIGURES.map(table);
+    vec![
+        Section::new("Can a heap degrade to a list? Deadlines in five orders").table(most),
+        Section::new("").table(mean),
+        Section::new("").text(format!(
+            "No: the shape of a heap depends on N alone. The heap compared {here}; {bounds}.\n\
+             The list can be hurt: deadlines chosen for it make each add walk half of it, and equal deadlines all \
+             of it. The red-black tree is bounded like the heap. The hash and ring of the reviewers is the wheel. \
+             (Inward: late and early by turns, towards the middle.)"
+        )),
+    ]
 }

@@ -3,9 +3,12 @@
 
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
+use super::shape::of_column;
 use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiments::crossover::{Crossover, Point, Sampled, in_turns};
+use crate::render::Format;
+use crate::result::{Axis, Finding, Plot, Section, Series, Table, Unit, labels};
 
 const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
@@ -31,6 +34,58 @@ impl Few {
             Point::of(sampled.n, first, &rivals)
         };
         Some(Crossover { list, points: self.sampled.iter().filter_map(point).collect() })
+    }
+
+    /// Every sample: ns of an add and its delete.
+    pub(super) fn series(&self) -> Vec<Series> {
+        let of = |sampled: &Sampled<f64>, at: usize| {
+            let series = Series::new("add and delete", Unit::Ns, of_column(self.columns[at], sampled.n));
+            series.per("pair").of(sampled.samples[at].iter().copied())
+        };
+        let lanes = 0..self.columns.len();
+        self.sampled.iter().flat_map(|sampled| lanes.clone().map(move |at| of(sampled, at))).collect()
+    }
+
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let crossover = self.crossover()?;
+        let mode = crossover.list.mode().name();
+        let about = format!("up to how many timers the list is as good as the best, {mode}");
+        let of = labels([("part", "crossover".into()), ("mode", mode.into())]);
+        Some(Finding::stated(about, crossover.words("the best")).labelled(of))
+    }
+
+    pub(super) fn section(&self) -> Option<Section> {
+        let crossover = self.crossover()?;
+        let mut table = Table::of([
+            ("N", Format::Count),
+            ("list, ns", Format::Ns),
+            ("best, ns", Format::Ns),
+            ("best", Format::Text),
+            ("list to best", Format::Ratio),
+            ("from", Format::Ratio),
+            ("to", Format::Ratio),
+            ("verdict", Format::Text),
+        ]);
+        for Point { n, list_ns, best, best_ns, ratio, verdict } in &crossover.points {
+            table.row([
+                (*n).into(),
+                (*list_ns).into(),
+                (*best_ns).into(),
+                best.title().into(),
+                ratio.median.into(),
+                ratio.interval.low.into(),
+                ratio.interval.high.into(),
+                verdict.words().into(),
+            ]);
+        }
+        let curve = |of: fn(&Point<Column>) -> f64| crossover.points.iter().map(move |p| (p.n as f64, of(p)));
+        let (x, y) = (Axis::log("timers", Format::Count), Axis::linear("ns", Format::Thousands));
+        let plot = Plot::new("The list beside the best of the others", x, y)
+            .curve("list", curve(|point| point.list_ns))
+            .curve("best of the others", curve(|point| point.best_ns));
+        let mode = crossover.list.mode().name();
+        let title = format!("Few timers, {mode}: an add and its delete, with up to N pending");
+        Some(Section::new(title).table(table).text(crossover.words("the best")).plot(plot))
     }
 }
 

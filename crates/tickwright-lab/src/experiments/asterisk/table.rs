@@ -35,8 +35,6 @@ pub(crate) enum What {
 }
 
 impl What {
-    pub(crate) const ALL: [Self; 3] = [Self::Add, Self::Delete, Self::Total];
-
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -59,13 +57,6 @@ impl What {
 pub(crate) struct Figure {
     pub(crate) value: f64,
     pub(crate) extrapolated: bool,
-}
-
-impl Figure {
-    /// In other units, or related to something.
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Self { value: self.value * factor, ..self }
-    }
 }
 
 /// What was measured of a column.

@@ -15,13 +15,9 @@ pub(crate) fn made_up() -> Beat {
     let load = Load::usual(Duration::from_secs(5), 1);
     let entries = noisy(1, |at| 80.0 + 30.0 * (at / 20.0 * core::f64::consts::TAU).sin());
     let late = noisy(2, |_| 0.5);
-    let interval = |(entries, late): (&f64, &f64)| Interval {
-        entries: *entries as u64,
-        late_mean_ns: late * 1e6,
-        late_most_ns: late * 3e6,
-    };
     let counts = Counts { begun: 9966, completed: 7377, given_up: 0, retransmitted: 1411, live: 2589 };
-    Beat { load, counts, intervals: entries.iter().zip(&late).map(interval).collect() }
+    let mean_late = late.iter().map(|late| late * 1e6).collect();
+    Beat { load, counts, entries, mean_late, most_late: late.iter().map(|late| late * 3e6).collect() }
 }
 
 #[test]
@@ -57,9 +53,9 @@ fn runs_are_counted_in_the_interval_that_they_fall_into() {
     let load = Load { interval, ..Load::usual(Duration::from_millis(100), 0) };
     let at = |ms: u64, late_ns: u64| Ran { at_ns: ms * 1_000_000, late_ns };
     // The first 20 ms warm up, and the interval of the last run is not whole.
-    let found = intervals(&load, &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
-    let seen: Vec<_> = found.iter().map(|i| (i.entries, i.late_mean_ns, i.late_most_ns)).collect();
-    assert_eq!(seen, [(2, 2.0, 3.0), (0, 0.0, 0.0), (1, 5.0, 5.0)]);
+    let beat = Beat::of(&load, Counts::default(), &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
+    assert_eq!(beat.entries, [2.0, 0.0, 1.0]);
+    assert_eq!((beat.mean_late, beat.most_late), (vec![2.0, 0.0, 5.0], vec![3.0, 0.0, 5.0]));
 }
 
 /// Every call and timer is accounted for at the end, or this fails.
