@@ -42,7 +42,7 @@ const VIEWS: [(&str, Format, What, Scale); 5] = [
     ("add", Format::Span, What::Add, Scale::Whole),
     ("delete", Format::Span, What::Delete, Scale::Whole),
     ("total", Format::Span, What::Total, Scale::Whole),
-    ("ns per timer", Format::Ns, What::Total, Scale::PerTimer),
+    ("ns per timer", Format::Thousands, What::Total, Scale::PerTimer),
     ("share of list", Format::Percent, What::Total, Scale::OfList),
 ];
 
