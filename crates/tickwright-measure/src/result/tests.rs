@@ -76,3 +76,12 @@ fn a_file_that_cannot_be_read_is_named() {
     let error = Report::read(std::path::Path::new("/no/such/r.json")).unwrap_err();
     assert!(error.to_string().contains("'/no/such/r.json' cannot be read"), "{error}");
 }
+
+#[test]
+fn a_round_without_a_figure_is_no_number_in_every_form() {
+    let series = Series::new("lateness", Unit::Ns, labels([])).of([1.0, f64::NAN]);
+    let json = serde_json::to_string(&series).unwrap();
+    assert!(json.contains("[1.0,null]"), "{json}");
+    let read: Series = serde_json::from_str(&json).unwrap();
+    assert!(read.samples[0] == 1.0 && read.samples[1].is_nan());
+}
