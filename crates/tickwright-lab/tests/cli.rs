@@ -192,11 +192,8 @@ fn the_experiment_writes_its_slices_in_every_mode() {
         let output = tickwright(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let rows = fs::read_to_string(&csv).unwrap();
-        assert!(
-            rows.starts_with("schema,structure,slice,ns_per_tick,interrupted\n2,heap2/slab,1,"),
-            "{rows}"
-        );
-        assert_eq!(rows.lines().count(), 1 + 2 * 8, "{rows}");
+        let ticks = rows.lines().filter(|row| row.contains(",tick,ns,")).count();
+        assert_eq!(ticks, 2 * 8, "{rows}");
         let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
         assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
     }

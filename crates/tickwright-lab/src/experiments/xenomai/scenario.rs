@@ -1,17 +1,15 @@
-//! The workload as data: `scenarios/xenomai.toml`, or a file of the same form.
+//! The workload and the published figures as data: `scenarios/xenomai.toml`, or a file of the same
+//! form.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
+use super::instrument::Op;
 use super::workload::Params;
 use crate::error::LabError;
-use crate::models::scenario::Within;
+use crate::models::scenario::{self, Within};
 use crate::output::text;
-
-/// The built-in file.
-const BUILT_IN: (&str, &str) =
-    ("scenarios/xenomai.toml", include_str!("../../../../../scenarios/xenomai.toml"));
 
 /// A scenario file of this experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -30,6 +28,9 @@ pub(crate) struct Scenario {
     _model: Model,
     timers: Timers,
     host_tick: Option<HostTick>,
+    /// What was published about this workload.
+    #[serde(default)]
+    pub(crate) published: Option<Published>,
 }
 
 /// The one kind of work; a file of another kind is refused by its name.
@@ -54,13 +55,80 @@ struct HostTick {
     period_us: Within<1, 3_600_000_000>,
 }
 
+/// Published figures.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    /// Whose they are.
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) source: String,
+    /// Heads per insert.
+    pub(crate) head_to_insert: f64,
+    /// Where it ran.
+    pub(crate) machines: Vec<Machine>,
+}
+
+/// A machine of the published experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    /// What it was.
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) name: String,
+    /// The first is what the others are related to.
+    pub(crate) structures: Vec<Row>,
+}
+
+/// One structure on one machine: averages in ns.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    /// The family here that is the same structure.
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) family: String,
+    head: Option<f64>,
+    second: Option<f64>,
+    insert: Option<f64>,
+    remove: Option<f64>,
+    /// Over all operations.
+    pub(crate) overall: f64,
+    /// Share of the processor's time that went into the queue.
+    pub(crate) share_percent: f64,
+    /// Samples of insert.
+    inserts: u64,
+    /// Samples of second.
+    seconds: u64,
+    /// The sum of all samples.
+    run_ns: u64,
+}
+
+impl Row {
+    /// The average of one operation; `None` where it was never called.
+    pub(crate) fn of(&self, op: Op) -> Option<f64> {
+        match op {
+            Op::Head => self.head,
+            Op::Second => self.second,
+            Op::Insert => self.insert,
+            Op::Remove => self.remove,
+        }
+    }
+
+    /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module
+    /// above.
+    pub(crate) fn per_tick(&self) -> f64 {
+        let timer_ticks = self.inserts.saturating_sub(self.seconds) as f64 / 1.25;
+        self.run_ns as f64 / (timer_ticks + self.seconds as f64)
+    }
+}
+
 impl Scenario {
     /// The one that is part of the program.
     ///
     /// # Errors
     /// Never for a program whose tests pass.
     pub(crate) fn built_in() -> Result<Self, LabError> {
-        Self::parse(BUILT_IN.0, BUILT_IN.1)
+        let text = include_str!("../../../../../scenarios/xenomai.toml");
+        scenario::parse("scenarios/xenomai.toml", text)
     }
 
     /// Reads a file.
@@ -68,15 +136,7 @@ impl Scenario {
     /// # Errors
     /// It cannot be read; a mistake in it, with file, line and key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
-        let file = path.display().to_string();
-        let text =
-            text::read(path).map_err(|error| LabError::usage(format!("{file} cannot be read: {error}")))?;
-        Self::parse(&file, &text)
-    }
-
-    fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        toml::from_str(text)
-            .map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
+        scenario::parse(&path.display().to_string(), &scenario::read(path)?)
     }
 
     /// The workload that it describes.
@@ -91,4 +151,14 @@ impl Scenario {
             seed,
         }
     }
+
+    /// The published machines; none where nothing was published.
+    pub(crate) fn machines(&self) -> &[Machine] {
+        self.published.as_ref().map_or(&[], |published| &published.machines)
+    }
+}
+
+/// The family of a structure id: what stands before the stroke.
+pub(crate) fn family(structure: &str) -> &str {
+    structure.split_once('/').map_or(structure, |(family, _)| family)
 }
