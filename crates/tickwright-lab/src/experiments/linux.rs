@@ -53,12 +53,12 @@ mod cost;
 mod counts;
 mod network;
 mod oracle;
-mod outcome;
 mod published;
-mod report;
+mod run;
 mod simple;
 mod subject;
 mod sweep;
+mod tables;
 
 pub(crate) use cli::{LinuxArgs, check, tour};
 

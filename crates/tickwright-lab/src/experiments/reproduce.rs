@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use crate::error::LabError;
+use crate::experiment;
 #[cfg(target_os = "linux")]
 use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
@@ -31,7 +32,7 @@ impl Reproduce {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
             Self::Xenomai(args) => args.execute(),
-            Self::Linux(args) => args.execute(),
+            Self::Linux(args) => experiment::execute(args, &args.output),
             Self::Asterisk(args) => args.execute(),
             #[cfg(target_os = "linux")]
             Self::Helenos(args) => args.execute(),

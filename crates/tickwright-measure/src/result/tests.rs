@@ -27,6 +27,12 @@ fn a_report_comes_back_from_its_json() {
 }
 
 #[test]
+fn columns_of_one_format_can_be_added_at_once() {
+    let one_by_one = Table::new().column("from", Format::Ns).column("to", Format::Ns);
+    assert_eq!(Table::new().columns(["from", "to"], Format::Ns), one_by_one);
+}
+
+#[test]
 fn what_cannot_be_drawn_is_left_out() {
     let report = whole();
     let plot = report.plots().next().unwrap();

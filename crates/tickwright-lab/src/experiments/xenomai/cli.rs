@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait, run};
@@ -126,13 +126,10 @@ impl Experiment for XenomaiArgs {
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
-        let name = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
-            value().map_or(String::new(), |value| value.get_name().to_owned())
-        };
         request::parameters([
             ("scenario", plan.scenario.name.clone().into()),
-            ("mode", name(&|| plan.mode.to_possible_value()).into()),
-            ("wait", name(&|| plan.wait.to_possible_value()).into()),
+            ("mode", request::word(&plan.mode).into()),
+            ("wait", request::word(&plan.wait).into()),
             ("duration", duration::show(plan.duration).into()),
             ("instrument", plan.instrument.into()),
             ("structures", request::ids(&plan.structures).into()),

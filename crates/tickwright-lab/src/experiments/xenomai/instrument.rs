@@ -39,7 +39,6 @@ pub(crate) type Counts = [u64; 4];
 
 /// What stands around each operation.
 pub(crate) trait Probe {
-    /// Does `operation`.
     fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T;
 
     /// Whether there is no room for the samples of another wake-up.
@@ -148,7 +147,6 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// None recorded yet.
     pub(crate) fn new() -> Self {
         Self { by_op: Op::ALL.map(|_| Distribution::new()), overall: Distribution::new() }
     }
@@ -158,12 +156,10 @@ impl Stats {
         self.overall.push(ns);
     }
 
-    /// Those of one operation.
     pub(crate) fn of(&self, op: Op) -> &Distribution {
         &self.by_op[op as usize]
     }
 
-    /// Those of all operations.
     pub(crate) fn overall(&self) -> &Distribution {
         &self.overall
     }

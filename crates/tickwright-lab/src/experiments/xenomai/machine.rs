@@ -14,7 +14,6 @@ pub(crate) trait Machine {
     /// The clock is at `now` at this moment: where the structure's last slice ended.
     fn start(&mut self, now: u64);
 
-    /// The clock.
     fn now(&mut self) -> u64;
 
     /// Returns when the clock is at `tick` or later, or a signal came.

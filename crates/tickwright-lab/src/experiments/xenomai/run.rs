@@ -37,14 +37,11 @@ pub(crate) enum Wait {
     Spin,
 }
 
-/// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// What it is about, and what was published.
     pub(crate) scenario: Scenario,
-    /// The workload.
     pub(crate) params: Params,
-    /// Its time.
     pub(crate) mode: Mode,
     /// How real time is waited for.
     pub(crate) wait: Wait,
@@ -74,12 +71,9 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What one structure did.
 #[derive(Debug)]
 pub(crate) struct Lane {
-    /// Which.
     pub(crate) structure: &'static Structure,
-    /// All slices together.
     pub(crate) total: Slice,
     /// What the oracle saw in all of them.
     pub(crate) verified: Verified,
@@ -93,7 +87,6 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// Before its first slice.
     pub(crate) fn new(structure: &'static Structure, instrument: bool) -> Self {
         Self {
             structure,

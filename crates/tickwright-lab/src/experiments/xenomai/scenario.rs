@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::instrument::Op;
 use super::workload::Params;
 use crate::error::LabError;
 use crate::models::scenario::{self, Within};
@@ -15,10 +14,8 @@ use crate::output::text;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// Its name.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
-    /// One line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
     /// What it shows and why, in prose.
@@ -59,12 +56,10 @@ struct HostTick {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
-    /// Whose they are.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) source: String,
     /// Heads per insert.
     pub(crate) head_to_insert: f64,
-    /// Where it ran.
     pub(crate) machines: Vec<Machine>,
 }
 
@@ -72,7 +67,6 @@ pub(crate) struct Published {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Machine {
-    /// What it was.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
     /// The first is what the others are related to.
@@ -86,33 +80,18 @@ pub(crate) struct Row {
     /// The family here that is the same structure.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) family: String,
-    head: Option<f64>,
-    second: Option<f64>,
-    insert: Option<f64>,
-    remove: Option<f64>,
-    /// Over all operations.
+    /// By `Op as usize`; NaN where it was never called.
+    pub(crate) avg: [f64; 4],
     pub(crate) overall: f64,
     /// Share of the processor's time that went into the queue.
     pub(crate) share_percent: f64,
-    /// Samples of insert.
     inserts: u64,
-    /// Samples of second.
     seconds: u64,
     /// The sum of all samples.
     run_ns: u64,
 }
 
 impl Row {
-    /// The average of one operation; `None` where it was never called.
-    pub(crate) fn of(&self, op: Op) -> Option<f64> {
-        match op {
-            Op::Head => self.head,
-            Op::Second => self.second,
-            Op::Insert => self.insert,
-            Op::Remove => self.remove,
-        }
-    }
-
     /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module
     /// above.
     pub(crate) fn per_tick(&self) -> f64 {
@@ -139,7 +118,6 @@ impl Scenario {
         scenario::parse(&path.display().to_string(), &scenario::read(path)?)
     }
 
-    /// The workload that it describes.
     pub(crate) fn params(&self, seed: u64) -> Params {
         let Timers { count, period_mean_us, period_spread_percent, toggle_percent } = &self.timers;
         Params {

@@ -21,7 +21,6 @@ pub(crate) struct Slice {
     pub(crate) wakes: u64,
     /// Sum over all wake-ups of the timers then armed.
     pub(crate) armed: u64,
-    /// Operations.
     pub(crate) counts: Counts,
     /// Time from the first sleep to the end.
     pub(crate) wall: Duration,
@@ -30,7 +29,6 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Adds what another slice did.
     pub(crate) fn add(&mut self, other: &Self) {
         self.ticks += other.ticks;
         self.wakes += other.wakes;

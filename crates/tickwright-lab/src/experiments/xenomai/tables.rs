@@ -123,16 +123,11 @@ fn conditions(plan: &Plan) -> String {
 /// The figures that the experiment printed, and percentiles.
 fn operations(lanes: &[Lane]) -> Table {
     let mut table = Table::new()
-        .column("structure", Format::Text)
-        .column("operation", Format::Text)
+        .columns(["structure", "operation"], Format::Text)
         .column("samples", Format::Thousands)
-        .column("min", Format::Ns)
-        .column("avg", Format::Ns)
-        .column("stddev", Format::Ns);
-    for (name, _) in PERCENTILES {
-        table = table.column(name, Format::Ns);
-    }
-    let mut table = table.column("max", Format::Ns);
+        .columns(["min", "avg", "stddev"], Format::Ns)
+        .columns(PERCENTILES.map(|(name, _)| name), Format::Ns)
+        .column("max", Format::Ns);
     for lane in lanes {
         for (name, figures) in lane.stats.iter().flat_map(|stats| stats.rows()) {
             let running = figures.running();
@@ -150,11 +145,11 @@ fn operations(lanes: &[Lane]) -> Table {
 
 /// Without a clock around them operations are counted.
 fn calls(lanes: &[Lane]) -> Table {
-    let mut table = Table::new().column("structure", Format::Text);
-    for op in Op::ALL {
-        table = table.column(op.name(), Format::Thousands);
-    }
-    let mut table = table.column("ticks", Format::Thousands).column("time", Format::Span);
+    let mut table = Table::new()
+        .column("structure", Format::Text)
+        .columns(Op::ALL.map(Op::name), Format::Thousands)
+        .column("ticks", Format::Thousands)
+        .column("time", Format::Span);
     for lane in lanes {
         let total = &lane.total;
         let cells = total.counts.into_iter().chain([total.ticks]).map(Cell::from);
@@ -171,8 +166,7 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
         .column("head : insert", Format::Fixed(3))
         .column("pending", Format::Fixed(1))
         .column("wake-ups a tick", Format::Fixed(2))
-        .column("ticks in order", Format::Thousands)
-        .column("overruns", Format::Thousands)
+        .columns(["ticks in order", "overruns"], Format::Thousands)
         .column("", Format::Text);
     let Prediction { head_to_insert, population, .. } = Prediction::of(&plan.params);
     if let Some(published) = &plan.scenario.published {
@@ -207,11 +201,10 @@ const POINTS: usize = 120;
 /// What a tick costs, and how steady that is.
 fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
     let title = if plan.instrument { "Time in the queue per tick" } else { "Time of the handler per tick" };
-    let mut table = Table::new().column("ns per tick", Format::Text);
-    for name in ["median", "from", "to", "least", "most"] {
-        table = table.column(name, Format::Ns);
-    }
-    let mut table = table.column("slices", Format::Thousands);
+    let mut table = Table::new()
+        .column("ns per tick", Format::Text)
+        .columns(["median", "from", "to", "least", "most"], Format::Ns)
+        .column("slices", Format::Thousands);
     let y = Axis::log("ns per tick", Format::Ns);
     let mut plot = Plot::new("Time per tick, slice by slice", Axis::linear("slice", Format::Count), y)
         .marked(Mark::Dots);
@@ -253,10 +246,10 @@ type Compared = (&'static str, fn(&Row) -> Option<f64>, fn(&Lane) -> Option<f64>
 
 /// The rows of the comparison with the published figures.
 const COMPARED: [Compared; 7] = [
-    ("head", |row| row.of(Op::Head), |lane| average(lane.stats.as_ref()?.of(Op::Head))),
-    ("second", |row| row.of(Op::Second), |lane| average(lane.stats.as_ref()?.of(Op::Second))),
-    ("insert", |row| row.of(Op::Insert), |lane| average(lane.stats.as_ref()?.of(Op::Insert))),
-    ("remove", |row| row.of(Op::Remove), |lane| average(lane.stats.as_ref()?.of(Op::Remove))),
+    ("head", |row| Some(row.avg[0]), |lane| average(lane.stats.as_ref()?.of(Op::Head))),
+    ("second", |row| Some(row.avg[1]), |lane| average(lane.stats.as_ref()?.of(Op::Second))),
+    ("insert", |row| Some(row.avg[2]), |lane| average(lane.stats.as_ref()?.of(Op::Insert))),
+    ("remove", |row| Some(row.avg[3]), |lane| average(lane.stats.as_ref()?.of(Op::Remove))),
     ("overall", |row| Some(row.overall), |lane| average(lane.stats.as_ref()?.overall())),
     ("a tick", |row| Some(row.per_tick()), |lane| stats::median(&lane.per_tick)),
     // Percent of a second are 10,000 us. In virtual time nothing else passes.
@@ -276,7 +269,7 @@ fn average(figures: &Distribution) -> Option<f64> {
 
 fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     let Some(published) = &plan.scenario.published else { return Section::default() };
-    let mut table = Table::new().column("ns", Format::Text).column("structure", Format::Text);
+    let mut table = Table::new().columns(["ns", "structure"], Format::Text);
     let machines = &published.machines;
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
@@ -289,7 +282,8 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
             let mut figures: Vec<(Option<f64>, Option<f64>)> = Vec::new();
             for machine in machines {
                 let row = machine.structures.iter().find(|row| row.family == family(lane.structure.id));
-                figures.push((row.and_then(theirs), machine.structures.first().and_then(theirs)));
+                let number = |row: Option<&Row>| row.and_then(theirs).filter(|figure| figure.is_finite());
+                figures.push((number(row), number(machine.structures.first())));
             }
             figures.push((ours(lane), heap.and_then(ours)));
             if figures.iter().all(|(figure, _)| figure.is_none()) {

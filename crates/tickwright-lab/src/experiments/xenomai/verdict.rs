@@ -25,7 +25,6 @@ pub(crate) struct Prediction {
     pub(crate) population: f64,
     /// Ticks a second, the host tick included.
     pub(crate) ticks_per_second: f64,
-    /// Inserts per tick.
     inserts_per_tick: f64,
 }
 
@@ -57,7 +56,6 @@ impl Prediction {
 /// Whether a structure's run was the experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acceptance {
-    /// Heads per insert, as counted.
     pub(crate) head_to_insert: f64,
     /// Armed timers, averaged over the wake-ups.
     pub(crate) population: f64,
@@ -68,7 +66,6 @@ pub(crate) struct Acceptance {
     pub(crate) keeps_up: bool,
     /// Why it was not; empty when it was.
     pub(crate) failures: Vec<String>,
-    /// Too short to tell.
     pub(crate) too_short: bool,
 }
 
@@ -114,7 +111,6 @@ impl Acceptance {
         }
     }
 
-    /// The verdict in words.
     pub(crate) fn words(&self) -> String {
         match self.verdict() {
             Verdict::NotShown => format!("fewer than {ENOUGH_TICKS} ticks: not judged"),
