@@ -51,6 +51,7 @@
 mod cli;
 mod cost;
 mod counts;
+mod findings;
 mod network;
 mod oracle;
 mod published;

@@ -12,7 +12,7 @@ use super::published::Published;
 use super::run::{self, Data, Part, Plan};
 use super::simple::{STEP_MS, Virtual, Workload};
 use super::subject::Column;
-use super::{sweep, tables};
+use super::{findings, sweep, tables};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters, conduct};
@@ -218,7 +218,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
-        tables::findings(plan, data)
+        findings::of(plan, data)
     }
 
     fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {

@@ -37,14 +37,6 @@ pub(crate) struct Verified {
     pub(crate) wakes: u64,
 }
 
-impl Verified {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.ticks += other.ticks;
-        self.overruns += other.overruns;
-        self.wakes += other.wakes;
-    }
-}
-
 /// The timers as they must be.
 #[derive(Debug)]
 pub(crate) struct Oracle {

@@ -180,8 +180,8 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
             acceptance.head_to_insert.into(),
             acceptance.population.into(),
             acceptance.wakes_per_tick.into(),
-            lane.verified.ticks.into(),
-            lane.verified.overruns.into(),
+            lane.total.ticks.into(),
+            lane.overruns.into(),
             acceptance.words().into(),
         ]);
     }

@@ -71,7 +71,6 @@ fn a_run_lasts_as_planned_and_is_accepted() {
     let lane = &lanes[0];
     assert_eq!(lane.total.elapsed_ns, SECOND);
     assert_eq!(lane.per_tick.len(), 8);
-    assert_eq!(lane.total.ticks, lane.verified.ticks);
     let acceptance = Acceptance::of(lane, &Prediction::of(&plan.params), plan.mode);
     assert!(acceptance.keeps_up && acceptance.verdict() == Verdict::Held, "{acceptance:?}");
     let stats = lane.stats.as_ref().expect("it was instrumented");
