@@ -88,6 +88,11 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let both = reproduced(about, network, replay_matched(traffic, Share::Both));
         findings.push(both.judged(Verdict::Stated));
     }
+    if !data.sweep.is_empty() {
+        let met = data.sweep.iter().filter(|point| point.is_published(simple)).count();
+        let here = format!("{met} of {} points", data.sweep.len());
+        findings.push(Finding::stated("sweep, points that meet both", here));
+    }
     findings.extend(THREADS.into_iter().filter_map(|threads| {
         let ratio = ratio(&data.costs, threads)?;
         let here = format!("{:.2}x ({:.2} to {:.2})", ratio.median, ratio.interval.low, ratio.interval.high);

@@ -216,7 +216,7 @@ fn sweep(plan: &Plan, points: &[Point]) -> Vec<Section> {
     let mut sections = Vec::new();
     for hz in HZ {
         let mut table = Table::new()
-            .column("delay", Format::Text)
+            .column("delay", Format::Span)
             .column("level", Format::Count)
             .column("way", Format::Text)
             .columns(STEPS_MS.map(|step| format!("{step} ms")), Format::Fixed(1));
@@ -226,11 +226,7 @@ fn sweep(plan: &Plan, points: &[Point]) -> Vec<Section> {
             for column in [Column::Before, Column::Ours] {
                 let share = |point: &Point| if column == Column::Ours { point.ours } else { point.before };
                 let at = |step: f64| points.iter().filter(of).find(|point| point.step_ms == step).map(share);
-                let head = [
-                    Format::Span.write(delay as f64 * 1e6).into(),
-                    u64::from(level).into(),
-                    column.title().into(),
-                ];
+                let head = [(delay as f64 * 1e6).into(), u64::from(level).into(), column.title().into()];
                 table.row(head.into_iter().chain(STEPS_MS.map(|step| Cell::maybe(at(step)))));
             }
         }
