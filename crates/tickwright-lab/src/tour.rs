@@ -61,14 +61,14 @@ pub(crate) const PLAN: &[Part] = &[
         about: "which structure for a real-time kernel's tick?",
         seconds: 13,
         command: "reproduce xenomai",
-        run: |within| xenomai::tour(within).map(|()| None),
+        run: |within| xenomai::tour(within).map(Some),
     },
     Part {
         name: "linux",
         about: "how many re-arms stay in their bucket, without the lock?",
         seconds: 6,
         command: "reproduce linux",
-        run: |within| linux::tour(within).map(|()| None),
+        run: |within| linux::tour(within).map(Some),
     },
     Part {
         name: "asterisk",

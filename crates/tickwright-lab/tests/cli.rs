@@ -192,11 +192,8 @@ fn the_experiment_writes_its_slices_in_every_mode() {
         let output = tickwright(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         let rows = fs::read_to_string(&csv).unwrap();
-        assert!(
-            rows.starts_with("schema,structure,slice,ns_per_tick,interrupted\n2,heap2/slab,1,"),
-            "{rows}"
-        );
-        assert_eq!(rows.lines().count(), 1 + 2 * 8, "{rows}");
+        let ticks = rows.lines().filter(|row| row.contains(",tick,ns,")).count();
+        assert_eq!(ticks, 2 * 8, "{rows}");
         let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
         assert_eq!(report["command"], format!("tickwright {}", args.join(" ")));
     }
@@ -228,9 +225,9 @@ fn without_sockets_the_rest_of_the_experiment_runs() {
 fn the_linux_experiment_refuses_what_it_cannot_do() {
     refused(&linux(&["--hz", "60"]), 2, &["100, 250, 300, 1000"]);
     refused(&linux(&["--delay", "150h", "--hz", "1000", "--duration", "0s"]), 2, &["1ms"]);
-    refused(&["reproduce", "linux", "--delay", "168h", "--hz", "1000", "--timers", "0"], 2, &["--timers"]);
+    refused(&["reproduce", "linux", "--delay", "168h", "--hz", "1000", "--n", "0"], 2, &["--n"]);
     refused(&linux(&["--step", "-1"]), 2, &["0.001"]);
-    refused(&linux(&["--line", "0"]), 2, &["--line", "1..=1000000"]);
+    refused(&linux(&["--line", "0"]), 2, &["--line", "from 1 to 1000000"]);
     refused(&linux(&["--log", "-"]), 2, &["--log needs a file"]);
     refused(&["reproduce", "linux", "--only", "cost", "--log", "x"], 2, &["--log is for networking"]);
     let both = temporary("both");
@@ -248,7 +245,7 @@ fn a_file_name_that_is_no_text_is_one_all_the_same() {
     let mut to_json = OsString::from(to("--json", &temporary("bytes")));
     to_json.push(OsString::from_vec(vec![0xff]));
     let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
-        .args(["reproduce", "linux", "--only", "simple", "--timers", "1", "--duration", "1ms"])
+        .args(["reproduce", "linux", "--only", "simple", "--n", "1", "--duration", "1ms"])
         .arg(&to_json)
         .output()
         .unwrap();

@@ -1,69 +1,87 @@
-//! Durations as people write them: `5s`, `500ms`, `2h`, `1m30s`.
+//! Durations as people write them: `100us`, `500ms`, `5s`, `1m30s`, `2h`.
 
 use core::time::Duration;
 
-/// The longest run that is accepted: a week.
-pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The shortest run that is accepted.
-pub const SHORTEST: Duration = Duration::from_millis(1);
+/// Units from the longest to the shortest, with their ns.
+const UNITS: [(&str, u64); 7] = [
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
 
-const RANGE: &str = "a duration is between 1ms and 168h, written like 500ms, 5s, 1m30s or 2h";
-
-/// Reads a duration; a value parser for the command line.
+/// Reads how long a run lasts, from a millisecond to a week; a value parser for the command line.
 ///
 /// # Errors
 /// What is wrong, with the allowed range.
 pub fn parse(text: &str) -> Result<Duration, String> {
+    within::<1_000_000, 604_800_000_000_000>(text)
+}
+
+/// Reads a duration from `LOW` to `HIGH` ns; a value parser for the command line.
+///
+/// # Errors
+/// What is wrong, with the allowed range.
+pub fn within<const LOW: u64, const HIGH: u64>(text: &str) -> Result<Duration, String> {
+    let ns = nanoseconds(text).and_then(|ns| match ns {
+        ns if ns < LOW => Err(format!("'{text}' is too short")),
+        ns if ns > HIGH => Err(too_long(text)),
+        ns => Ok(ns),
+    });
+    ns.map(Duration::from_nanos).map_err(|why| {
+        let [low, high] = [LOW, HIGH].map(|ns| show(Duration::from_nanos(ns)));
+        format!("{why}: a duration is between {low} and {high}, written like 100us, 500ms, 5s, 1m30s or 2h")
+    })
+}
+
+fn too_long(text: &str) -> String {
+    format!("'{text}' is too long")
+}
+
+fn nanoseconds(text: &str) -> Result<u64, String> {
     let mut rest = text.trim();
     if rest.starts_with('-') {
-        return Err(format!("'{text}' is negative: {RANGE}"));
+        return Err(format!("'{text}' is negative"));
     }
-    let mut total = Duration::ZERO;
     if rest.is_empty() {
-        return Err(format!("no duration given: {RANGE}"));
+        return Err("no duration given".into());
     }
+    let mut total = 0u64;
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (number, tail) = rest.split_at(digits);
         let unit = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit);
         if number.is_empty() {
-            return Err(format!("'{text}' has no number before '{unit}': {RANGE}"));
+            return Err(format!("'{text}' has no number before '{unit}'"));
         }
-        let nanos: u64 = match unit.trim() {
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" | "min" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            "" => return Err(format!("'{text}' has no unit: {RANGE}")),
-            other => return Err(format!("'{text}': '{other}' is not ms, s, m or h: {RANGE}")),
+        let scale = match UNITS.iter().find(|(name, _)| *name == unit.trim()) {
+            Some((_, scale)) => *scale,
+            None if unit.trim().is_empty() => return Err(format!("'{text}' has no unit")),
+            None => return Err(format!("'{text}': '{unit}' is not ns, us, ms, s, m or h")),
         };
-        let part = number.parse::<u64>().ok().and_then(|n| n.checked_mul(nanos)).map(Duration::from_nanos);
-        total = part
-            .and_then(|part| total.checked_add(part))
-            .ok_or_else(|| format!("'{text}' is too long: {RANGE}"))?;
+        let part = number.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
+        total = part.and_then(|part| total.checked_add(part)).ok_or_else(|| too_long(text))?;
         rest = tail;
-    }
-    if total < SHORTEST {
-        return Err(format!("'{text}' is too short: {RANGE}"));
-    }
-    if total > LONGEST {
-        return Err(format!("'{text}' is too long: {RANGE}"));
     }
     Ok(total)
 }
 
-/// Writes a duration the way [`parse`] reads it, to the millisecond.
+/// Writes a duration the way [`parse`] reads it.
 pub fn show(duration: Duration) -> String {
-    let millis = duration.as_millis();
-    let (hours, minutes, seconds, millis) =
-        (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60, millis % 1000);
-    let parts: String = [(hours, "h"), (minutes, "m"), (seconds, "s"), (millis, "ms")]
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect();
-    if parts.is_empty() { "0s".into() } else { parts }
+    let mut rest = duration.as_nanos();
+    let mut out = String::new();
+    for (unit, scale) in UNITS.into_iter().filter(|(unit, _)| *unit != "min") {
+        let scale = u128::from(scale);
+        if rest >= scale {
+            out += &format!("{}{unit}", rest / scale);
+            rest %= scale;
+        }
+    }
+    if out.is_empty() { "0s".into() } else { out }
 }
 
 #[cfg(test)]

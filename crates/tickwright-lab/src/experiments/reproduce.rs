@@ -35,7 +35,7 @@ impl Reproduce {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
             Self::Xenomai(args) => args.execute(),
-            Self::Linux(args) => args.execute(),
+            Self::Linux(args) => execute(args, &args.output),
             Self::Asterisk(args) => execute(args, &args.output),
             Self::AsteriskBeat(args) => execute(args, &args.output),
             #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! What the arguments of several experiments share.
 
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 
 use crate::error::LabError;
 use crate::experiment::Parameters;
@@ -31,6 +31,11 @@ pub(crate) fn sizes(populations: &[Population]) -> Vec<usize> {
 /// Names and values for a report.
 pub(crate) fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameters {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The word that stands for a value on the command line.
+pub(crate) fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 /// `a,b,c`.

@@ -11,7 +11,7 @@ use crate::error::LabError;
 pub use crate::{table, text};
 pub use baseline::Name;
 pub use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
-pub use report::{ReportArgs, ReportFiles};
+pub use report::{ReportArgs, ReportFiles, TextFile};
 
 /// What was typed, without where the program lies.
 pub fn command_line() -> String {

@@ -81,24 +81,10 @@ impl ReportArgs {
     /// # Errors
     /// A path that cannot be written; two outputs to one path; a name without a saved result.
     pub fn open(&self, experiment: &str) -> Result<ReportFiles, LabError> {
-        let stdout = Path::new("-");
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
             let Some(path) = path else { continue };
-            let same = |other: &Path| match (path == stdout, other == stdout) {
-                (false, false) => place(path) == place(other),
-                (both, either) => both && either,
-            };
-            if let Some((other, _, _)) = open.iter().find(|(_, other, _)| same(other)) {
-                let what = if path == stdout {
-                    "standard output".to_owned()
-                } else {
-                    format!("'{}'", path.display())
-                };
-                return Err(LabError::usage(format!(
-                    "{other} and {flag} cannot both go to {what}: name another file for one; nothing was run"
-                )));
-            }
+            open.iter().try_for_each(|(other, there, _)| apart((other, there), (flag, path)))?;
             open.push((flag, path, writer));
         }
         let sinks = open.into_iter().map(|(_, path, writer)| Ok((writer, Sink::open(path)?)));
@@ -109,6 +95,64 @@ impl ReportArgs {
         }
         Ok(ReportFiles { sinks, against, fail_if: self.fail_if.clone() })
     }
+
+    /// Whether standard output is free for tables, and for lines while a run lasts.
+    #[must_use]
+    pub fn terminal(&self) -> bool {
+        !self.all().iter().any(|(_, path, _)| *path == Some(Path::new("-")))
+    }
+
+    /// Opens files that a run writes beside its report, in formats of others; before anything is
+    /// measured.
+    ///
+    /// # Errors
+    /// A path that cannot be written; two outputs to one path; standard output.
+    pub fn open_beside<const N: usize>(
+        &self,
+        wanted: [(&'static str, Option<&Path>); N],
+    ) -> Result<[Option<TextFile>; N], LabError> {
+        let mut taken: Vec<(&str, &Path)> =
+            self.all().into_iter().filter_map(|(flag, path, _)| Some((flag, path?))).collect();
+        let mut open = [const { None }; N];
+        for (file, (flag, path)) in open.iter_mut().zip(wanted) {
+            let Some(path) = path else { continue };
+            if path == Path::new("-") {
+                let why = format!("{flag} needs a file: standard output is for the results");
+                return Err(LabError::usage(why));
+            }
+            taken.iter().try_for_each(|other| apart(*other, (flag, path)))?;
+            taken.push((flag, path));
+            *file = Some(TextFile(Sink::open(path)?));
+        }
+        Ok(open)
+    }
+}
+
+/// A file beside the report, opened before the run. It appears whole or not at all.
+#[derive(Debug)]
+pub struct TextFile(Sink);
+
+impl TextFile {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When the file system refuses after all.
+    pub fn write(&self, text: &str) -> Result<(), LabError> {
+        self.0.write(|out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// Refuses two outputs in one place.
+fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(), LabError> {
+    let stdout = Path::new("-");
+    let what = match (path == stdout, there == stdout) {
+        (true, true) => "standard output".to_owned(),
+        (false, false) if place(path) == place(there) => format!("'{}'", path.display()),
+        _ => return Ok(()),
+    };
+    Err(LabError::usage(format!(
+        "{other} and {flag} cannot both go to {what}: name another file for one; nothing was run"
+    )))
 }
 
 impl ReportFiles {

@@ -158,6 +158,12 @@ impl Table {
         self
     }
 
+    /// Adds columns of one format to the right.
+    #[must_use]
+    pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>, format: Format) -> Self {
+        names.into_iter().fold(self, |table, name| table.column(name, format))
+    }
+
     /// Adds a row below.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());

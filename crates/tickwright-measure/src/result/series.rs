@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What tells a series from others of its name: `structure = heap4/slab`, `n = 1000`.
 pub type Labels = BTreeMap<String, Label>;
@@ -112,8 +112,14 @@ pub struct Series {
     /// What tells it from others of this name.
     pub labels: Labels,
     /// One value a round, in order. The series of one interleaved run have equal lengths: values at
-    /// one index were measured in one round.
+    /// one index were measured in one round. A round without a figure is no number, in JSON `null`.
+    #[serde(deserialize_with = "numbers")]
     pub samples: Vec<f64>,
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let samples: Vec<Option<f64>> = Deserialize::deserialize(from)?;
+    Ok(samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect())
 }
 
 impl Series {

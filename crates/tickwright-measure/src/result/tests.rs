@@ -27,6 +27,12 @@ fn a_report_comes_back_from_its_json() {
 }
 
 #[test]
+fn columns_of_one_format_can_be_added_at_once() {
+    let one_by_one = Table::new().column("from", Format::Ns).column("to", Format::Ns);
+    assert_eq!(Table::new().columns(["from", "to"], Format::Ns), one_by_one);
+}
+
+#[test]
 fn what_cannot_be_drawn_is_left_out() {
     let report = whole();
     let plot = report.plots().next().unwrap();
@@ -75,4 +81,13 @@ fn control_characters_of_a_file_do_not_reach_a_terminal() {
 fn a_file_that_cannot_be_read_is_named() {
     let error = Report::read(std::path::Path::new("/no/such/r.json")).unwrap_err();
     assert!(error.to_string().contains("'/no/such/r.json' cannot be read"), "{error}");
+}
+
+#[test]
+fn a_round_without_a_figure_is_no_number_in_every_form() {
+    let series = Series::new("lateness", Unit::Ns, labels([])).of([1.0, f64::NAN]);
+    let json = serde_json::to_string(&series).unwrap();
+    assert!(json.contains("[1.0,null]"), "{json}");
+    let read: Series = serde_json::from_str(&json).unwrap();
+    assert!(read.samples[0] == 1.0 && read.samples[1].is_nan());
 }

@@ -125,4 +125,8 @@ fn a_bound_is_held_missed_or_not_shown() {
     assert_eq!(least(figure(3.0, 9)), Verdict::Held);
     assert_eq!(least(figure(1.0, 9)), Verdict::Missed);
     assert_eq!(least(figure(1.97, 9)), Verdict::NotShown);
+    let within = |figure| Bound::Within(1.0, 2.0).judge(&figure);
+    assert_eq!(within(figure(1.2, 9)), Verdict::Held);
+    assert_eq!([within(figure(0.5, 9)), within(figure(3.0, 9))], [Verdict::Missed; 2]);
+    assert_eq!(within(figure(1.97, 9)), Verdict::NotShown);
 }

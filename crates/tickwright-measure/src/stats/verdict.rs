@@ -75,6 +75,8 @@ pub enum Bound {
     AtMost(f64),
     /// Not less.
     AtLeast(f64),
+    /// Neither less than the first nor more than the second.
+    Within(f64, f64),
 }
 
 impl Bound {
@@ -88,6 +90,8 @@ impl Bound {
             Self::AtMost(limit) if low > limit => Verdict::Missed,
             Self::AtLeast(limit) if low >= limit => Verdict::Held,
             Self::AtLeast(limit) if high < limit => Verdict::Missed,
+            Self::Within(from, to) if low >= from && high <= to => Verdict::Held,
+            Self::Within(from, to) if high < from || low > to => Verdict::Missed,
             _ => Verdict::NotShown,
         }
     }
@@ -98,6 +102,7 @@ impl fmt::Display for Bound {
         match self {
             Self::AtMost(limit) => write!(f, "at most {limit}"),
             Self::AtLeast(limit) => write!(f, "at least {limit}"),
+            Self::Within(from, to) => write!(f, "from {from} to {to}"),
         }
     }
 }

@@ -114,3 +114,21 @@ fn a_report_is_compared_with_a_kept_one() {
     assert!(text.contains("No difference is shown between old and this run."), "{text}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn files_beside_a_report_have_places_of_their_own() {
+    let folder = folder("beside");
+    let [json, log, plot] = ["r.json", "r.log", "r.gp"].map(|name| folder.join(name));
+    let args = ReportArgs { json: Some(json.clone()), ..ReportArgs::default() };
+    let open = |log: &Path, plot: Option<&Path>| args.open_beside([("--log", Some(log)), ("--plot", plot)]);
+    let refused = |log: &Path, plot: &Path| open(log, Some(plot)).unwrap_err().to_string();
+    assert!(refused(&json, &plot).contains("--json and --log cannot both go to"));
+    assert!(refused(&log, &log).contains("--log and --plot cannot both go to"));
+    assert!(refused(&log, Path::new("-")).contains("--plot needs a file"));
+    let [file, none] = open(&log, None).unwrap();
+    assert!(none.is_none() && !log.exists(), "nothing is written before the run");
+    file.unwrap().write("text").unwrap();
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "text");
+    assert!(args.terminal() && !ReportArgs { csv: Some("-".into()), ..args }.terminal());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
