@@ -714,7 +714,7 @@ mod helenos {
 
     use super::*;
 
-    const SHORT: [&str; 8] = ["reproduce", "helenos", "--duration", "1ms", "--n", "3", "--samples", "2"];
+    const SHORT: [&str; 8] = ["reproduce", "helenos", "--duration", "1ms", "--n", "3", "--rounds", "2"];
 
     #[test]
     fn what_cannot_be_run_is_refused_with_the_range() {
@@ -722,7 +722,7 @@ mod helenos {
             |args: &[&str], words: &[&str]| refused(&[&["reproduce", "helenos"], args].concat(), 2, words);
         refused(&["--n", "0"], &["'0'", "from 1 to 1000000"]);
         refused(&["--n", "2M"], &["'2M'", "from 1 to 1000000"]);
-        refused(&["--samples", "1"], &["'1'", "from 2 to 1000"]);
+        refused(&["--rounds", "1"], &["'1'", "from 2 to 1000"]);
         refused(&["--spin", "-1"], &["'-1'", "from 0 to 1000000"]);
         refused(&["--duration", "0s"], &["between 1ms and 168h"]);
         refused(&["--transport", "tcp"], &["'tcp'", "futex"]);
@@ -736,21 +736,11 @@ mod helenos {
         let output = tickwright(&[&SHORT[..], &["--tasks", "processes", "--csv", "--pin", "none"]].concat());
         let (rows, said) = (stdout(&output), String::from_utf8_lossy(&output.stderr).into_owned());
         assert!(output.status.success(), "{said}");
+        let calls = rows.lines().filter(|row| row.contains("processes") && row.contains("per_second"));
+        let calls: Vec<&str> = calls.collect();
         for transport in ["futex", "pipe", "socket"] {
             // Two dictionaries, two methods, two samples.
-            assert_eq!(rows.matches(&format!("{transport},processes,none,3,")).count(), 8, "{rows}");
-        }
-    }
-
-    #[test]
-    fn the_report_has_the_published_tables_and_a_verdict() {
-        let output = tickwright(&[&SHORT[..], &["--transport", "futex"]].concat());
-        let text = stdout(&output);
-        assert!(output.status.success(), "{text}");
-        for words in
-            ["virtualisation:", "v1 KVM, per 10 s", "403,320", "Does the tree matter to a ping-pong?"]
-        {
-            assert!(text.contains(words), "'{words}' is missing in: {text}");
+            assert_eq!(calls.iter().filter(|row| row.contains(transport)).count(), 8, "{rows}");
         }
     }
 
@@ -758,7 +748,7 @@ mod helenos {
     fn an_emulator_that_is_not_there_is_skipped_with_a_word() {
         let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
             .args(SHORT)
-            .args(["--emulated", "--transport", "pipe"])
+            .args(["--only", "calls,perf,emulated", "--transport", "pipe"])
             .env("PATH", "/nowhere")
             .output()
             .unwrap();
@@ -766,7 +756,6 @@ mod helenos {
         assert!(output.status.success(), "{text}");
         assert!(text.contains("TCG user mode: skipped, qemu-"), "{text}");
         assert!(text.contains("perf bench sched pipe, threads: skipped, it is not in the PATH"), "{text}");
-        assert!(!text.contains("here softmmu"), "{text}");
     }
 
     /// A server inherits standard error: that ends when both are gone.
