@@ -579,6 +579,19 @@ fn the_list_and_the_manuals_come_from_the_same_data() {
 }
 
 #[test]
+fn a_built_in_scenario_is_a_template_for_a_file() {
+    let output = tickwright(&["list", "--scenario", "network"]);
+    let text = stdout(&output);
+    assert!(output.status.success() && text.contains("revisit = 773  # mean ticks between"), "{text}");
+    let file = temporary("template.toml");
+    fs::write(&file, text.replace("name = \"network\"", "name = \"mine\"")).unwrap();
+    let asked = ["bench", "network", "--scenario", file.to_str().unwrap(), "--n", "3", "--structures", "rb"];
+    let output = tickwright(&[&asked[..], &["--rounds", "1", "--operations", "10"]].concat());
+    assert!(stdout(&output).contains("mine, exchange"), "{output:?}");
+    refused(&["list", "--scenario", "netwrk"], 2, &["'netwrk'", "'network'"]);
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_crash() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -224,6 +224,18 @@ impl Scenario {
         Ok(chosen)
     }
 
+    /// The text of a built-in file, with its comments: a template for a file of one's own.
+    ///
+    /// # Errors
+    /// No such name, with the nearest.
+    pub(crate) fn template(name: &str) -> Result<&'static str, LabError> {
+        let found = BUILT_IN.iter().find(|(file, _)| stem(file) == name);
+        found.map(|(_, text)| *text).ok_or_else(|| {
+            let nearest = nearest(name, BUILT_IN.iter().map(|(file, _)| stem(file)));
+            LabError::usage(format!("there is no built-in scenario '{name}'; {nearest}"))
+        })
+    }
+
     /// The scenario of that name; what holds a path separator or ends in `.toml` is a file.
     ///
     /// # Errors
@@ -235,13 +247,15 @@ impl Scenario {
                 .map_err(|error| LabError::usage(format!("{name} cannot be read: {error}")))?;
             return Self::parse(name, &text);
         }
-        let all = Self::built_in()?;
-        let names: Vec<String> = all.iter().map(|scenario| scenario.name.clone()).collect();
-        all.into_iter().find(|scenario| scenario.name == name).ok_or_else(|| {
-            let nearest = nearest(name, names.iter().map(String::as_str));
-            LabError::usage(format!("there is no scenario '{name}'; {nearest}; a file ends in .toml"))
-        })
+        let text = Self::template(name)
+            .map_err(|error| LabError::usage(format!("{error}; a file ends in .toml")))?;
+        Self::parse(name, text)
     }
+}
+
+/// The name of a scenario by its file.
+fn stem(file: &str) -> &str {
+    file.trim_start_matches("scenarios/").trim_end_matches(".toml")
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn a_pattern_that_names_nothing_is_a_mistake_in_its_line() {
 
 #[test]
 fn a_model_has_its_own_tables_and_measures() {
-    let missing = broken("operations = 50_000\n", "");
+    let missing = broken("operations = 50_000", "");
     assert!(missing.contains("'run.operations' is missing; model 'hold' needs it"), "{missing}");
     let other = broken("model = \"hold\"", "model = \"network\"");
     assert!(other.contains("'increments' has no meaning in model 'network'"), "{other}");
