@@ -1,5 +1,7 @@
 //! Tables, targets and the answer of `bench registry`.
 
+use clap::ValueEnum;
+
 use super::run::{Cell, Plan, Row, What};
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure};
@@ -29,7 +31,9 @@ const BPLUS: Bound = Bound::AtMost(1.2);
 const ASCENT: Bound = Bound::AtMost(0.333);
 
 pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let above = "Median ns of one call; x: its ratio to intrusive-rbtree, round by round. hash-map has no order: \
+                 it shows what order costs.";
+    let mut sections = vec![Section::new("Registries over each dictionary").text(above)];
     let calls = plan.keys.iter().flat_map(|keys| Measure::ALL.map(|measure| What::Calls(measure, *keys)));
     let ascents = [How::Search, How::Hint, How::Append].map(What::Ascent);
     for what in calls.chain(ascents) {
@@ -46,11 +50,12 @@ pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec
 /// A column for each population: medians, and the ratio to intrusive-collections' tree.
 fn medians(what: What, cells: &[Cell]) -> Section {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.what == what).collect();
-    let mut table = Table::new().column("ns", Format::Text);
+    let mut table = Table::new().column("", Format::Text);
     for cell in &cells {
-        table = table.column(count(cell.population), Format::Ns).column("x", Format::Fixed(2));
+        table =
+            table.column(format!("n={}", count(cell.population)), Format::Ns).column("x", Format::Fixed(2));
     }
-    for kind in Kind::ALL {
+    for &kind in Kind::value_variants() {
         if cells.iter().all(|cell| samples(&cell.rows, kind).is_none()) {
             continue;
         }
@@ -118,7 +123,7 @@ const SEARCHED: usize = 100;
 pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     let mut targets = Vec::new();
     let mut target = |what: String, n: usize, ratio: Summary, bound: Bound| {
-        targets.push(Finding::bounded(format!("{what}, N = {}", count(n)), ratio, bound));
+        targets.push(Finding::bounded(format!("{what}, n={}", count(n)), ratio, bound));
     };
     let with =
         |what: &str, measure: Measure, keys: Keys| format!("{what}, {}, {}", measure.words(), keys.name());
@@ -127,7 +132,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
         for kind in [Kind::OdictHook, Kind::AvlHook] {
             let Some(ratio) = ratio(&cell.rows, kind, &cell.rows, Kind::IntrusiveRbtree) else { continue };
             let bound = if cell.population == 10_000 { AT_10K } else { ANYWHERE };
-            let what = format!("{} to intrusive-rbtree", kind.name());
+            let what = format!("{} to intrusive", kind.name());
             target(with(&what, measure, keys), cell.population, ratio, bound);
         }
         if cell.population == 1_000_000 && measure != Measure::Churn {
@@ -142,7 +147,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
         let Some(search) = cells.iter().find(search) else { continue };
         // The B+ tree takes hints and does not use them, as it says.
         let uses = |kind: &Kind| kind.ours() && (*kind, how) != (Kind::Bplus, How::Hint);
-        for kind in Kind::ALL.into_iter().filter(uses) {
+        for kind in Kind::value_variants().iter().copied().filter(uses) {
             if let Some(ratio) = ratio(&cell.rows, kind, &search.rows, kind) {
                 let what = format!("{}, {} to by search", kind.name(), cell.what.words());
                 target(what, cell.population, ratio, ASCENT);

@@ -9,7 +9,6 @@ use super::run::{Cell, Data, Perf};
 use super::timing::Method;
 use crate::experiments::request::name;
 use crate::output::table::count;
-use crate::render::Format;
 use crate::result::{Finding, labels};
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
 use crate::stats::{Bound, CONFIDENCE, Shift, Summary, Verdict, median, summarise};
@@ -94,17 +93,13 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
         let rates = pairs.iter().filter(|pair| pair.population == population);
         let round_trip = 1e9 / rates.map(|pair| pair.avl.0.max(pair.odict.0)).max_by(f64::total_cmp)?;
         let (avl, odict) = (alone(Tree::Avl)?, alone(Tree::Odict)?);
-        let rounds = |share: fn(f64, f64) -> f64| {
+        let rounds = |share: &dyn Fn(f64, f64) -> f64| {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
         };
-        Some(Share {
-            population,
-            round_trip,
-            avl: median(avl)?,
-            odict: median(odict)?,
-            look_up: rounds(f64::max)?,
-            choice: rounds(|a, b| (a - b).abs())?,
-        })
+        let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
+        // The slower one less the faster one, whichever that is.
+        let sign = (avl - odict).signum();
+        Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };
     populations.into_iter().filter_map(of).collect()
 }
@@ -117,7 +112,8 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         let about = format!("what the choice of the tree changes, percent, N = {}", count(share.population));
         Finding::bounded(about, share.choice, MATTERS).labelled(labels([("n", share.population.into())]))
     }));
-    findings.extend(data.perf.iter().flat_map(|perf| beside(perf, &data.cells)));
+    let beside = data.perf.iter().flat_map(|perf| beside(perf, &data.cells));
+    findings.extend(beside.map(|(finding, _)| finding));
     findings
 }
 
@@ -144,18 +140,14 @@ pub(super) fn smallest(cells: &[Cell], transport: Transport, tasks: Tasks) -> Ve
     of().filter(|cell| Some(cell.population) == least).flat_map(|cell| cell.samples.clone()).collect()
 }
 
-/// Our channels with a look-up beside perf's pipe without one.
-fn beside(perf: &Perf, cells: &[Cell]) -> Vec<Finding> {
+/// Our channels with a look-up beside perf's pipe without one: a finding each, and our median.
+pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     let of = |transport| {
         let ours = smallest(cells, transport, perf.tasks);
-        let rates = Format::Thousands.write(median(&ours)?)
-            + " to "
-            + &Format::Thousands.write(median(&perf.samples)?);
         let about = format!("our {} to {}", name(&transport), Perf::title(perf.tasks));
         let ratio = Shift::of(&perf.samples, &ours)?.ratio;
         let labels = labels([("transport", name(&transport).into()), ("tasks", name(&perf.tasks).into())]);
-        let finding = Finding::bounded(about, ratio, Bound::AtLeast(1.0));
-        Some(Finding { here: format!("{rates} per s"), labels, ..finding })
+        Some((Finding::bounded(about, ratio, Bound::AtLeast(1.0)).labelled(labels), median(&ours)?))
     };
     [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
 }

@@ -5,29 +5,23 @@ use super::cpu::Pin;
 use super::link::Tasks;
 use super::published::ORIGINAL;
 use super::registry::Tree;
-use super::run::{Cell, Data, EMULATED, Plan};
+use super::run::{Cell, Data, EMULATED, Perf, Plan};
 use super::share::{self, Pair, Share};
 use super::timing::Method;
 use crate::duration;
 use crate::experiments::request::name;
 use crate::render::Format;
-use crate::result::{Axis, Finding, Plot, Section, Table, findings_table};
+use crate::result::{Axis, Plot, Section, Table};
 use crate::stats::median;
 use crate::stats::welch::mean_and_deviation;
 
-pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
-    let is_beside = |finding: &&Finding| finding.labels.contains_key("transport");
-    let beside: Vec<Finding> = findings.iter().filter(is_beside).cloned().collect();
+pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     vec![
         published(),
         asked(data),
         rates("Round trips per s here", &data.cells).text(how(plan, data)),
         rates(&format!("Round trips per s, {EMULATED}"), &data.emulated),
-        Section::new("Beside the system's own ping-pong, which looks nothing up").table(findings_table(
-            "round trips per s",
-            Format::Ratio,
-            &beside,
-        )),
+        Section::new("Beside the system's own ping-pong, which looks nothing up").table(beside_perf(data)),
         Section::new("Does the tree matter to a ping-pong?")
             .table(matters(data))
             .plot(picture(data))
@@ -158,6 +152,25 @@ fn alone(cells: &[Cell]) -> Table {
             both.map(|both| both.0).or(cell.samples.first().copied()).into(),
             both.map(|both| both.1).into(),
         ]);
+    }
+    table
+}
+
+fn beside_perf(data: &Data) -> Table {
+    let mut table = Table::new().column("", Format::Text).column("round trips per s", Format::Thousands);
+    for column in ["x", "from", "to"] {
+        table = table.column(column, Format::Fixed(2));
+    }
+    let mut table = table.column("at least 1", Format::Text);
+    for perf in &data.perf {
+        table.row([Perf::title(perf.tasks).into(), median(&perf.samples).into(), "base".into()]);
+        for (finding, rate) in share::beside(perf, &data.cells) {
+            let figure =
+                finding.figure.map(|figure| [figure.median, figure.interval.low, figure.interval.high]);
+            let figures = figure.into_iter().flatten().map(Into::into);
+            let row = [finding.about.into(), rate.into()].into_iter().chain(figures);
+            table.row(row.chain([finding.verdict.words().into()]));
+        }
     }
     table
 }
