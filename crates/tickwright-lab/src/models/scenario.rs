@@ -129,6 +129,10 @@ macro_rules! built_in {
 
 built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "reads");
 
+/// Those that an experiment reads itself, and takes from a file.
+const OF_EXPERIMENTS: &[(&str, &str)] =
+    &[("scenarios/xenomai.toml", include_str!("../../../../scenarios/xenomai.toml"))];
+
 impl Scenario {
     /// Reads a scenario; `file` is for messages.
     ///
@@ -229,11 +233,7 @@ impl Scenario {
     /// # Errors
     /// No such name, with the nearest.
     pub(crate) fn template(name: &str) -> Result<&'static str, LabError> {
-        let found = BUILT_IN.iter().find(|(file, _)| stem(file) == name);
-        found.map(|(_, text)| *text).ok_or_else(|| {
-            let nearest = nearest(name, BUILT_IN.iter().map(|(file, _)| stem(file)));
-            LabError::usage(format!("there is no built-in scenario '{name}'; {nearest}"))
-        })
+        text_of(name, &[BUILT_IN, OF_EXPERIMENTS].concat())
     }
 
     /// The scenario of that name; what holds a path separator or ends in `.toml` is a file.
@@ -247,15 +247,20 @@ impl Scenario {
                 .map_err(|error| LabError::usage(format!("{name} cannot be read: {error}")))?;
             return Self::parse(name, &text);
         }
-        let text = Self::template(name)
+        let text = text_of(name, BUILT_IN)
             .map_err(|error| LabError::usage(format!("{error}; a file ends in .toml")))?;
         Self::parse(name, text)
     }
 }
 
-/// The name of a scenario by its file.
-fn stem(file: &str) -> &str {
-    file.trim_start_matches("scenarios/").trim_end_matches(".toml")
+/// The text of the file of that name.
+fn text_of(name: &str, files: &[(&str, &'static str)]) -> Result<&'static str, LabError> {
+    let names =
+        || files.iter().map(|(file, _)| file.trim_start_matches("scenarios/").trim_end_matches(".toml"));
+    let found = names().position(|known| known == name);
+    found
+        .map(|at| files[at].1)
+        .ok_or_else(|| LabError::usage(format!("there is no scenario '{name}'; {}", nearest(name, names()))))
 }
 
 #[cfg(test)]

@@ -157,8 +157,8 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     targets
 }
 
-/// What a thread must spend in the dictionary for that to matter.
-const MATTERS: f64 = 0.01;
+/// What a thread must spend in the dictionary for that to matter, percent.
+const MATTERS: f64 = 1.0;
 
 /// The author's question: what would touch the trees?
 fn answer(cells: &[Cell]) -> Section {
@@ -168,48 +168,35 @@ fn answer(cells: &[Cell]) -> Section {
         .column("ns each", Format::Ns)
         .column("destroy and create, ns", Format::Ns)
         .column("share", Format::Percent);
-    // By dictionary: the first N from which on the tree takes its share.
-    let mut first: Vec<(Kind, Option<usize>)> = Vec::new();
-    let mut largest: Option<(usize, f64)> = None;
+    let mut shares: Vec<(Kind, usize, f64)> = Vec::new();
     for threads in cells.iter().filter(|cell| cell.what == What::Thread) {
-        let churn = |cell: &&Cell| {
-            cell.population == threads.population && matches!(cell.what, What::Calls(Measure::Churn, _))
-        };
-        let churn = cells.iter().find(churn);
+        let n = threads.population;
+        let is_churn =
+            |cell: &&Cell| cell.population == n && matches!(cell.what, What::Calls(Measure::Churn, _));
+        let churn = cells.iter().find(is_churn).map_or(&[][..], |churn| &churn.rows);
         for row in &threads.rows {
-            let tree = churn.and_then(|churn| median(&churn.rows, row.kind));
-            let Some((whole, tree)) = median(&threads.rows, row.kind).zip(tree) else { continue };
-            let share = tree / whole.max(1.0);
-            let n = threads.population;
-            table.row([row.kind.name().into(), n.into(), whole.into(), tree.into(), (share * 100.0).into()]);
-            let known = first.iter().position(|(kind, _)| *kind == row.kind);
-            let at = known.unwrap_or_else(|| {
-                first.push((row.kind, None));
-                first.len() - 1
-            });
-            // From where on: there, and at all larger ones.
-            first[at].1 = (share >= MATTERS).then(|| first[at].1.unwrap_or(n));
-            if row.kind == Kind::OdictHook {
-                largest = Some((n, share));
-            }
+            let both = median(&threads.rows, row.kind).zip(median(churn, row.kind));
+            let Some((whole, tree)) = both else { continue };
+            let share = 100.0 * tree / whole.max(1.0);
+            table.row([row.kind.name().into(), n.into(), whole.into(), tree.into(), share.into()]);
+            shares.push((row.kind, n, share));
         }
     }
-    if first.is_empty() {
-        return Section::default();
-    }
-    let said = first.iter().map(|(kind, from)| {
-        let from = from.map_or("at none of these N".to_owned(), |n| format!("from N = {}", count(n)));
+    let of = |kind: Kind| shares.iter().rev().filter(move |share| share.0 == kind);
+    let said = Kind::value_variants().iter().filter(|kind| of(**kind).next().is_some()).map(|&kind| {
+        // From where on: there, and at all larger ones.
+        let from = of(kind).take_while(|share| share.2 >= MATTERS).last();
+        let from =
+            from.map_or("at none of these N".to_owned(), |share| format!("from N = {}", count(share.1)));
         format!("{} {from}", kind.name())
     });
-    let mut text = format!(
-        "The tree takes {:.0} % of a thread's life: {}.\n",
-        MATTERS * 100.0,
-        said.collect::<Vec<_>>().join(", ")
-    );
-    if let Some((n, share)) = largest {
-        text += &format!("At N = {} odict takes {:.2} %.\n", count(n), share * 100.0);
+    let mut text =
+        format!("The tree takes {MATTERS} % of a thread's life: {}.\n", said.collect::<Vec<_>>().join(", "));
+    if let Some((_, n, share)) = of(Kind::OdictHook).next() {
+        text += &format!("At N = {} odict takes {share:.2} %.\n", count(*n));
     }
     text += "A ping-pong asks no tree, or one once (`tickwright reproduce helenos`). This asks it twice in each \
              life, and the tables above ask nothing else.";
-    Section::new("Would creating and destroying threads show the tree?").table(table).text(text)
+    let section = Section::new("Would creating and destroying threads show the tree?");
+    if shares.is_empty() { Section::default() } else { section.table(table).text(text) }
 }
