@@ -8,7 +8,7 @@ use clap::ValueEnum;
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Transport {
-    /// A mailbox in shared memory; who waits sleeps on a futex
+    /// A mailbox in shared memory; a waiter sleeps on a futex
     Futex,
     /// Two pipes
     Pipe,
@@ -55,32 +55,20 @@ const REFUSED: u64 = 0;
 
 /// Where a client sends its calls.
 pub(super) trait Channel {
-    /// Calls, and waits for the answer.
-    ///
-    /// # Errors
-    /// The server is gone.
+    /// Calls, and waits for the answer; fails when the server is gone.
     fn call(&mut self, request: Request) -> io::Result<Reply>;
 }
 
 /// Where a server takes its requests from.
 pub(super) trait Port {
-    /// The next request; none when the client has hung up.
-    ///
-    /// # Errors
-    /// Of the transport.
+    /// The next request; `None` when the client has hung up.
     fn receive(&mut self) -> io::Result<Option<Request>>;
 
     /// Answers it.
-    ///
-    /// # Errors
-    /// Of the transport.
     fn answer(&mut self, reply: Reply) -> io::Result<()>;
 }
 
 /// The server: verifies and answers until the client hangs up.
-///
-/// # Errors
-/// Of the transport.
 pub(super) fn serve(port: &mut dyn Port) -> io::Result<()> {
     while let Some(request) = port.receive()? {
         port.answer(reply_to(request))?;
@@ -110,10 +98,7 @@ impl<'c> Client<'c> {
         Self { channel, number: 0 }
     }
 
-    /// Calls a task with what the registry has of it.
-    ///
-    /// # Errors
-    /// A wrong answer, or none.
+    /// Calls a task with what the registry has of it; fails for a wrong answer, or none.
     #[inline]
     pub(super) fn call(&mut self, target: u64, token: u64) -> Result<(), String> {
         self.number += 1;

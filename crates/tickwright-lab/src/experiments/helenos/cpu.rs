@@ -89,6 +89,7 @@ mod tests {
         let both = |client, server| Processors { client: Some(client), server: Some(server) };
         assert_eq!(Pin::Same.among(&[0, 3]).unwrap(), both(3, 3));
         assert_eq!(Pin::Different.among(&[0, 1, 3]).unwrap(), both(3, 1));
+        assert_eq!(Pin::None.processors().unwrap(), Processors { client: None, server: None });
         let refused = Pin::Different.among(&[2]).unwrap_err();
         assert!(refused.to_string().contains("--pin different"), "{refused}");
         assert_eq!(refused.code(), 2);

@@ -2,7 +2,7 @@
 //!
 //! A server does not outlive its client: a thread ends when the client hangs up, a process is
 //! killed then, and by the system when the client's thread ends in any other way. A client does not
-//! wait for a dead server: its streams end, and a mailbox is closed by who notices.
+//! wait for a dead server: its streams end, and the side that notices closes a mailbox.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -51,9 +51,6 @@ pub(super) struct Link {
 
 impl Link {
     /// Starts a server.
-    ///
-    /// # Errors
-    /// What the system refuses.
     pub(super) fn start(wanted: Wanted) -> io::Result<Self> {
         let mut link = Self { channel: None, child: None, threads: Vec::new() };
         match wanted.tasks {
@@ -164,9 +161,6 @@ fn server_command(wanted: &Wanted) -> io::Result<Command> {
 
 /// The server's side of [`server_command`]: serves on its standard input and output until the
 /// client hangs up.
-///
-/// # Errors
-/// Of the system.
 pub(super) fn serve_as_process(
     transport: Transport,
     spins: u32,
@@ -191,9 +185,6 @@ pub(super) fn serve_as_process(
 }
 
 /// Has the system kill this process when its parent's thread ends. Whether that is still alive.
-///
-/// # Errors
-/// Of the system.
 pub(super) fn die_with(parent: u32) -> io::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before that call.

@@ -30,21 +30,15 @@ pub(super) struct Row {
     pub(super) machine: String,
     /// The seconds that a count is of.
     pub(super) seconds: f64,
-    pub(super) odict: Counts,
-    pub(super) avl: Counts,
-}
-
-/// Round trips.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct Counts {
-    pub(super) mean: f64,
-    pub(super) sd: f64,
+    /// Mean and standard deviation.
+    pub(super) odict: (f64, f64),
+    pub(super) avl: (f64, f64),
 }
 
 impl Row {
     /// By how many percent the dictionary did more.
     pub(super) fn gain(&self) -> f64 {
-        (self.odict.mean / self.avl.mean - 1.0) * 100.0
+        (self.odict.0 / self.avl.0 - 1.0) * 100.0
     }
 }
 

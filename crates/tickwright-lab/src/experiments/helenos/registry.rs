@@ -98,16 +98,10 @@ impl Draw {
 
 /// A registry that a client calls through.
 pub(super) trait Registry {
-    /// `count` round trips.
-    ///
-    /// # Errors
-    /// The first wrong answer, or what the channel says.
+    /// `count` round trips; fails at the first wrong answer, or with the channel.
     fn calls(&self, count: u64, draw: &mut Draw, client: &mut Client<'_>) -> Result<(), String>;
 
-    /// The look-ups of `count` round trips without the calls.
-    ///
-    /// # Errors
-    /// A task that is not found, or is another.
+    /// The look-ups of `count` round trips without the calls; fails at the first wrong task.
     fn look_ups(&self, count: u64, draw: &mut Draw) -> Result<(), String>;
 }
 
@@ -195,9 +189,6 @@ pub(super) struct Asked {
 }
 
 /// Counts over `round_trips` in a pass of its own; times nothing.
-///
-/// # Errors
-/// As [`Registry::calls`].
 pub(super) fn count(tree: Tree, population: usize, round_trips: u64, seed: u64) -> Result<Asked, String> {
     match tree {
         Tree::Avl => counted::<Avl>(tree, population, round_trips, seed),

@@ -24,9 +24,6 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 /// Memory without a name for one empty mailbox, whose size cannot change any more.
-///
-/// # Errors
-/// When the system has none.
 pub(crate) fn memory() -> io::Result<OwnedFd> {
     let fd = memfd_create("tickwright-mailbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, size_of::<Mailbox>() as u64)?;

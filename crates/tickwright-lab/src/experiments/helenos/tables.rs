@@ -40,11 +40,9 @@ fn published() -> Section {
     }
     let mut table = table.column("gain", Format::Change);
     for row in &ORIGINAL.rows {
-        let figures = [row.odict.mean, row.odict.sd, row.avl.mean, row.avl.sd].into_iter().chain([
-            row.odict.mean / row.seconds,
-            row.avl.mean / row.seconds,
-            row.gain(),
-        ]);
+        let ((odict, odict_sd), (avl, avl_sd)) = (row.odict, row.avl);
+        let per_second = [odict / row.seconds, avl / row.seconds];
+        let figures = [odict, odict_sd, avl, avl_sd].into_iter().chain(per_second).chain([row.gain()]);
         let what = format!("{} {}, in {} s", name(&row.method), row.machine, row.seconds);
         table.row([what.into()].into_iter().chain(figures.map(Into::into)));
     }

@@ -5,7 +5,6 @@ use clap::ValueEnum;
 
 use super::beside::{on_path, operations};
 use super::channel::{Channel, Client, Loopback, Port, Reply, Request, Transport, token};
-use super::cpu::Processors;
 use super::link::{Link, Tasks, Wanted};
 use super::mailbox::Waiting;
 use super::registry::{self, Asked, Draw, Tree};
@@ -205,19 +204,15 @@ fn said(look_ups: &[(usize, f64, f64)]) -> (String, Verdict, String) {
 }
 
 #[test]
-fn the_headline_names_the_population_where_the_choice_of_the_tree_weighs_most() {
-    let (here, verdict, _) = said(&[(2, 5.0, 6.0), (100_000, 90.0, 120.0)]);
+fn the_headline_names_where_the_choice_weighs_most_and_the_text_from_where_a_look_up_does() {
+    let (here, verdict, text) = said(&[(2, 5.0, 6.0), (100_000, 90.0, 120.0)]);
     assert_eq!((here.as_str(), verdict), ("at most 0.60 %, at N = 100k", Verdict::Held));
-    let (here, verdict, _) = said(&[(2, 50.0, 150.0), (100, 90.0, 92.0)]);
+    assert!(text.contains("from N = 100k on"), "{text}");
+    let (here, verdict, text) = said(&[(2, 50.0, 150.0), (100, 20.0, 22.0)]);
     assert_eq!((here.as_str(), verdict), ("at most 2.00 %, at N = 2", Verdict::Missed));
-}
-
-#[test]
-fn a_look_up_matters_from_a_population_on_only_if_it_does_at_all_larger_ones() {
+    assert!(text.contains("at no N; at the largest, 100, it takes 0.44 %"), "{text}");
     let (_, _, text) = said(&[(2, 150.0, 150.0), (100, 20.0, 20.0), (10_000, 99.0, 100.0)]);
-    assert!(text.contains("from N = 10k on"), "{text}");
-    let (_, _, text) = said(&[(2, 150.0, 150.0), (100, 20.0, 20.0)]);
-    assert!(text.contains("at no N; at the largest, 100, it takes 0.40 %"), "{text}");
+    assert!(text.contains("from N = 10k on"), "at all larger ones: {text}");
 }
 
 #[test]
@@ -245,11 +240,4 @@ fn what_perf_prints_is_read() {
 fn programs_are_found_on_the_path_alone() {
     assert!(on_path("sh").is_some());
     assert_eq!(on_path("no-such-program-anywhere"), None);
-}
-
-#[test]
-fn both_processors_or_none() {
-    assert_eq!(Pin::None.processors().unwrap(), Processors { client: None, server: None });
-    let same = Pin::Same.processors().unwrap();
-    assert_eq!(same.client, same.server);
 }

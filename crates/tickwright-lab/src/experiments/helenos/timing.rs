@@ -26,10 +26,7 @@ const BATCH: u64 = 100;
 const MOST: u64 = 1 << 40;
 
 /// A sample, in round trips per second: of `count` round trips, or of batches until `duration` is
-/// over.
-///
-/// # Errors
-/// Those of `run`, which does as many round trips as it is told.
+/// over. `run` does as many round trips as it is told.
 pub(super) fn sample<E>(
     meter: &dyn Meter,
     count: Option<u64>,
@@ -49,9 +46,6 @@ pub(super) fn sample<E>(
 }
 
 /// The warm-up of [`Method::V2`]: the first of 1, 2, 4 ... that takes `duration` at least.
-///
-/// # Errors
-/// Those of `run`.
 pub(super) fn size<E>(
     meter: &dyn Meter,
     duration: Duration,
