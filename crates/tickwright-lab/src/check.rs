@@ -92,7 +92,7 @@ fn all() -> Result<(), LabError> {
     }
     interrupted()?;
     #[cfg(target_os = "linux")]
-    findings.note("experiment helenos", crate::experiments::helenos::check())?;
+    findings.note("experiment helenos", called())?;
     interrupted()?;
     findings.note("experiment nptl", nptl::check())?;
     interrupted()?;
@@ -193,6 +193,18 @@ fn registered() -> Result<String, String> {
     let words = ["--n", "1,2,3,17,300", "--rounds", "1", "--operations", "500", "--threads", "2"];
     let args: RegistryArgs = request::words(&words).map_err(|error| error.to_string())?;
     Ok(format!("{} series of samples answered rightly", answers(&args)?.series.len()))
+}
+
+/// Every channel and registry with a few calls.
+#[cfg(target_os = "linux")]
+fn called() -> Result<String, String> {
+    let words = ["--tasks=threads,processes", "--structures=avl,odict,odict-calls", "--n=1,2,100"];
+    let short = ["--rounds=2", "--duration=1ms", "--only=look-ups,calls", "--pin=none"];
+    let args: crate::experiments::helenos::HelenosArgs =
+        request::words(&[&words[..], &short].concat()).map_err(|error| error.to_string())?;
+    let report = answers(&args)?;
+    let runs = report.series.iter().filter(|series| series.name == "round trips");
+    Ok(format!("{} runs over 6 channels, each answer verified", runs.count()))
 }
 
 /// What `bench threads` times, once each.

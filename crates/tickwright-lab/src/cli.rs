@@ -119,6 +119,9 @@ pub(crate) enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// Print the file of a built-in scenario, as a template for one of your own
+        #[arg(long, value_name = "NAME", conflicts_with = "json")]
+        scenario: Option<String>,
     },
     /// Print the manual page (roff), or write one page per command into a directory
     Man {

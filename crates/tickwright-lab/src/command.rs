@@ -9,7 +9,7 @@ use crate::experiment::execute;
 use crate::experiments::bench::Comparison;
 use crate::host::Host;
 use crate::list;
-use crate::models::scenario::Model;
+use crate::models::scenario::{Model, Scenario};
 use crate::output::{self, OutputArgs, Run};
 
 /// Runs what was asked for.
@@ -39,7 +39,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Compare(args)) => args.execute(),
         Some(Command::Report(args)) => args.execute(),
         Some(Command::Check) => check::run(),
-        Some(Command::List { json }) => list(json),
+        Some(Command::List { scenario: Some(name), .. }) => output::print(Scenario::template(&name)?),
+        Some(Command::List { json, .. }) => list(json),
         Some(Command::Man { directory }) => man(directory.as_deref()),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

@@ -11,7 +11,7 @@ mod data;
 pub(crate) mod pattern;
 mod tables;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::allocator;
 use crate::clock::Meter;
@@ -68,7 +68,11 @@ impl Experiment for AdversaryArgs {
     fn plan(&self) -> Result<Plan, LabError> {
         Ok(Plan {
             structures: registry::select(&self.structures)?,
-            patterns: if self.pattern.is_empty() { Pattern::ALL.to_vec() } else { self.pattern.clone() },
+            patterns: request::once(if self.pattern.is_empty() {
+                Pattern::value_variants()
+            } else {
+                &self.pattern
+            }),
             populations: request::sizes(&self.n),
             budget: usize::try_from(self.budget.get()).unwrap_or(usize::MAX),
             rounds: self.rounds.get() as usize,
@@ -79,7 +83,7 @@ impl Experiment for AdversaryArgs {
     fn parameters(&self, plan: &Plan) -> Parameters {
         request::parameters([
             ("structures", request::ids(&plan.structures).into()),
-            ("pattern", request::list(&plan.patterns).into()),
+            ("pattern", request::names(&plan.patterns).into()),
             ("n", request::list(&plan.populations).into()),
             ("budget", plan.budget.into()),
             ("rounds", plan.rounds.into()),

@@ -204,9 +204,9 @@ impl Experiment for Comparison {
         all
     }
 
-    fn sections(&self, _: &Plan, cells: &Vec<Cell>, findings: &[Finding]) -> Vec<Section> {
+    fn sections(&self, _: &Plan, cells: &Vec<Cell>, _: &[Finding]) -> Vec<Section> {
         let mut sections = tables::sections(cells);
-        sections.push(findings::section(findings));
+        sections.push(findings::section(cells));
         sections
     }
 }

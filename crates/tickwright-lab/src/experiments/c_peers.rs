@@ -150,14 +150,14 @@ impl Experiment for PeersArgs {
     }
 
     fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: &[Finding]) -> Vec<Section> {
-        let mut sections: Vec<Section> = sizes.iter().map(|&n| section(printed, n)).collect();
-        sections.push(Section::new("").text(format!(
+        let above = format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
              Nothing is locked, and the time is what each loop has in its cache; but tickwright/sched locks and \
              reads the clock at each call. Each library has counted and fired rightly.",
             self.rounds.get()
-        )));
-        sections
+        );
+        let tables = sizes.iter().map(|&n| section(printed, n));
+        [Section::new("One C program over each library").text(above)].into_iter().chain(tables).collect()
     }
 }
 
@@ -267,7 +267,7 @@ fn section(printed: &Printed, n: usize) -> Section {
         let columns = OPERATIONS.iter().flat_map(|operation| {
             let theirs = printed.times(n, peer, operation);
             let ratio = match stats::ratios(&theirs, &printed.times(n, OURS, operation)) {
-                Some(_) if peer == OURS => "1".into(),
+                Some(_) if peer == OURS => "base".into(),
                 Some(ratio) if Verdict::on(&ratio) == Verdict::NoDifferenceShown => "~".into(),
                 ratio => ratio.map(|ratio| ratio.median).into(),
             };

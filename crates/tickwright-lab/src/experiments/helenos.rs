@@ -1,44 +1,258 @@
-//! HelenOS's question of 2018: does it matter to a ping-pong over IPC which tree the kernel keeps
-//! its tasks in?
+//! HelenOS's question of 2018: does the tree in which the kernel keeps its tasks matter to a
+//! ping-pong over IPC?
 //!
 //! Jiri Svoboda replaced the kernel's AVL trees by an ordered dictionary on a red-black tree, and
 //! timed the one benchmark there was: a client calls a server and waits for the answer. The
 //! dictionary looked 1 to 8 % faster, and he doubted that the trees were touched at all. They were
-//! not: in HelenOS they hold the tasks and threads, and are asked when one begins, ends, or is
-//! looked up by its id.
+//! not: in HelenOS they hold the tasks and threads. The kernel asks them when a task begins, ends,
+//! or is looked up by its id.
 //!
 //! # The experiment here
 //!
-//! One server serves all tasks of a registry. A **round trip**: the client draws a task, looks its
-//! id up in the registry, and calls it over a [`channel`] with what it found there; the server
-//! verifies that and answers; the client verifies the answer and its number. So the tree is asked
-//! once in each round trip, on the way. All that differs between two dictionaries is the tree: they
-//! share the loop, the server and the channel.
+//! One server serves all tasks of a registry. In a **round trip** the client draws a task and looks
+//! its id up in the registry. It calls the task over a [`channel`] with what it found there. The
+//! server verifies that and answers; the client verifies the answer and its number. So each round
+//! trip asks the tree once. All that differs between two dictionaries is the tree: they share the
+//! loop, the server and the channel.
 //!
 //! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as a kernel's are; targets
 //!   uniform over all of them
 //! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, pipes, a Unix socket; the server a
 //!   thread or a process
 //! - [`timing`]: both methods of the original, on any meter
-//! - [`verdict`]: the answer in words
+//! - [`share`]: what of a round trip the tree can change
+//! - [`tables`]: what a reader sees
 
 mod beside;
 mod channel;
-mod cli;
 mod cpu;
-mod end;
-mod figures;
 mod link;
 mod mailbox;
 mod published;
 mod registry;
-mod report;
 mod run;
+mod share;
 mod shared;
+mod tables;
 mod timing;
-mod verdict;
 
-pub(crate) use cli::{HelenosArgs, check, tour};
+use core::time::Duration;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use clap::Args;
+
+use crate::duration;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters, conduct, execute};
+use crate::experiments::request::{self, name, names};
+use crate::interrupt;
+use crate::models::scenario::{Seed, Within};
+use crate::output::ReportArgs;
+use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
+use channel::Transport;
+use cpu::Pin;
+use link::{Tasks, die_with, serve_as_process};
+use registry::Tree;
+use run::{Data, EMULATED, Part, Perf, Plan};
+use timing::Method;
+
+/// Tasks in a registry.
+type Tasked = Within<1, 1_000_000>;
+/// Samples of each structure.
+type Samples = Within<2, 1000>;
+/// Looks at a mailbox before sleeping.
+type Spins = Within<0, 1_000_000>;
+
+/// HelenOS's ping-pong of 2018: does it matter which tree the registry of tasks is?
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HelenosArgs {
+    /// How messages travel, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "futex,pipe,socket")]
+    transport: Vec<Transport>,
+    /// What client and server are
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "threads")]
+    tasks: Vec<Tasks>,
+    /// Which processors client and server run on
+    #[arg(long, value_enum, default_value = "same")]
+    pin: Pin,
+    /// How to time
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "v1,v2")]
+    method: Vec<Method>,
+    /// Dictionaries that the tasks are registered in
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "avl,odict")]
+    structures: Vec<Tree>,
+    /// Tasks in a registry
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "2,100,10k,100k", value_parser = Tasked::parse)]
+    n: Vec<Tasked>,
+    /// Length of a sample; the original's is 10s
+    #[arg(long, allow_hyphen_values = true, default_value = "200ms", value_parser = duration::parse)]
+    duration: Duration,
+    /// Samples of each dictionary
+    #[arg(long, allow_hyphen_values = true, default_value = "10", value_parser = Samples::parse)]
+    rounds: Samples,
+    /// Looks at the mailbox before sleeping
+    #[arg(long, value_name = "LOOKS", allow_hyphen_values = true, default_value = "0", value_parser = Spins::parse)]
+    spin: Spins,
+    /// Parts to run
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "look-ups,calls,perf")]
+    only: Vec<Part>,
+    /// Seed of the targets and of the order of the dictionaries
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    seed: Seed,
+    #[command(flatten)]
+    output: ReportArgs,
+
+    /// Be the server of a client that started this process
+    #[arg(long, value_enum, hide = true, requires = "parent")]
+    serve: Option<Transport>,
+    /// Its id
+    #[arg(long, hide = true)]
+    parent: Option<u32>,
+    /// The server's processor
+    #[arg(long, hide = true)]
+    cpu: Option<usize>,
+    /// Become another program that dies with its parent
+    #[arg(long = "become", hide = true, requires = "parent", num_args = 1.., allow_hyphen_values = true)]
+    other: Vec<OsString>,
+}
+
+impl HelenosArgs {
+    /// Runs the experiment and prints its report; or serves the client that started this process.
+    ///
+    /// # Errors
+    /// A request that cannot be served, a wrong answer, a lost server, or Ctrl-C.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let Some(parent) = self.parent else { return execute(self, &self.output) };
+        let served = |source| LabError::io("serving a ping-pong", source);
+        if let Some(transport) = self.serve {
+            return serve_as_process(transport, self.spins(), self.cpu, parent).map_err(served);
+        }
+        let [program, args @ ..] = self.other.as_slice() else {
+            return Err(LabError::usage("--parent is for the servers that this command starts itself"));
+        };
+        if die_with(parent).map_err(served)? {
+            let what = format!("running {}", program.to_string_lossy());
+            return Err(LabError::io(what, Command::new(program).args(args).exec()));
+        }
+        Ok(())
+    }
+
+    fn spins(&self) -> u32 {
+        u32::try_from(self.spin.get()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Experiment for HelenosArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "reproduce helenos".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let mut populations: Vec<usize> =
+            self.n.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect();
+        populations.sort_unstable();
+        populations.dedup();
+        Ok(Plan {
+            transports: request::once(&self.transport),
+            tasks: request::once(&self.tasks),
+            pin: self.pin,
+            processors: self.pin.processors()?,
+            methods: request::once(&self.method),
+            trees: request::once(&self.structures),
+            populations,
+            duration: self.duration,
+            rounds: usize::try_from(self.rounds.get()).unwrap_or(usize::MAX),
+            spins: self.spins(),
+            parts: request::once(&self.only),
+            seed: self.seed.get(),
+        })
+    }
+
+    /// Under the names of the flags: the emulated run is started with them.
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        request::parameters([
+            ("transport", names(&plan.transports).into()),
+            ("tasks", names(&plan.tasks).into()),
+            ("pin", name(&plan.pin).into()),
+            ("method", names(&plan.methods).into()),
+            ("structures", names(&plan.trees).into()),
+            ("n", request::list(&plan.populations).into()),
+            ("duration", duration::show(plan.duration).into()),
+            ("rounds", plan.rounds.into()),
+            ("spin", plan.spins.into()),
+            ("only", names(&plan.parts).into()),
+        ])
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let mut data = run::run(plan)?;
+        let wanted = |part| plan.parts.contains(&part) && !interrupt::requested();
+        if wanted(Part::Perf) && plan.transports.contains(&Transport::Pipe) {
+            for &tasks in &plan.tasks {
+                match beside::perf(tasks, plan, &data.cells) {
+                    Ok(perf) => data.perf.push(perf),
+                    Err(why) => lab.notes.push(format!("{}: skipped, {why}", Perf::title(tasks))),
+                }
+            }
+        }
+        if wanted(Part::Emulated) {
+            match beside::emulated(self.parameters(plan), plan.seed) {
+                Ok(cells) => data.emulated = cells,
+                Err(why) => lab.notes.push(format!("{}: skipped, {why}", EMULATED)),
+            }
+        }
+        Ok(data)
+    }
+
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        let calls = data.cells.iter().flat_map(|cell| cell.series(run::CALLS));
+        let emulated = data.emulated.iter().flat_map(|cell| cell.series(run::CALLS_EMULATED));
+        let asked = data.asked.iter().flat_map(|asked| {
+            let of = run::of_tree(asked.tree, asked.population);
+            let comparisons = Series::new("comparisons", Unit::Count, of.clone()).per("look-up");
+            let alone = Series::new("look-up", Unit::Ns, of);
+            [comparisons.of([asked.comparisons]), alone.of(asked.samples.iter().copied())]
+        });
+        let perf = data.perf.iter().map(|perf| {
+            let of = labels([("tasks", name(&perf.tasks).into())]);
+            Series::new("perf bench sched pipe", Unit::PerSecond, of)
+                .better(Better::Higher)
+                .of(perf.samples.iter().copied())
+        });
+        calls.chain(emulated).chain(asked).chain(perf).collect()
+    }
+
+    fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
+        share::findings(data)
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, _: &[Finding]) -> Vec<Section> {
+        tables::sections(plan, data)
+    }
+}
+
+/// The experiment as a part of the tour: the fastest channel, and three sizes
+/// of the registry.
+///
+/// # Errors
+/// As [`HelenosArgs::execute`].
+pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
+    // Two dictionaries at three populations: 6 samples in v1; in v2 the sizing takes as long as two,
+    // and a sample as long as up to two.
+    let lengths = 2 * 3 * (6 + 2 + 2 * 6);
+    let length = duration::show((within / lengths).max(Duration::from_millis(1)));
+    let words = ["--transport=futex", "--n=2,10k,100k", "--rounds=6", "--duration", &length];
+    conduct(&request::words::<HelenosArgs>(&words)?)
+}
 
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ pub(crate) enum Reproduce {
     AsteriskBeat(asterisk::BeatArgs),
     /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
     #[cfg(target_os = "linux")]
-    Helenos(helenos::HelenosArgs),
+    Helenos(Box<helenos::HelenosArgs>),
     /// NPTL 2002: a kernel thread for each thread, M:N, or a manager?
     Nptl(Box<nptl::NptlArgs>),
 }

@@ -43,6 +43,21 @@ pub(crate) fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
+/// A choice as it is typed.
+pub(crate) fn name<V: ValueEnum>(choice: &V) -> String {
+    choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Choices as they are typed.
+pub(crate) fn names<V: ValueEnum>(choices: &[V]) -> String {
+    choices.iter().map(name).collect::<Vec<_>>().join(",")
+}
+
+/// Choices in the order of their declaration, each once.
+pub(crate) fn once<V: ValueEnum + PartialEq>(chosen: &[V]) -> Vec<V> {
+    V::value_variants().iter().filter(|choice| chosen.contains(choice)).cloned().collect()
+}
+
 /// The ids of structures, as a list.
 pub(crate) fn ids(structures: &[&'static Structure]) -> String {
     structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")

@@ -103,7 +103,10 @@ impl Experiment for ThreadsArgs {
             table.row([row.lane.what().into()].into_iter().chain(figures.map(Into::into)));
         }
         let targets = findings_table("target", Format::Fixed(2), findings);
-        vec![Section::new("").table(table), Section::new("Targets").table(targets)]
+        vec![
+            Section::new("Creating, switching and waking threads").table(table),
+            Section::new("Targets").table(targets),
+        ]
     }
 }
 

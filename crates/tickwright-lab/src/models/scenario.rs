@@ -137,6 +137,10 @@ macro_rules! built_in {
 
 built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "reads");
 
+/// Those that an experiment reads itself, and takes from a file.
+const OF_EXPERIMENTS: &[(&str, &str)] =
+    &[("scenarios/xenomai.toml", include_str!("../../../../scenarios/xenomai.toml"))];
+
 impl Scenario {
     /// Reads a scenario; `file` is for messages.
     ///
@@ -231,6 +235,14 @@ impl Scenario {
         Ok(chosen)
     }
 
+    /// The text of a built-in file, with its comments: a template for a file of one's own.
+    ///
+    /// # Errors
+    /// No such name, with the nearest.
+    pub(crate) fn template(name: &str) -> Result<&'static str, LabError> {
+        text_of(name, &[BUILT_IN, OF_EXPERIMENTS].concat())
+    }
+
     /// The scenario of that name; what holds a path separator or ends in `.toml` is a file.
     ///
     /// # Errors
@@ -240,12 +252,9 @@ impl Scenario {
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
             return Self::parse(name, &read(path)?);
         }
-        let all = Self::built_in()?;
-        let names: Vec<String> = all.iter().map(|scenario| scenario.name.clone()).collect();
-        all.into_iter().find(|scenario| scenario.name == name).ok_or_else(|| {
-            let nearest = nearest(name, names.iter().map(String::as_str));
-            LabError::usage(format!("there is no scenario '{name}'; {nearest}; a file ends in .toml"))
-        })
+        let text = text_of(name, BUILT_IN)
+            .map_err(|error| LabError::usage(format!("{error}; a file ends in .toml")))?;
+        Self::parse(name, text)
     }
 }
 
@@ -263,6 +272,16 @@ pub(crate) fn read(path: &Path) -> Result<String, LabError> {
 /// A mistake in it, with file, line and key.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, LabError> {
     toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
+}
+
+/// The text of the file of that name.
+fn text_of(name: &str, files: &[(&str, &'static str)]) -> Result<&'static str, LabError> {
+    let names =
+        || files.iter().map(|(file, _)| file.trim_start_matches("scenarios/").trim_end_matches(".toml"));
+    let found = names().position(|known| known == name);
+    found
+        .map(|at| files[at].1)
+        .ok_or_else(|| LabError::usage(format!("there is no scenario '{name}'; {}", nearest(name, names()))))
 }
 
 #[cfg(test)]

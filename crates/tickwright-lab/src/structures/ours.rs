@@ -1,7 +1,6 @@
-//! This project's queues under measurement: one adapter per storage.
+//! This project's queues under measurement: one adapter for both storages.
 
 use core::marker::PhantomData;
-use std::fmt;
 
 use tickwright_core::{
     Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
@@ -18,6 +17,90 @@ pub(crate) struct Slab<F>(PhantomData<F>);
 #[derive(Debug)]
 pub(crate) struct Hook<F>(PhantomData<F>);
 
+/// How the caller of a queue names its timers by ids.
+pub(crate) trait Ids<Q: TimerQueue> {
+    /// What the queue is given as timer `id`.
+    fn value(&self, id: u32) -> Q::Value;
+
+    /// The id of what the queue gives back.
+    fn id(value: &Q::Value) -> u32;
+
+    /// The key of the armed timer `id`.
+    fn key(&self, id: u32) -> Option<Q::Key>;
+
+    /// Notes the key of a timer that was armed; `None` when it was refused.
+    #[inline]
+    fn note(&mut self, _id: u32, _key: Option<Q::Key>) {}
+
+    /// The tick at which a pending timer is due.
+    fn expiry(queue: &Q, key: Q::Key) -> Option<u64>;
+
+    /// See [`BenchQueue::callers_bytes`].
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl<F: Family> Ids<SlabQueue<F, u32>> for Vec<Option<Key>> {
+    #[inline]
+    fn value(&self, id: u32) -> u32 {
+        id
+    }
+
+    #[inline]
+    fn id(value: &u32) -> u32 {
+        *value
+    }
+
+    #[inline]
+    fn key(&self, id: u32) -> Option<Key> {
+        self[id as usize]
+    }
+
+    #[inline]
+    fn note(&mut self, id: u32, key: Option<Key>) {
+        self[id as usize] = key;
+    }
+
+    #[inline]
+    fn expiry(queue: &SlabQueue<F, u32>, key: Key) -> Option<u64> {
+        queue.expiry(key)
+    }
+
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<Option<Key>>()
+    }
+}
+
+impl<'a, F: Family> Ids<HookQueue<'a, F, u32>> for &'a [Timer<F, u32>] {
+    #[inline]
+    fn value(&self, id: u32) -> &'a Timer<F, u32> {
+        &self[id as usize]
+    }
+
+    #[inline]
+    fn id(timer: &&'a Timer<F, u32>) -> u32 {
+        timer.payload
+    }
+
+    #[inline]
+    fn key(&self, id: u32) -> Option<TimerRef<'a, F, u32>> {
+        Some((&self[id as usize]).into())
+    }
+
+    #[inline]
+    fn expiry(queue: &HookQueue<'a, F, u32>, timer: TimerRef<'a, F, u32>) -> Option<u64> {
+        queue.expiry(timer.get())
+    }
+}
+
+/// A queue, and how its caller names the timers.
+pub(crate) struct Bench<Q: TimerQueue, I> {
+    queue: Q,
+    ids: I,
+    seen: Option<Q::Key>,
+}
+
 fn lateness(order: Order, delay: u64) -> u64 {
     match order {
         Order::Granular { lateness } => lateness(delay),
@@ -25,29 +108,17 @@ fn lateness(order: Order, delay: u64) -> u64 {
     }
 }
 
-pub(crate) struct SlabBench<F: Family> {
-    queue: SlabQueue<F, u32>,
-    keys: Vec<Option<Key>>,
-    seen: Option<Key>,
-}
-
-impl<F: Family> fmt::Debug for SlabBench<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.queue.fmt(f)
-    }
-}
-
 impl<F: Family + 'static> Candidate for Slab<F> {
     type Arena = ();
-    type Queue<'a> = SlabBench<F>;
+    type Queue<'a> = Bench<SlabQueue<F, u32>, Vec<Option<Key>>>;
 
     fn arena(_capacity: usize) {}
 
-    fn queue((): &(), capacity: usize) -> SlabBench<F> {
+    fn queue((): &(), capacity: usize) -> Self::Queue<'_> {
         // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as
         // it gets.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
-        SlabBench { queue, keys: vec![None; capacity], seen: None }
+        Bench { queue, ids: vec![None; capacity], seen: None }
     }
 
     const INLINE: usize = size_of::<SlabQueue<F, u32>>();
@@ -61,23 +132,51 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     }
 }
 
-impl<F: Family> BenchQueue for SlabBench<F> {
+impl<F: Family + 'static> Candidate for Hook<F> {
+    type Arena = Vec<Timer<F, u32>>;
+    type Queue<'a> = Bench<HookQueue<'a, F, u32>, &'a [Timer<F, u32>]>;
+
+    fn arena(capacity: usize) -> Vec<Timer<F, u32>> {
+        (0u32..).take(capacity).map(Timer::new).collect()
+    }
+
+    fn queue(arena: &Vec<Timer<F, u32>>, capacity: usize) -> Self::Queue<'_> {
+        let mut queue = HookQueue::new();
+        let _ = queue.reserve(capacity);
+        Bench { queue, ids: arena, seen: None }
+    }
+
+    const INLINE: usize = size_of::<HookQueue<'static, F, u32>>();
+
+    const BYTES_PER_TIMER: usize = size_of::<Timer<F, u32>>();
+
+    fn lateness(delay: u64) -> u64 {
+        lateness(HookQueue::<'static, F, u32>::ORDER, delay)
+    }
+
+    fn holds(capacity: usize) -> bool {
+        HookQueue::<F, u32>::new().reserve(capacity).is_ok()
+    }
+}
+
+impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // A refusal loses the timer, which the comparison of answers reports.
-        self.keys[id as usize] = self.queue.insert(deadline, id).ok().map(|Inserted { key, .. }| key);
+        let inserted = self.queue.insert(deadline, self.ids.value(id));
+        self.ids.note(id, inserted.ok().map(|Inserted { key, .. }| key));
     }
 
     #[inline]
     fn remove(&mut self, id: u32) {
-        if let Some(key) = self.keys[id as usize] {
+        if let Some(key) = self.ids.key(id) {
             let _ = self.queue.remove(key);
         }
     }
 
     #[inline]
     fn reschedule(&mut self, id: u32, deadline: u64) {
-        if let Some(key) = self.keys[id as usize] {
+        if let Some(key) = self.ids.key(id) {
             let _ = self.queue.reschedule(key, deadline);
         }
     }
@@ -100,12 +199,12 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
         let expired = self.queue.pop_expired(now)?;
-        Some((expired.value, expired.expiry))
+        Some((I::id(&expired.value), expired.expiry))
     }
 
     #[inline]
     fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
-        self.queue.advance_within(now, budget, |expired| sink(expired.value, expired.expiry)).complete
+        self.queue.advance_within(now, budget, |expired| sink(I::id(&expired.value), expired.expiry)).complete
     }
 
     #[inline]
@@ -113,7 +212,7 @@ impl<F: Family> BenchQueue for SlabBench<F> {
         let now = self.queue.next_expiry()?;
         let mut id = 0;
         let expired = self.queue.pop_and_reinsert(now, |expiry, value| {
-            id = *value;
+            id = I::id(value);
             expiry.saturating_add(delay)
         })?;
         Some((id, expired.expiry))
@@ -129,116 +228,12 @@ impl<F: Family> BenchQueue for SlabBench<F> {
     #[inline]
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         let key = self.seen.take()?;
-        let expiry = self.queue.expiry(key).filter(|expiry| *expiry <= now)?;
-        let Removed { value: id, .. } = self.queue.remove(key).ok()?;
-        Some((id, expiry))
+        let expiry = I::expiry(&self.queue, key).filter(|expiry| *expiry <= now)?;
+        let Removed { value, .. } = self.queue.remove(key).ok()?;
+        Some((I::id(&value), expiry))
     }
 
     fn callers_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<Option<Key>>()
-    }
-}
-
-pub(crate) struct HookBench<'a, F: Family> {
-    queue: HookQueue<'a, F, u32>,
-    timers: &'a [Timer<F, u32>],
-    seen: Option<TimerRef<'a, F, u32>>,
-}
-
-impl<F: Family> fmt::Debug for HookBench<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.queue.fmt(f)
-    }
-}
-
-impl<F: Family + 'static> Candidate for Hook<F> {
-    type Arena = Vec<Timer<F, u32>>;
-    type Queue<'a> = HookBench<'a, F>;
-
-    fn arena(capacity: usize) -> Vec<Timer<F, u32>> {
-        (0u32..).take(capacity).map(Timer::new).collect()
-    }
-
-    fn queue(arena: &Vec<Timer<F, u32>>, capacity: usize) -> HookBench<'_, F> {
-        let mut queue = HookQueue::new();
-        let _ = queue.reserve(capacity);
-        HookBench { queue, timers: arena, seen: None }
-    }
-
-    const INLINE: usize = size_of::<HookQueue<'static, F, u32>>();
-
-    const BYTES_PER_TIMER: usize = size_of::<Timer<F, u32>>();
-
-    fn lateness(delay: u64) -> u64 {
-        lateness(HookQueue::<'static, F, u32>::ORDER, delay)
-    }
-
-    fn holds(capacity: usize) -> bool {
-        HookQueue::<F, u32>::new().reserve(capacity).is_ok()
-    }
-}
-
-impl<F: Family> BenchQueue for HookBench<'_, F> {
-    #[inline]
-    fn insert(&mut self, id: u32, deadline: u64) {
-        let _ = self.queue.insert(deadline, &self.timers[id as usize]);
-    }
-
-    #[inline]
-    fn remove(&mut self, id: u32) {
-        let _ = self.queue.remove((&self.timers[id as usize]).into());
-    }
-
-    #[inline]
-    fn reschedule(&mut self, id: u32, deadline: u64) {
-        let _ = self.queue.reschedule((&self.timers[id as usize]).into(), deadline);
-    }
-
-    #[inline]
-    fn head(&mut self) -> Option<u64> {
-        self.queue.next_expiry()
-    }
-
-    #[inline]
-    fn wake(&mut self) -> Option<u64> {
-        self.queue.next_wake()
-    }
-
-    #[inline]
-    fn second(&mut self) -> Option<u64> {
-        Some(self.queue.second()?.expiry)
-    }
-
-    #[inline]
-    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-        let expired = self.queue.pop_expired(now)?;
-        Some((expired.value.payload, expired.expiry))
-    }
-
-    #[inline]
-    fn advance(&mut self, now: u64, budget: usize, sink: &mut impl FnMut(u32, u64)) -> bool {
-        self.queue.advance_within(now, budget, |expired| sink(expired.value.payload, expired.expiry)).complete
-    }
-
-    #[inline]
-    fn pop_and_reinsert(&mut self, delay: u64) -> Option<(u32, u64)> {
-        let now = self.queue.next_expiry()?;
-        let expired = self.queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(delay))?;
-        Some((expired.key.payload, expired.expiry))
-    }
-
-    #[inline]
-    fn look_at_head(&mut self) -> Option<u64> {
-        let head = self.queue.peek()?;
-        self.seen = Some(head.key);
-        Some(head.expiry)
-    }
-
-    #[inline]
-    fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
-        let timer = self.seen.take()?;
-        let expiry = self.queue.expiry(timer.get()).filter(|expiry| *expiry <= now)?;
-        self.queue.remove(timer).ok()?;
-        Some((timer.payload, expiry))
+        self.ids.bytes()
     }
 }

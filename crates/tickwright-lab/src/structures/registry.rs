@@ -83,11 +83,6 @@ pub(crate) enum Ties {
 }
 
 impl Ties {
-    /// Of one of our families.
-    const fn ours(exact: bool) -> Self {
-        if exact { Self::Fifo } else { Self::Granular }
-    }
-
     /// Due on the tick, so that it can be compared with an oracle.
     pub(crate) fn exact(self) -> bool {
         self != Self::Granular
@@ -144,26 +139,8 @@ macro_rules! table {
         /// Every structure: ours by family, then the baselines.
         pub(crate) static STRUCTURES: &[Structure] = &[
             $(
-                Structure {
-                    id: concat!($id, "/slab"),
-                    kind: Kind::Ours,
-                    shape: Shape::of::<$family>(),
-                    ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
-                    second: true,
-                    exact_head: true,
-                    sensible: linear::<$family>(),
-                    about: "ours; the queue owns the timers, keys carry generations",
-                },
-                Structure {
-                    id: concat!($id, "/hook"),
-                    kind: Kind::Ours,
-                    shape: Shape::of::<$family>(),
-                    ties: Ties::ours(SlabQueue::<$family, u32>::ORDER.is_exact()),
-                    second: true,
-                    exact_head: true,
-                    sensible: linear::<$family>(),
-                    about: "ours; the caller owns the nodes, nothing allocates",
-                },
+                ours::<$family>(concat!($id, "/slab"), "ours; the queue owns the timers, keys carry generations"),
+                ours::<$family>(concat!($id, "/hook"), "ours; the caller owns the nodes, nothing allocates"),
             )+
             $(Structure {
                 id: $name,
@@ -218,28 +195,46 @@ const fn linear<F: Family>() -> Option<Sensible> {
     }
 }
 
-/// How late a timer of a structure may be, by the delay it was armed with; 0 for the exact.
-pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
-    struct Lateness;
-    impl Visitor for Lateness {
-        type Out = fn(u64) -> u64;
-        fn visit<C: Candidate>(self, _: &'static Structure) -> Self::Out {
-            C::lateness
+/// One of our families in one storage.
+const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
+    Structure {
+        id,
+        kind: Kind::Ours,
+        shape: Shape::of::<F>(),
+        ties: if SlabQueue::<F, u32>::ORDER.is_exact() { Ties::Fifo } else { Ties::Granular },
+        second: true,
+        exact_head: true,
+        sensible: linear::<F>(),
+        about,
+    }
+}
+
+/// What the type behind a structure knows.
+struct Facts {
+    lateness: fn(u64) -> u64,
+    bytes_per_timer: usize,
+    holds: fn(usize) -> bool,
+}
+
+fn facts(structure: &'static Structure) -> Facts {
+    struct Ask;
+    impl Visitor for Ask {
+        type Out = Facts;
+        fn visit<C: Candidate>(self, _: &'static Structure) -> Facts {
+            Facts { lateness: C::lateness, bytes_per_timer: C::BYTES_PER_TIMER, holds: C::holds }
         }
     }
-    visit(structure, Lateness)
+    visit(structure, Ask)
+}
+
+/// How late a timer of a structure may be, by the delay it was armed with; 0 for the exact.
+pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
+    facts(structure).lateness
 }
 
 /// Bytes that a timer takes at least in a structure.
 pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
-    struct Bytes;
-    impl Visitor for Bytes {
-        type Out = usize;
-        fn visit<C: Candidate>(self, _: &'static Structure) -> usize {
-            C::BYTES_PER_TIMER
-        }
-    }
-    visit(structure, Bytes)
+    facts(structure).bytes_per_timer
 }
 
 /// The structure of that id.
@@ -257,15 +252,8 @@ pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
 /// # Errors
 /// Memory that the system refuses.
 pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<bool, LabError> {
-    struct Holds(usize);
-    impl Visitor for Holds {
-        type Out = bool;
-        fn visit<C: Candidate>(self, _: &'static Structure) -> bool {
-            C::holds(self.0)
-        }
-    }
     let before = allocator::refusals();
-    match visit(structure, Holds(population)) {
+    match (facts(structure).holds)(population) {
         // Without memory every structure looks bounded.
         false if allocator::refusals() > before => {
             let id = structure.id;

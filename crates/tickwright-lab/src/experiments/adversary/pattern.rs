@@ -7,6 +7,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
+use crate::experiments::request;
+
 /// A kind of deadlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pattern {
@@ -32,21 +34,11 @@ const MULTIPLES: u64 = 7;
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SameTick => "same-tick",
-            Self::Edges64 => "edges64",
-            Self::Edges8 => "edges8",
-            Self::Descending => "descending",
-            Self::FarFuture => "far-future",
-        })
+        f.write_str(&request::name(self))
     }
 }
 
 impl Pattern {
-    /// Every kind.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::SameTick, Self::Edges64, Self::Edges8, Self::Descending, Self::FarFuture];
-
     /// Deadlines of timers `0..population`, in the order in which they are armed. The clock stands
     /// at 0.
     pub(crate) fn deadlines(self, population: usize, seed: u64) -> Vec<u64> {

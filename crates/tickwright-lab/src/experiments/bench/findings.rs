@@ -1,28 +1,59 @@
 //! The best of ours beside the best of others, at each population.
 
-use crate::experiments::bench::cell::Cell;
+use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Finding, Section, findings_table, labels};
-use crate::stats::Summary;
+use crate::result::{Cell as Field, Finding, Section, Table, labels};
+use crate::stats::{CONFIDENCE, Summary, TIE, Verdict};
 use crate::structures::registry::Kind;
 
-/// Ours beside the baseline, and beside the fastest wheel where that is another.
-pub(crate) fn of(cell: &Cell) -> Vec<Finding> {
-    let named = |about: &str, finding: Finding| {
+/// Ours beside a rival.
+struct Pair<'c> {
+    beside: &'static str,
+    ours: &'c Row,
+    rival: &'c Row,
+    /// `None` where ours is the baseline itself.
+    ratio: Option<Summary>,
+}
+
+/// Ours beside the baseline; our fastest wheel, or else our fastest, beside the fastest wheel where
+/// that is another.
+fn pairs(cell: &Cell) -> impl Iterator<Item = Pair<'_>> {
+    let best = cell.best(Kind::Ours);
+    let wheel = cell.wheel.filter(|id| cell.baseline != Some(id));
+    let pairs = [("baseline", best, cell.baseline), ("wheel", cell.best_wheel(Kind::Ours).or(best), wheel)];
+    pairs.into_iter().filter_map(|(beside, ours, rival)| {
+        let (ours, rival) = (ours?, cell.row(rival?)?);
+        let ratio = if beside == "wheel" { ours.to_wheel } else { ours.ratio };
+        Some(Pair { beside, ours, rival, ratio })
+    })
+}
+
+fn ns(row: &Row) -> Option<f64> {
+    Some(row.summary?.median)
+}
+
+/// A finding for each pair.
+pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
+    pairs(cell).map(|Pair { beside, ours, rival, ratio }| {
+        let at = format!("{}, {}, n={}", cell.scenario, cell.measure, count(cell.population));
+        let about = if beside == "wheel" { format!("{at}, the fastest wheel") } else { at };
+        let said = |row: &Row| {
+            let ns = ns(row).map(|ns| Format::Ns.write(ns));
+            format!("{} {} ns", row.structure.id, ns.unwrap_or_default())
+        };
+        let finding = match ratio {
+            Some(ratio) => Finding::ratio(about, ratio, format!("{}, {}", said(ours), said(rival))),
+            None => Finding::stated(about, format!("{}: the fastest, and the baseline itself", said(ours))),
+        };
         finding.labelled(labels([
             ("scenario", cell.scenario.clone().into()),
             ("measure", cell.measure.to_string().into()),
             ("n", cell.population.into()),
-            ("beside", about.to_owned().into()),
+            ("beside", beside.into()),
         ]))
-    };
-    let at = format!("{}, {}, n={}", cell.scenario, cell.measure, count(cell.population));
-    let mut findings = Vec::new();
-    findings.extend(against_baseline(cell, &at).map(|finding| named("baseline", finding)));
-    findings.extend(against_wheel(cell, &at).map(|finding| named("wheel", finding)));
-    findings
+    })
 }
 
 /// Which of ours is fastest at each population, a finding for each scenario and measure:
@@ -49,39 +80,44 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
     Some(Finding::stated(about, here.join("; ")).labelled(of))
 }
 
-/// Those with a ratio as a table. The best of ours is the one with the least median: it was chosen by the
-/// same samples, and the interval does not know that.
-pub(crate) fn section(findings: &[Finding]) -> Section {
-    let heading = "best of ours beside the fastest of others";
-    let compared: Vec<Finding> =
-        findings.iter().filter(|finding| finding.labels.contains_key("beside")).cloned().collect();
-    Section::new("In short").table(findings_table(heading, Format::Ratio, &compared))
-}
-
-fn against_baseline(cell: &Cell, at: &str) -> Option<Finding> {
-    let ours = cell.best(Kind::Ours)?;
-    let baseline = cell.baseline.and_then(|id| cell.row(id))?;
-    let (time, base) = (ours.summary?, baseline.summary?);
-    let ns = |summary: &Summary| Format::Ns.write(summary.median);
-    let Some(ratio) = ours.ratio else {
-        let here = format!("{} {} ns: the fastest, and the baseline itself", ours.structure.id, ns(&time));
-        return Some(Finding::stated(at, here));
-    };
-    let here = format!("{} {} ns, {} {} ns", ours.structure.id, ns(&time), baseline.structure.id, ns(&base));
-    Some(Finding::ratio(at, ratio, here))
-}
-
-/// By our fastest wheel, or else by our fastest.
-fn against_wheel(cell: &Cell, at: &str) -> Option<Finding> {
-    let wheel = cell.wheel.filter(|id| cell.baseline != Some(id)).and_then(|id| cell.row(id))?;
-    let ours = cell.best_wheel(Kind::Ours).or_else(|| cell.best(Kind::Ours))?;
-    let ns = |summary: Summary| Format::Ns.write(summary.median);
-    let here = format!(
-        "{} {} ns, {} {} ns",
-        ours.structure.id,
-        ns(ours.summary?),
-        wheel.structure.id,
-        ns(wheel.summary?)
-    );
-    Some(Finding::ratio(format!("{at}, the fastest wheel"), ours.to_wheel?, here))
+/// All of them, a table a scenario. The best of ours is the one with the least median: it was
+/// chosen by the same samples, and the interval does not know that.
+pub(crate) fn section(cells: &[Cell]) -> Section {
+    let above =
+        format!("A difference is shown from {:.0} % on, where the interval leaves out 1.", TIE * 100.0);
+    let title = "The best of ours beside the fastest of others, and the fastest wheel";
+    let mut section = Section::new(title).text(above);
+    for cells in cells.chunk_by(|a, b| a.scenario == b.scenario) {
+        let mut table = Table::new().column(cells[0].scenario.as_str(), Format::Text);
+        table = table.column("n", Format::Count).column("ours", Format::Text).column("ns", Format::Ns);
+        table = table.column("other", Format::Text).column("ns", Format::Ns);
+        for name in ["x", "from", "to"] {
+            table = table.column(name, Format::Fixed(2));
+        }
+        let mut table = table.column("verdict", Format::Text);
+        for cell in cells {
+            for Pair { ours, rival, ratio, .. } in pairs(cell) {
+                let interval = ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
+                let verdict = match &ratio {
+                    None => "the baseline itself",
+                    Some(ratio) if ratio.interval.coverage < CONFIDENCE => "too few rounds",
+                    Some(ratio) => Verdict::on(ratio).words(),
+                };
+                table.row([
+                    cell.measure.to_string().into(),
+                    cell.population.into(),
+                    ours.structure.id.into(),
+                    ns(ours).into(),
+                    rival.structure.id.into(),
+                    ns(rival).into(),
+                    ratio.map(|ratio| ratio.median).into(),
+                    interval.map(|interval| interval.low).into(),
+                    interval.map(|interval| interval.high).into(),
+                    Field::from(verdict),
+                ]);
+            }
+        }
+        section = section.table(table);
+    }
+    section
 }

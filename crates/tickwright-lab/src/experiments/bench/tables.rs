@@ -5,12 +5,15 @@ use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Plot, Section, Table};
-use crate::stats::{self, Interval, Summary, Verdict};
+use crate::stats::{self, Summary, Verdict};
 use crate::structures::registry::Structure;
 
-/// One section for each scenario and measure.
+/// One section for each scenario and measure, after one that says what the columns are.
 pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
-    groups(cells).iter().map(|cells| section(cells)).collect()
+    let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
+                 the median of these.";
+    let groups = groups(cells);
+    [Section::new("").text(above)].into_iter().chain(groups.iter().map(|cells| section(cells))).collect()
 }
 
 /// Cells that share a table: one scenario and one measure.
@@ -31,10 +34,7 @@ pub(super) fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
 fn section(cells: &[&Cell]) -> Section {
     let Some(first) = cells.first() else { return Section::default() };
     let one = cells.len() == 1;
-    let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
-                 the median of these.";
     let mut section = Section::new(format!("{}, {}", first.scenario, first.measure))
-        .text(above)
         .table(if one { details(first) } else { overview(cells) })
         .plot(by_population(cells));
     let skipped = structures(cells).into_iter().flat_map(|structure| {
@@ -69,48 +69,57 @@ fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
 /// The name of the loop without a queue.
 pub(crate) const HARNESS: &str = "(harness alone)";
 
-/// Structures down, populations across: the price of a question.
-fn questions(cells: &[&Cell]) -> Table {
+/// Structures down, populations across, the loop without a queue last. `columns` are those of a
+/// population, the first under its name.
+fn across(
+    cells: &[&Cell],
+    columns: &[(&str, Format)],
+    of: impl Fn(&Cell, &'static Structure) -> Vec<Field>,
+    harness: impl Fn(&Cell) -> Option<f64>,
+) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for cell in cells {
-        table = table
-            .column(format!("n={}", count(cell.population)), Format::Fixed(1))
-            .column("interval", Format::Ns);
+        for (at, &(name, format)) in columns.iter().enumerate() {
+            let own = || format!("n={}", count(cell.population));
+            table = table.column(if at == 0 { own() } else { name.to_owned() }, format);
+        }
     }
     for structure in structures(cells) {
-        let columns = cells.iter().flat_map(|cell| {
-            let price = row_of(cell, structure).and_then(|row| row.question);
-            [Field::maybe(price.map(|p| p.median)), price.map(|p| interval(&p.interval)).into()]
-        });
-        table.row([structure.id.into()].into_iter().chain(columns));
+        let fields = cells.iter().flat_map(|cell| of(cell, structure));
+        table.row([structure.id.into()].into_iter().chain(fields));
     }
-    let harness = cells.iter().flat_map(|cell| [Field::maybe(cell.harness_question), "".into()]);
-    table.row([HARNESS.into()].into_iter().chain(harness));
+    let fields = cells.iter().flat_map(|cell| {
+        let none = (1..columns.len()).map(|_| Field::from(""));
+        [Field::maybe(harness(cell))].into_iter().chain(none)
+    });
+    table.row([HARNESS.into()].into_iter().chain(fields));
     table
 }
 
-/// Structures down, populations across.
+/// The price of a question.
+fn questions(cells: &[&Cell]) -> Table {
+    let columns = [("", Format::Fixed(1)), ("from", Format::Fixed(1)), ("to", Format::Fixed(1))];
+    let of = |cell: &Cell, structure| {
+        let price = row_of(cell, structure).and_then(|row| row.question);
+        let interval = price.map(|price| price.interval).filter(|interval| interval.coverage > 0.0);
+        let bounds = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
+        [price.map(|price| price.median)].into_iter().chain(bounds).map(Field::maybe).collect()
+    };
+    across(cells, &columns, of, |cell| cell.harness_question)
+}
+
+/// Medians and ratios.
 fn overview(cells: &[&Cell]) -> Table {
-    let mut table = Table::new().column("", Format::Text);
-    for cell in cells {
-        table =
-            table.column(format!("n={}", count(cell.population)), Format::Ns).column("x", Format::Fixed(2));
-    }
-    for structure in structures(cells) {
-        let columns = cells.iter().flat_map(|cell| {
-            let row = row_of(cell, structure);
-            let ratio = match row.and_then(|row| row.ratio) {
-                _ if cell.baseline == Some(structure.id) => "base".into(),
-                Some(ratio) => ratio.median.into(),
-                None => "".into(),
-            };
-            [Field::maybe(row.and_then(|row| row.summary).map(|summary| summary.median)), ratio]
-        });
-        table.row([structure.id.into()].into_iter().chain(columns));
-    }
-    let harness = cells.iter().flat_map(|cell| [Field::maybe(stats::median(&cell.harness)), "".into()]);
-    table.row([HARNESS.into()].into_iter().chain(harness));
-    table
+    let of = |cell: &Cell, structure: &'static Structure| {
+        let row = row_of(cell, structure);
+        let ratio = match row.and_then(|row| row.ratio) {
+            _ if cell.baseline == Some(structure.id) => "base".into(),
+            Some(ratio) => ratio.median.into(),
+            None => "".into(),
+        };
+        vec![Field::maybe(row.and_then(|row| row.summary).map(|summary| summary.median)), ratio]
+    };
+    across(cells, &[("", Format::Ns), ("x", Format::Fixed(2))], of, |cell| stats::median(&cell.harness))
 }
 
 /// Everything that is known about one cell.
@@ -119,17 +128,23 @@ fn details(cell: &Cell) -> Table {
     for name in ["median", "MAD", "min", "max"] {
         table = table.column(name, Format::Ns);
     }
-    table =
-        table.column("ratio", Format::Ratio).column("interval", Format::Ns).column("verdict", Format::Text);
+    for name in ["x", "from", "to"] {
+        table = table.column(name, Format::Fixed(2));
+    }
+    let mut table = table.column("verdict", Format::Text);
     let spread = |s: &Summary| [s.median.into(), s.mad.into(), s.min.into(), s.max.into()];
     for row in &cell.rows {
         let Some(summary) = &row.summary else { continue };
-        let against: [Field; 3] = match &row.ratio {
+        let against: Vec<Field> = match &row.ratio {
             Some(ratio) => {
-                [ratio.median.into(), interval(&ratio.interval).into(), Verdict::on(ratio).words().into()]
+                let bounds = [ratio.interval.low, ratio.interval.high];
+                let bounds =
+                    bounds.map(|bound| Field::maybe((ratio.interval.coverage > 0.0).then_some(bound)));
+                let verdict = Verdict::on(ratio).words().into();
+                [ratio.median.into()].into_iter().chain(bounds).chain([verdict]).collect()
             }
-            None if cell.baseline == Some(row.structure.id) => ["base".into(), "".into(), "".into()],
-            None => [Field::maybe(None), "".into(), "".into()],
+            None if cell.baseline == Some(row.structure.id) => vec!["base".into()],
+            None => Vec::new(),
         };
         table.row([row.structure.id.into()].into_iter().chain(spread(summary)).chain(against));
     }
@@ -169,9 +184,4 @@ fn by_population(cells: &[&Cell]) -> Plot {
 /// A structure's name without its storage.
 fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
-}
-
-/// The bounds; one round has none.
-fn interval(interval: &Interval) -> String {
-    if interval.coverage > 0.0 { format!("{:.2}..{:.2}", interval.low, interval.high) } else { "-".into() }
 }

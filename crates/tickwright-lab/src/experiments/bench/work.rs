@@ -44,9 +44,9 @@ impl Script for Work {
     fn run<Q: BenchQueue, W: Witness>(&self, queue: &mut Q, witness: &mut W) {
         match self {
             Self::Fill(deadlines) => fill(queue, deadlines),
-            Self::Hold(delays) => hold::model::hold(queue, delays, witness),
-            Self::Rearm(delays) => hold::model::rearm(queue, delays, witness),
-            Self::Head(count) => hold::model::head(queue, *count, witness),
+            Self::Hold(delays) => hold::hold(queue, delays, witness),
+            Self::Rearm(delays) => hold::rearm(queue, delays, witness),
+            Self::Head(count) => hold::head(queue, *count, witness),
             Self::Network(exchanges) => network::run(queue, exchanges, witness),
             Self::Expire(ticks) => expire::run(queue, *ticks, witness),
             Self::Drain(now) => {

@@ -1,6 +1,6 @@
 //! `bench registry` as an experiment.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::run::{self, Cell, Plan, What};
 use super::subject::Kind;
@@ -21,7 +21,7 @@ type Threads = Within<0, 100_000>;
 pub(crate) struct RegistryArgs {
     /// Dictionaries, separated by commas [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
-    dictionaries: Vec<Kind>,
+    structures: Vec<Kind>,
 
     /// What keys are like
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ascending,addresses,random")]
@@ -64,10 +64,10 @@ impl Experiment for RegistryArgs {
         let mut populations = request::sizes(&self.n);
         populations.sort_unstable();
         populations.dedup();
-        let chosen = |kind: &Kind| self.dictionaries.is_empty() || self.dictionaries.contains(kind);
+        let kinds = if self.structures.is_empty() { Kind::value_variants() } else { &self.structures };
         Ok(Plan {
-            kinds: Kind::ALL.into_iter().filter(chosen).collect(),
-            keys: Keys::ALL.into_iter().filter(|keys| self.keys.contains(keys)).collect(),
+            kinds: request::once(kinds),
+            keys: request::once(&self.keys),
             populations,
             rounds: size(self.rounds.get()),
             operations: size(self.operations.get()),
@@ -77,10 +77,9 @@ impl Experiment for RegistryArgs {
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
-        let names = |kind: &Kind| kind.name();
         request::parameters([
-            ("dictionaries", plan.kinds.iter().map(names).collect::<Vec<_>>().join(",").into()),
-            ("keys", plan.keys.iter().map(|keys| keys.name()).collect::<Vec<_>>().join(",").into()),
+            ("structures", request::names(&plan.kinds).into()),
+            ("keys", request::names(&plan.keys).into()),
             ("n", request::list(&plan.populations).into()),
             ("rounds", plan.rounds.into()),
             ("operations", plan.operations.into()),
@@ -100,7 +99,7 @@ impl Experiment for RegistryArgs {
         let of_cell = |cell: &Cell| {
             let rows = cell.rows.iter().filter(|row| !row.samples.is_empty());
             let series = rows.map(|row| {
-                let mut of = labels([("dictionary", row.kind.name().into()), ("n", cell.population.into())]);
+                let mut of = labels([("structure", row.kind.name().into()), ("n", cell.population.into())]);
                 if let What::Calls(_, keys) = cell.what {
                     of.insert("keys".into(), keys.name().into());
                 }

@@ -2,27 +2,19 @@
 
 use tickwright_collections::{Avl, BPlusDict, RedBlack, SlabDict};
 
-use super::subject::{ByKey, Hooks, How, Intrusive, Kind, Mapped, Owned, Slab, Subject, nodes, rb_nodes};
+use super::subject::{ByKey, Hooks, How, Intrusive, Kind, Mapped, Owned, Slab, Subject, nodes};
 use super::work::{Work, ascend, perform};
 use crate::clock::Meter;
+use crate::structures::baseline::intrusive;
 
 /// A dictionary that is sampled again and again.
-pub(crate) trait Sampler {
+pub(crate) trait Sampler: Subject {
     /// Makes the calls; ns of all together, and what was answered.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);
 
     /// Fills it in ascending order, and empties it again; ns of the filling. None where it cannot
     /// be filled so, or was not filled.
     fn ascend(&mut self, count: u32, how: How, meter: &dyn Meter) -> Option<u64>;
-
-    /// Registers one object; whether it could be.
-    fn insert(&mut self, at: u32, key: u64) -> bool;
-
-    /// Takes it out; whether it was in.
-    fn remove(&mut self, at: u32) -> bool;
-
-    /// Whether it is whole and has so many entries.
-    fn holds(&self, count: usize) -> bool;
 }
 
 impl<S: Subject> Sampler for S {
@@ -36,21 +28,9 @@ impl<S: Subject> Sampler for S {
         let start = meter.now();
         let filled = ascend(self, count, how);
         let ns = meter.now().saturating_sub(start);
-        let whole = filled == Some(true) && Sampler::holds(self, count as usize);
-        Subject::clear(self);
+        let whole = filled == Some(true) && self.holds(count as usize);
+        self.clear();
         whole.then_some(ns)
-    }
-
-    fn insert(&mut self, at: u32, key: u64) -> bool {
-        Subject::insert(self, at, key)
-    }
-
-    fn remove(&mut self, at: u32) -> bool {
-        Subject::remove(self, at)
-    }
-
-    fn holds(&self, count: usize) -> bool {
-        self.len() == count && self.whole()
     }
 }
 
@@ -66,7 +46,7 @@ pub(crate) fn with_all<R>(kinds: &[Kind], count: usize, user: impl FnOnce(Vec<La
     let of = |kind| if kinds.contains(&kind) { count } else { 0 };
     let red_black = nodes::<RedBlack>(of(Kind::OdictHook));
     let avl = nodes::<Avl>(of(Kind::AvlHook));
-    let intrusive = rb_nodes(of(Kind::IntrusiveRbtree));
+    let intrusive_nodes = intrusive::nodes(of(Kind::IntrusiveRbtree));
     let lane = |&kind: &Kind| -> Lane<'_> {
         let sampler: Box<dyn Sampler + '_> = match kind {
             Kind::OdictHook => Box::new(Hooks::new(&red_black)),
@@ -76,7 +56,7 @@ pub(crate) fn with_all<R>(kinds: &[Kind], count: usize, user: impl FnOnce(Vec<La
             Kind::Bplus => Box::new(Owned::new(BPlusDict::new(ByKey), count)),
             Kind::BtreeMap => Box::new(Mapped::<std::collections::BTreeMap<u64, u32>>::new(count)),
             Kind::HashMap => Box::new(Mapped::<std::collections::HashMap<u64, u32>>::new(count)),
-            Kind::IntrusiveRbtree => Box::new(Intrusive::new(&intrusive)),
+            Kind::IntrusiveRbtree => Box::new(Intrusive::new(&intrusive_nodes)),
         };
         Lane { kind, sampler }
     };

@@ -2,23 +2,22 @@
 //!
 //! Each is used as its users would: trees of caller-owned nodes and slabs remove by the entry that
 //! the object keeps, maps remove by key.
-#![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
 use core::cmp::Ordering;
-use core::fmt;
 use std::collections::{BTreeMap, HashMap};
 
 use clap::ValueEnum;
-use intrusive_collections::{Bound, KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
-use serde::Serialize;
+use intrusive_collections::Bound;
 use tickwright_collections::{
     Balance, Dictionary, HookDict, KeyOrder, Link, Membership, ObjectRef, PlainKey, SlabDict,
 };
 
+use crate::experiments::request;
+use crate::structures::baseline::intrusive::{self, Tree};
+
 /// A dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// Red-black, nodes in the caller's objects
     OdictHook,
@@ -39,28 +38,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::OdictHook,
-        Self::OdictSlab,
-        Self::AvlHook,
-        Self::AvlSlab,
-        Self::Bplus,
-        Self::BtreeMap,
-        Self::IntrusiveRbtree,
-        Self::HashMap,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::OdictHook => "odict-hook",
-            Self::OdictSlab => "odict-slab",
-            Self::AvlHook => "avl-hook",
-            Self::AvlSlab => "avl-slab",
-            Self::Bplus => "bplus",
-            Self::BtreeMap => "btree-map",
-            Self::IntrusiveRbtree => "intrusive-rbtree",
-            Self::HashMap => "hash-map (unordered)",
-        }
+    pub(crate) fn name(self) -> String {
+        request::name(&self)
     }
 
     pub(crate) fn ours(self) -> bool {
@@ -69,8 +48,7 @@ impl Kind {
 }
 
 /// How ascending keys are inserted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// By a search from the root.
     Search,
@@ -102,6 +80,11 @@ pub(crate) trait Subject {
 
     /// Whether it is whole.
     fn whole(&self) -> bool;
+
+    /// Whether it is whole and has `count` entries.
+    fn holds(&self, count: usize) -> bool {
+        self.len() == count && self.whole()
+    }
 }
 
 /// A caller-owned object.
@@ -345,75 +328,39 @@ macro_rules! mapped {
 mapped!(BTreeMap<u64, u32>);
 mapped!(HashMap<u64, u32>);
 
-/// A node of intrusive-collections.
-pub(crate) struct RbNode {
-    link: RBTreeLink,
-    key: Cell<u64>,
-    at: u32,
-}
-
-impl fmt::Debug for RbNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RbNode").field("at", &self.at).field("key", &self.key).finish_non_exhaustive()
-    }
-}
-
-intrusive_adapter!(RbByKey<'a> = &'a RbNode: RbNode { link => RBTreeLink });
-
-impl<'a> KeyAdapter<'a> for RbByKey<'_> {
-    type Key = u64;
-
-    #[inline]
-    fn get_key(&self, node: &'a RbNode) -> u64 {
-        node.key.get()
-    }
-}
-
-/// `count` of them.
-pub(crate) fn rb_nodes(count: usize) -> Vec<RbNode> {
-    (0..).take(count).map(|at| RbNode { link: RBTreeLink::new(), key: Cell::new(0), at }).collect()
-}
-
 /// intrusive-collections' tree; it has no hint.
 pub(crate) struct Intrusive<'a> {
-    nodes: &'a [RbNode],
-    tree: RBTree<RbByKey<'a>>,
+    nodes: Tree<'a>,
     /// The tree does not count.
     len: usize,
 }
 
 impl<'a> Intrusive<'a> {
-    pub(crate) fn new(nodes: &'a [RbNode]) -> Self {
-        Self { nodes, tree: RBTree::new(RbByKey::new()), len: 0 }
+    pub(crate) fn new(nodes: &'a [intrusive::Node]) -> Self {
+        Self { nodes: Tree::new(nodes), len: 0 }
     }
 }
 
 impl Subject for Intrusive<'_> {
     #[inline]
     fn insert(&mut self, at: u32, key: u64) -> bool {
-        let node = &self.nodes[at as usize];
-        node.key.set(key);
-        self.tree.insert(node);
+        self.nodes.insert(at, key);
         self.len += 1;
         true
     }
 
     #[inline]
     fn remove(&mut self, at: u32) -> bool {
-        let node = &self.nodes[at as usize];
-        if !node.link.is_linked() {
-            return false;
-        }
-        self.len -= 1;
-        // SAFETY: 1. the node is linked (checked above); 2. only this tree links its nodes.
-        unsafe { self.tree.cursor_mut_from_ptr(node) }.remove().is_some()
+        let was_in = self.nodes.remove(at);
+        self.len -= usize::from(was_in);
+        was_in
     }
 
     /// The first of the key, as ours answers.
     #[inline]
     fn find(&self, key: u64) -> Option<u32> {
-        let found = self.tree.lower_bound(Bound::Included(&key));
-        found.get().filter(|node| node.key.get() == key).map(|node| node.at)
+        let found = self.nodes.tree.lower_bound(Bound::Included(&key));
+        found.get().filter(|node| node.key.get() == key).map(|node| node.id)
     }
 
     fn len(&self) -> usize {
@@ -421,11 +368,11 @@ impl Subject for Intrusive<'_> {
     }
 
     fn clear(&mut self) {
-        self.tree.clear();
+        self.nodes.tree.clear();
         self.len = 0;
     }
 
     fn whole(&self) -> bool {
-        self.tree.iter().map(|node| node.key.get()).is_sorted()
+        self.nodes.tree.iter().map(|node| node.key.get()).is_sorted()
     }
 }

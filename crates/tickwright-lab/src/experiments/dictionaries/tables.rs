@@ -1,5 +1,7 @@
 //! Tables, targets and the answer of `bench registry`.
 
+use clap::ValueEnum;
+
 use super::run::{Cell, Plan, Row, What};
 use super::subject::{How, Kind};
 use super::work::{Keys, Measure};
@@ -29,7 +31,9 @@ const BPLUS: Bound = Bound::AtMost(1.2);
 const ASCENT: Bound = Bound::AtMost(0.333);
 
 pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let above = "Median ns of one call; x: its ratio to intrusive-rbtree, round by round. hash-map has no order: \
+                 it shows what order costs.";
+    let mut sections = vec![Section::new("Registries over each dictionary").text(above)];
     let calls = plan.keys.iter().flat_map(|keys| Measure::ALL.map(|measure| What::Calls(measure, *keys)));
     let ascents = [How::Search, How::Hint, How::Append].map(What::Ascent);
     for what in calls.chain(ascents) {
@@ -46,11 +50,12 @@ pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec
 /// A column for each population: medians, and the ratio to intrusive-collections' tree.
 fn medians(what: What, cells: &[Cell]) -> Section {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.what == what).collect();
-    let mut table = Table::new().column("ns", Format::Text);
+    let mut table = Table::new().column("", Format::Text);
     for cell in &cells {
-        table = table.column(count(cell.population), Format::Ns).column("x", Format::Fixed(2));
+        table =
+            table.column(format!("n={}", count(cell.population)), Format::Ns).column("x", Format::Fixed(2));
     }
-    for kind in Kind::ALL {
+    for &kind in Kind::value_variants() {
         if cells.iter().all(|cell| samples(&cell.rows, kind).is_none()) {
             continue;
         }
@@ -118,7 +123,7 @@ const SEARCHED: usize = 100;
 pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     let mut targets = Vec::new();
     let mut target = |what: String, n: usize, ratio: Summary, bound: Bound| {
-        targets.push(Finding::bounded(format!("{what}, N = {}", count(n)), ratio, bound));
+        targets.push(Finding::bounded(format!("{what}, n={}", count(n)), ratio, bound));
     };
     let with =
         |what: &str, measure: Measure, keys: Keys| format!("{what}, {}, {}", measure.words(), keys.name());
@@ -127,7 +132,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
         for kind in [Kind::OdictHook, Kind::AvlHook] {
             let Some(ratio) = ratio(&cell.rows, kind, &cell.rows, Kind::IntrusiveRbtree) else { continue };
             let bound = if cell.population == 10_000 { AT_10K } else { ANYWHERE };
-            let what = format!("{} to intrusive-rbtree", kind.name());
+            let what = format!("{} to intrusive", kind.name());
             target(with(&what, measure, keys), cell.population, ratio, bound);
         }
         if cell.population == 1_000_000 && measure != Measure::Churn {
@@ -142,7 +147,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
         let Some(search) = cells.iter().find(search) else { continue };
         // The B+ tree takes hints and does not use them, as it says.
         let uses = |kind: &Kind| kind.ours() && (*kind, how) != (Kind::Bplus, How::Hint);
-        for kind in Kind::ALL.into_iter().filter(uses) {
+        for kind in Kind::value_variants().iter().copied().filter(uses) {
             if let Some(ratio) = ratio(&cell.rows, kind, &search.rows, kind) {
                 let what = format!("{}, {} to by search", kind.name(), cell.what.words());
                 target(what, cell.population, ratio, ASCENT);
@@ -152,8 +157,8 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     targets
 }
 
-/// What a thread must spend in the dictionary for that to matter.
-const MATTERS: f64 = 0.01;
+/// What a thread must spend in the dictionary for that to matter, percent.
+const MATTERS: f64 = 1.0;
 
 /// The author's question: what would touch the trees?
 fn answer(cells: &[Cell]) -> Section {
@@ -163,48 +168,35 @@ fn answer(cells: &[Cell]) -> Section {
         .column("ns each", Format::Ns)
         .column("destroy and create, ns", Format::Ns)
         .column("share", Format::Percent);
-    // By dictionary: the first N from which on the tree takes its share.
-    let mut first: Vec<(Kind, Option<usize>)> = Vec::new();
-    let mut largest: Option<(usize, f64)> = None;
+    let mut shares: Vec<(Kind, usize, f64)> = Vec::new();
     for threads in cells.iter().filter(|cell| cell.what == What::Thread) {
-        let churn = |cell: &&Cell| {
-            cell.population == threads.population && matches!(cell.what, What::Calls(Measure::Churn, _))
-        };
-        let churn = cells.iter().find(churn);
+        let n = threads.population;
+        let is_churn =
+            |cell: &&Cell| cell.population == n && matches!(cell.what, What::Calls(Measure::Churn, _));
+        let churn = cells.iter().find(is_churn).map_or(&[][..], |churn| &churn.rows);
         for row in &threads.rows {
-            let tree = churn.and_then(|churn| median(&churn.rows, row.kind));
-            let Some((whole, tree)) = median(&threads.rows, row.kind).zip(tree) else { continue };
-            let share = tree / whole.max(1.0);
-            let n = threads.population;
-            table.row([row.kind.name().into(), n.into(), whole.into(), tree.into(), (share * 100.0).into()]);
-            let known = first.iter().position(|(kind, _)| *kind == row.kind);
-            let at = known.unwrap_or_else(|| {
-                first.push((row.kind, None));
-                first.len() - 1
-            });
-            // From where on: there, and at all larger ones.
-            first[at].1 = (share >= MATTERS).then(|| first[at].1.unwrap_or(n));
-            if row.kind == Kind::OdictHook {
-                largest = Some((n, share));
-            }
+            let both = median(&threads.rows, row.kind).zip(median(churn, row.kind));
+            let Some((whole, tree)) = both else { continue };
+            let share = 100.0 * tree / whole.max(1.0);
+            table.row([row.kind.name().into(), n.into(), whole.into(), tree.into(), share.into()]);
+            shares.push((row.kind, n, share));
         }
     }
-    if first.is_empty() {
-        return Section::default();
-    }
-    let said = first.iter().map(|(kind, from)| {
-        let from = from.map_or("at none of these N".to_owned(), |n| format!("from N = {}", count(n)));
+    let of = |kind: Kind| shares.iter().rev().filter(move |share| share.0 == kind);
+    let said = Kind::value_variants().iter().filter(|kind| of(**kind).next().is_some()).map(|&kind| {
+        // From where on: there, and at all larger ones.
+        let from = of(kind).take_while(|share| share.2 >= MATTERS).last();
+        let from =
+            from.map_or("at none of these N".to_owned(), |share| format!("from N = {}", count(share.1)));
         format!("{} {from}", kind.name())
     });
-    let mut text = format!(
-        "The tree takes {:.0} % of a thread's life: {}.\n",
-        MATTERS * 100.0,
-        said.collect::<Vec<_>>().join(", ")
-    );
-    if let Some((n, share)) = largest {
-        text += &format!("At N = {} odict takes {:.2} %.\n", count(n), share * 100.0);
+    let mut text =
+        format!("The tree takes {MATTERS} % of a thread's life: {}.\n", said.collect::<Vec<_>>().join(", "));
+    if let Some((_, n, share)) = of(Kind::OdictHook).next() {
+        text += &format!("At N = {} odict takes {share:.2} %.\n", count(*n));
     }
     text += "A ping-pong asks no tree, or one once (`tickwright reproduce helenos`). This asks it twice in each \
              life, and the tables above ask nothing else.";
-    Section::new("Would creating and destroying threads show the tree?").table(table).text(text)
+    let section = Section::new("Would creating and destroying threads show the tree?");
+    if shares.is_empty() { Section::default() } else { section.table(table).text(text) }
 }

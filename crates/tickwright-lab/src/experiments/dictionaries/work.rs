@@ -5,37 +5,29 @@ use std::collections::HashMap;
 use clap::ValueEnum;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use serde::Serialize;
 
 use super::subject::{How, Subject};
+use crate::experiments::request;
 
 /// What keys are like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keys {
-    /// Ids that are given out in ascending order: who is new is the last
+    /// Ids that are given out in ascending order: a new id is the last
     Ascending,
-    /// Addresses of control blocks, scattered over a heap; who is new takes one that was given back
+    /// Addresses of control blocks, scattered over a heap; a new one was given back before
     Addresses,
     /// Random numbers
     Random,
 }
 
 impl Keys {
-    pub(crate) const ALL: [Self; 3] = [Self::Ascending, Self::Addresses, Self::Random];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ascending => "ascending",
-            Self::Addresses => "addresses",
-            Self::Random => "random",
-        }
+    pub(crate) fn name(self) -> String {
+        request::name(&self)
     }
 }
 
 /// What is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// Destroy one, create another.
     Churn,

@@ -1,18 +1,14 @@
 //! What client and server say to each other, and over what.
 
-use core::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
-use tickwright_collections::DictError;
 
 /// How messages travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Transport {
-    /// A mailbox in shared memory; who waits sleeps on a futex
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Transport {
+    /// A mailbox in shared memory; a waiter sleeps on a futex
     Futex,
     /// Two pipes
     Pipe,
@@ -20,41 +16,29 @@ pub(crate) enum Transport {
     Socket,
 }
 
-impl Transport {
-    pub(crate) const ALL: [Self; 3] = [Self::Futex, Self::Pipe, Self::Socket];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Futex => "futex",
-            Self::Pipe => "pipe",
-            Self::Socket => "socket",
-        }
-    }
-}
-
 /// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(super) struct Request {
     /// Of the round trip, from 1.
-    pub(crate) number: u64,
+    pub(super) number: u64,
     /// The task called.
-    pub(crate) target: u64,
+    pub(super) target: u64,
     /// What the registry has of it.
-    pub(crate) token: u64,
+    pub(super) token: u64,
 }
 
 /// Its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reply {
+pub(super) struct Reply {
     /// That of the request.
-    pub(crate) number: u64,
+    pub(super) number: u64,
     /// What the task alone can say.
-    pub(crate) answer: u64,
+    pub(super) answer: u64,
 }
 
 /// What a registry must have of a task: a mix of its id's bits (the finaliser of SplitMix64).
 #[inline]
-pub(crate) fn token(id: u64) -> u64 {
+pub(super) fn token(id: u64) -> u64 {
     let id = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let id = (id ^ (id >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     id ^ (id >> 31)
@@ -70,34 +54,22 @@ fn answer(target: u64) -> u64 {
 const REFUSED: u64 = 0;
 
 /// Where a client sends its calls.
-pub(crate) trait Channel {
-    /// Calls, and waits for the answer.
-    ///
-    /// # Errors
-    /// The server is gone.
+pub(super) trait Channel {
+    /// Calls, and waits for the answer; fails when the server is gone.
     fn call(&mut self, request: Request) -> io::Result<Reply>;
 }
 
 /// Where a server takes its requests from.
-pub(crate) trait Port {
-    /// The next request; none when the client has hung up.
-    ///
-    /// # Errors
-    /// Of the transport.
+pub(super) trait Port {
+    /// The next request; `None` when the client has hung up.
     fn receive(&mut self) -> io::Result<Option<Request>>;
 
     /// Answers it.
-    ///
-    /// # Errors
-    /// Of the transport.
     fn answer(&mut self, reply: Reply) -> io::Result<()>;
 }
 
 /// The server: verifies and answers until the client hangs up.
-///
-/// # Errors
-/// Of the transport.
-pub(crate) fn serve(port: &mut dyn Port) -> io::Result<()> {
+pub(super) fn serve(port: &mut dyn Port) -> io::Result<()> {
     while let Some(request) = port.receive()? {
         port.answer(reply_to(request))?;
     }
@@ -110,87 +82,44 @@ fn reply_to(request: Request) -> Reply {
     Reply { number: request.number, answer: if right { answer(request.target) } else { REFUSED } }
 }
 
-/// Why a run is worth nothing.
-#[derive(Debug)]
-pub(crate) enum Wrong {
-    /// A task is not in the registry.
-    NotFound(u64),
-    /// The registry gave another task.
-    OtherTask(u64),
-    /// The registry refused a task.
-    Refused(u64, DictError),
-    /// The registry is not whole.
-    Broken(String),
-    /// The reply has another number than its request.
-    Number { sent: u64, received: u64 },
-    /// The reply is not the task's, or the task refused what the registry gave.
-    Answer { target: u64, received: u64 },
-    /// The server is gone, or could not be started.
-    Io(io::Error),
-    /// Ctrl-C.
-    Interrupted,
-}
-
-impl From<io::Error> for Wrong {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound(id) => write!(f, "task {id} was not found in the registry"),
-            Self::OtherTask(id) => write!(f, "the registry gave another task for {id}"),
-            Self::Refused(id, why) => write!(f, "the registry refused task {id}: {why}"),
-            Self::Broken(what) => write!(f, "the registry is broken: {what}"),
-            Self::Number { sent, received } => {
-                write!(f, "call {sent} was answered with the number {received}")
-            }
-            Self::Answer { target, received: REFUSED } => {
-                write!(f, "the server refused what the registry gave for task {target}")
-            }
-            Self::Answer { target, received } => {
-                write!(f, "task {target} answered {received:#x} instead of {:#x}", answer(*target))
-            }
-            Self::Io(error) => write!(f, "the server cannot be reached: {error}"),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
+/// Why a run is worth nothing, where a server was lost.
+pub(super) fn lost(error: &io::Error) -> String {
+    format!("the server cannot be reached: {error}")
 }
 
 /// Numbers the calls and verifies the answers.
-pub(crate) struct Client<'c> {
+pub(super) struct Client<'c> {
     channel: &'c mut dyn Channel,
     number: u64,
 }
 
 impl<'c> Client<'c> {
-    pub(crate) fn new(channel: &'c mut dyn Channel) -> Self {
+    pub(super) fn new(channel: &'c mut dyn Channel) -> Self {
         Self { channel, number: 0 }
     }
 
-    /// Calls a task with what the registry has of it.
-    ///
-    /// # Errors
-    /// A wrong answer, or none.
+    /// Calls a task with what the registry has of it; fails for a wrong answer, or none.
     #[inline]
-    pub(crate) fn call(&mut self, target: u64, token: u64) -> Result<(), Wrong> {
+    pub(super) fn call(&mut self, target: u64, token: u64) -> Result<(), String> {
         self.number += 1;
-        let reply = self.channel.call(Request { number: self.number, target, token })?;
-        if reply.number != self.number {
-            return Err(Wrong::Number { sent: self.number, received: reply.number });
+        let number = self.number;
+        let reply = self.channel.call(Request { number, target, token }).map_err(|error| lost(&error))?;
+        match reply.answer {
+            _ if reply.number != number => {
+                Err(format!("call {number} was answered with the number {}", reply.number))
+            }
+            REFUSED => Err(format!("the server refused what the registry gave for task {target}")),
+            other if other != answer(target) => {
+                Err(format!("task {target} answered {other:#x} instead of {:#x}", answer(target)))
+            }
+            _ => Ok(()),
         }
-        if reply.answer != answer(target) {
-            return Err(Wrong::Answer { target, received: reply.answer });
-        }
-        Ok(())
     }
 }
 
 /// A server in the client's own thread, for what is counted and not timed.
 #[derive(Debug)]
-pub(crate) struct Loopback;
+pub(super) struct Loopback;
 
 impl Channel for Loopback {
     fn call(&mut self, request: Request) -> io::Result<Reply> {
@@ -200,9 +129,9 @@ impl Channel for Loopback {
 
 /// Pipes and sockets: whole messages, one `write` and one `read` each as a rule.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    pub(crate) input: File,
-    pub(crate) output: File,
+pub(super) struct Stream {
+    pub(super) input: File,
+    pub(super) output: File,
 }
 
 fn pack<const N: usize, const BYTES: usize>(words: [u64; N]) -> [u8; BYTES] {

@@ -1,16 +1,16 @@
 //! Which processors client and server run on.
 
 use std::io;
+use std::thread;
 
 use clap::ValueEnum;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use serde::Serialize;
 
 use crate::error::LabError;
+use crate::experiments::request::name;
 
 /// Where the two run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pin {
     /// Wherever the system puts them
     None,
@@ -21,22 +21,6 @@ pub(crate) enum Pin {
 }
 
 impl Pin {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Same => "same",
-            Self::Different => "different",
-        }
-    }
-
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::None => "not pinned",
-            Self::Same => "pinned to one processor",
-            Self::Different => "pinned to two processors",
-        }
-    }
-
     /// The processors, the last ones that this process may use: the first takes most interrupts.
     ///
     /// # Errors
@@ -54,8 +38,9 @@ impl Pin {
             (Self::Same, [.., last]) => Ok(Processors { client: Some(*last), server: Some(*last) }),
             (Self::Different, [.., one, last]) => Ok(Processors { client: Some(*last), server: Some(*one) }),
             (Self::Same | Self::Different, _) => Err(LabError::usage(format!(
-                "--pin {} needs more processors than the {} that this process may use: take --pin same or none",
-                self.name(),
+                "--pin {} needs more processors than the {} that this process may use: take --pin same or none; \
+                 nothing was run",
+                name(&self),
                 usable.len()
             ))),
         }
@@ -83,6 +68,18 @@ pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     Ok(sched_setaffinity(None, &one)?)
 }
 
+/// Does `work` in a thread on that processor.
+///
+/// # Errors
+/// As [`pin`]; a thread that cannot be started, or panics.
+pub(crate) fn pinned<R: Send>(cpu: Option<usize>, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+    thread::scope(|scope| {
+        let client = || pin(cpu).map(|()| work());
+        let client = thread::Builder::new().name("client".into()).spawn_scoped(scope, client)?;
+        client.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +89,7 @@ mod tests {
         let both = |client, server| Processors { client: Some(client), server: Some(server) };
         assert_eq!(Pin::Same.among(&[0, 3]).unwrap(), both(3, 3));
         assert_eq!(Pin::Different.among(&[0, 1, 3]).unwrap(), both(3, 1));
+        assert_eq!(Pin::None.processors().unwrap(), Processors { client: None, server: None });
         let refused = Pin::Different.among(&[2]).unwrap_err();
         assert!(refused.to_string().contains("--pin different"), "{refused}");
         assert_eq!(refused.code(), 2);

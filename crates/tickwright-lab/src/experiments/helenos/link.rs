@@ -2,7 +2,7 @@
 //!
 //! A server does not outlive its client: a thread ends when the client hangs up, a process is
 //! killed then, and by the system when the client's thread ends in any other way. A client does not
-//! wait for a dead server: its streams end, and a mailbox is closed by who notices.
+//! wait for a dead server: its streams end, and the side that notices closes a mailbox.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -15,17 +15,15 @@ use std::thread::{self, JoinHandle};
 
 use clap::ValueEnum;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use serde::{Deserialize, Serialize};
 
 use super::channel::{Channel, Port, Stream, Transport, serve};
 use super::cpu;
-use super::end::End;
 use super::mailbox::Waiting;
-use super::shared::{self, Shared};
+use super::shared::{self, End, Shared};
+use crate::experiments::request::name;
 
 /// What client and server are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Tasks {
     /// Two threads of one process
     Threads,
@@ -33,43 +31,28 @@ pub(crate) enum Tasks {
     Processes,
 }
 
-impl Tasks {
-    pub(crate) const ALL: [Self; 2] = [Self::Threads, Self::Processes];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Threads => "threads",
-            Self::Processes => "processes",
-        }
-    }
-}
-
 /// What to start.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
-    pub(crate) transport: Transport,
-    pub(crate) tasks: Tasks,
+pub(super) struct Wanted {
+    pub(super) transport: Transport,
+    pub(super) tasks: Tasks,
     /// Looks at the mailbox before sleeping.
-    pub(crate) spins: u32,
+    pub(super) spins: u32,
     /// The server's processor.
-    pub(crate) cpu: Option<usize>,
+    pub(super) cpu: Option<usize>,
 }
 
 /// A server, and the way to it. Dropping it ends the server.
-pub(crate) struct Link {
+pub(super) struct Link {
     channel: Option<Box<dyn Channel>>,
-    mailbox: Option<(Arc<Shared>, Waiting)>,
     child: Option<Child>,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
 impl Link {
     /// Starts a server.
-    ///
-    /// # Errors
-    /// What the system refuses.
-    pub(crate) fn start(wanted: Wanted) -> io::Result<Self> {
-        let mut link = Self { channel: None, mailbox: None, child: None, threads: Vec::new() };
+    pub(super) fn start(wanted: Wanted) -> io::Result<Self> {
+        let mut link = Self { channel: None, child: None, threads: Vec::new() };
         match wanted.tasks {
             Tasks::Threads => link.thread(wanted)?,
             Tasks::Processes => link.process(wanted)?,
@@ -77,75 +60,64 @@ impl Link {
         Ok(link)
     }
 
-    /// The way to the server; none once it was ended.
-    pub(crate) fn channel(&mut self) -> Option<&mut dyn Channel> {
+    /// The way to the server; `None` once it was ended.
+    pub(super) fn channel(&mut self) -> Option<&mut dyn Channel> {
         self.channel.as_mut().map(|channel| &mut **channel as &mut dyn Channel)
     }
 
     fn thread(&mut self, wanted: Wanted) -> io::Result<()> {
         let mut port: Box<dyn Port + Send> = if wanted.transport == Transport::Futex {
-            let mailbox = Arc::new(Shared::map(shared::memory()?)?);
-            let end = self.client_end(&mailbox, wanted.spins, true);
-            Box::new(Closing(end))
+            let waiting = Waiting { spins: wanted.spins, private: true };
+            let (client, server) = shared::ends(Shared::map(shared::memory()?)?, waiting);
+            self.channel = Some(Box::new(client));
+            Box::new(server)
         } else {
             let (client, server) = streams(wanted.transport)?;
             self.channel = Some(Box::new(client));
             Box::new(server)
         };
-        let server = thread::Builder::new().name("server".into()).spawn(move || {
+        self.spawn("server", move || {
             cpu::pin(wanted.cpu)?;
             serve(&mut *port)
-        })?;
-        self.threads.push(server);
-        Ok(())
+        })
     }
 
     fn process(&mut self, wanted: Wanted) -> io::Result<()> {
         let mut server = server_command(&wanted)?;
-        match wanted.transport {
-            Transport::Futex => {
-                let memory = shared::memory()?;
-                let mailbox = Arc::new(Shared::map(memory.as_fd())?);
-                server.stdin(Stdio::from(memory)).stdout(Stdio::piped());
-                let mut child = server.spawn()?;
-                let end = self.client_end(&mailbox, wanted.spins, false);
-                let line = child.stdout.take();
-                self.child = Some(child);
-                // The server writes nothing: its standard output ends when it does.
-                self.threads.push(thread::Builder::new().name("life line".into()).spawn(move || {
-                    let closing = Closing(end);
-                    if let Some(mut line) = line {
-                        let _ = line.read(&mut [0]);
-                    }
-                    drop(closing);
-                    Ok(())
-                })?);
-            }
-            Transport::Pipe | Transport::Socket => {
-                let (client, Stream { input, output }) = streams(wanted.transport)?;
-                self.channel = Some(Box::new(client));
-                server.stdin(Stdio::from(input)).stdout(Stdio::from(output));
-                self.child = Some(server.spawn()?);
-            }
+        if wanted.transport == Transport::Futex {
+            let memory = shared::memory()?;
+            let waiting = Waiting { spins: wanted.spins, private: false };
+            let (client, other) = shared::ends(Shared::map(memory.as_fd())?, waiting);
+            self.channel = Some(Box::new(client));
+            server.stdin(Stdio::from(memory)).stdout(Stdio::piped());
+            let child = self.child.insert(server.spawn()?);
+            // The server writes nothing: its standard output ends when it does.
+            let line = child.stdout.take();
+            return self.spawn("life line", move || {
+                line.map_or(Ok(0), |mut line| line.read(&mut [0])).map(|_| drop(other))
+            });
         }
+        let (client, Stream { input, output }) = streams(wanted.transport)?;
+        self.channel = Some(Box::new(client));
+        server.stdin(Stdio::from(input)).stdout(Stdio::from(output));
+        self.child = Some(server.spawn()?);
         Ok(())
     }
 
-    /// Keeps the client's end, and gives the other one.
-    fn client_end(&mut self, mailbox: &Arc<Shared>, spins: u32, private: bool) -> End {
-        let waiting = Waiting { spins, private };
-        self.mailbox = Some((Arc::clone(mailbox), waiting));
-        self.channel = Some(Box::new(End { mailbox: Arc::clone(mailbox), waiting }));
-        End { mailbox: Arc::clone(mailbox), waiting }
+    fn spawn(
+        &mut self,
+        name: &str,
+        work: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> io::Result<()> {
+        self.threads.push(thread::Builder::new().name(name.into()).spawn(work)?);
+        Ok(())
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
+        // Hangs up.
         self.channel = None;
-        if let Some((mailbox, waiting)) = &self.mailbox {
-            mailbox.close(*waiting);
-        }
         if let Some(child) = &mut self.child {
             // It may have ended by itself.
             let _ = child.kill();
@@ -154,26 +126,6 @@ impl Drop for Link {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-    }
-}
-
-/// Hangs up when dropped, also by a panic.
-#[derive(Debug)]
-struct Closing(End);
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        self.0.mailbox.close(self.0.waiting);
-    }
-}
-
-impl Port for Closing {
-    fn receive(&mut self) -> io::Result<Option<super::channel::Request>> {
-        self.0.receive()
-    }
-
-    fn answer(&mut self, reply: super::channel::Reply) -> io::Result<()> {
-        self.0.answer(reply)
     }
 }
 
@@ -199,7 +151,7 @@ fn streams(transport: Transport) -> io::Result<(Stream, Stream)> {
 /// This program as a server.
 fn server_command(wanted: &Wanted) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["reproduce", "helenos", "--serve", wanted.transport.name()]);
+    command.args(["reproduce", "helenos", "--serve", &name(&wanted.transport)]);
     command.args(["--parent", &std::process::id().to_string(), "--spin", &wanted.spins.to_string()]);
     if let Some(cpu) = wanted.cpu {
         command.args(["--cpu", &cpu.to_string()]);
@@ -209,10 +161,7 @@ fn server_command(wanted: &Wanted) -> io::Result<Command> {
 
 /// The server's side of [`server_command`]: serves on its standard input and output until the
 /// client hangs up.
-///
-/// # Errors
-/// Of the system.
-pub(crate) fn serve_as_process(
+pub(super) fn serve_as_process(
     transport: Transport,
     spins: u32,
     cpu: Option<usize>,
@@ -236,10 +185,7 @@ pub(crate) fn serve_as_process(
 }
 
 /// Has the system kill this process when its parent's thread ends. Whether that is still alive.
-///
-/// # Errors
-/// Of the system.
-pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
+pub(super) fn die_with(parent: u32) -> io::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before that call.
     Ok(parent_id() == parent)

@@ -1,5 +1,5 @@
-//! A mailbox for one call at a time. Who waits spins if asked to, then sleeps on a futex; who posts
-//! wakes only a sleeper.
+//! A mailbox for one call at a time. A waiter spins if asked to, then sleeps on a futex. A post wakes
+//! a sleeper and costs no system call where nobody sleeps.
 //!
 //! ```text
 //!             post: write the words, swap to FULL             take: FULL -> EMPTY, read the words
@@ -43,7 +43,7 @@ pub(crate) struct Mailbox {
 pub(crate) struct Waiting {
     /// Looks before it sleeps.
     pub(crate) spins: u32,
-    /// Whether all who use the mailbox share one address space.
+    /// Whether both sides share one address space.
     pub(crate) private: bool,
 }
 
@@ -59,7 +59,7 @@ impl Slot {
         for (to, word) in self.words.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
-        // Release: who acquires FULL sees the words.
+        // Release: a taker that acquires FULL sees the words.
         match self.state.swap(FULL, Ordering::AcqRel) {
             ASLEEP => futex::wake(&self.state, waiting.flags(), 1).map(|_| ()).map_err(io::Error::from),
             CLOSED => {
@@ -106,7 +106,7 @@ impl Slot {
 }
 
 impl Mailbox {
-    /// Hangs up, from either side: who waits is woken, and everything fails from now on.
+    /// Hangs up, from either side: waiters are woken, and every call fails from now on.
     pub(crate) fn close(&self, waiting: Waiting) {
         self.requests.close(waiting);
         self.replies.close(waiting);

@@ -1,145 +1,187 @@
 //! The runs: for each registry and channel, the trees in turn.
 
 use core::time::Duration;
-use std::thread;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
 
-use super::channel::{Client, Loopback, Transport, Wrong};
-use super::cpu::{self, Processors};
+use super::channel::{Client, Transport, lost};
+use super::cpu::{self, Pin, Processors};
 use super::link::{Link, Tasks, Wanted};
-use super::registry::{self, Draw, Registry, Touches, Tree};
+use super::registry::{self, Asked, Draw, Registry, Tree};
 use super::timing::{self, Method};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
+use crate::experiments::request::name;
 use crate::interrupt;
 use crate::output::table;
 use crate::progress::Progress;
+use crate::result::{Better, Labels, Series, Unit, labels};
+use crate::rounds::Rounds;
+use crate::virtualisation;
+
+/// A part of the experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Part {
+    /// What a round trip asks of the tree, and look-ups without calls
+    LookUps,
+    /// Round trips over every channel
+    Calls,
+    /// `perf bench sched pipe`, where perf is installed
+    Perf,
+    /// The round trips again under QEMU's user mode, where that is installed
+    Emulated,
+}
 
 /// What to run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    pub(crate) transports: Vec<Transport>,
-    pub(crate) tasks: Vec<Tasks>,
-    #[serde(skip)]
-    pub(crate) processors: Processors,
-    pub(crate) methods: Vec<Method>,
-    pub(crate) trees: Vec<Tree>,
-    pub(crate) populations: Vec<usize>,
+    pub(super) transports: Vec<Transport>,
+    pub(super) tasks: Vec<Tasks>,
+    pub(super) pin: Pin,
+    pub(super) processors: Processors,
+    pub(super) methods: Vec<Method>,
+    pub(super) trees: Vec<Tree>,
+    pub(super) populations: Vec<usize>,
     /// Of a sample; exactly so in v1, at least in v2.
-    pub(crate) duration: Duration,
-    pub(crate) samples: u64,
-    pub(crate) spins: u32,
-    pub(crate) seed: u64,
-    /// Round trips of the counting pass; look-ups in a sample of look-ups alone.
-    pub(crate) counted: u64,
+    pub(super) duration: Duration,
+    pub(super) rounds: usize,
+    pub(super) spins: u32,
+    pub(super) parts: Vec<Part>,
+    pub(super) seed: u64,
 }
 
 /// One tree over one channel, at one population, timed one way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Cell {
-    pub(crate) transport: Transport,
-    pub(crate) tasks: Tasks,
-    pub(crate) population: usize,
-    pub(crate) method: Method,
-    pub(crate) tree: Tree,
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) transport: Transport,
+    pub(super) tasks: Tasks,
+    pub(super) population: usize,
+    pub(super) method: Method,
+    pub(super) tree: Tree,
     /// Of each sample, where it is fixed.
-    pub(crate) round_trips: Option<u64>,
+    pub(super) round_trips: Option<u64>,
     /// Round trips per second.
-    pub(crate) samples: Vec<f64>,
+    pub(super) samples: Vec<f64>,
 }
 
-/// Look-ups without calls.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct LookUps {
-    pub(crate) tree: Tree,
-    pub(crate) population: usize,
-    /// ns of one, with the draw of its target.
-    pub(crate) samples: Vec<f64>,
+impl Cell {
+    /// Its samples under `title`, and the round trips of each.
+    pub(super) fn series(&self, title: &'static str) -> Vec<Series> {
+        let mut of = of_tree(self.tree, self.population);
+        of.extend(labels([
+            ("transport", name(&self.transport).into()),
+            ("tasks", name(&self.tasks).into()),
+            ("method", name(&self.method).into()),
+        ]));
+        let counts = self.round_trips.map(|count| {
+            let each = Series::new("round trips of a sample", Unit::Count, of.clone());
+            each.better(Better::Neither).of([count as f64])
+        });
+        let rates = Series::new(title, Unit::PerSecond, of).better(Better::Higher);
+        [rates.of(self.samples.iter().copied())].into_iter().chain(counts).collect()
+    }
+
+    /// What [`series`](Self::series) wrote as [`CALLS`].
+    pub(super) fn read(series: &Series) -> Option<Self> {
+        fn of<V: ValueEnum>(series: &Series, key: &str) -> Option<V> {
+            V::from_str(&series.labels.get(key)?.to_string(), false).ok()
+        }
+        (series.name == CALLS).then_some(())?;
+        Some(Self {
+            transport: of(series, "transport")?,
+            tasks: of(series, "tasks")?,
+            population: series.labels.get("n")?.to_string().parse().ok()?,
+            method: of(series, "method")?,
+            tree: of(series, "structure")?,
+            round_trips: None,
+            samples: series.samples.clone(),
+        })
+    }
 }
 
-/// What came of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Results {
-    pub(crate) touches: Vec<Touches>,
-    pub(crate) look_ups: Vec<LookUps>,
-    pub(crate) cells: Vec<Cell>,
-    #[serde(skip)]
-    pub(crate) interrupted: bool,
+pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
+    labels([("structure", name(&tree).into()), ("n", population.into())])
+}
+
+/// `perf bench sched pipe`.
+#[derive(Debug, Clone)]
+pub(super) struct Perf {
+    pub(super) tasks: Tasks,
+    /// Round trips per second, one of each run.
+    pub(super) samples: Vec<f64>,
+}
+
+impl Perf {
+    pub(super) fn title(tasks: Tasks) -> String {
+        format!("perf bench sched pipe, {}", name(&tasks))
+    }
+}
+
+/// The series of round trips.
+pub(super) const CALLS: &str = "round trips";
+/// The series of the emulated run.
+pub(super) const CALLS_EMULATED: &str = "round trips, emulated";
+/// What the emulated run is called. Never "softmmu", which emulates a whole machine.
+pub(super) const EMULATED: &str = "TCG user mode";
+
+/// What was measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Data {
+    /// As the processor and the firmware name it.
+    pub(super) virtualisation: String,
+    pub(super) asked: Vec<Asked>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) perf: Vec<Perf>,
+    /// The cells of the emulated run.
+    pub(super) emulated: Vec<Cell>,
 }
 
 /// Samples of look-ups alone.
 const LOOK_UP_SAMPLES: usize = 9;
-
+/// Round trips of the counting pass; look-ups in a sample of look-ups alone.
+const COUNTED: u64 = 20_000;
 /// Round trips between two looks at the Ctrl-C flag.
 const UNINTERRUPTED: u64 = 4096;
 
-/// Runs it in a thread of its own, since that is pinned.
+/// Runs in a thread of its own, since that is pinned. An interruption leaves rounds out.
 ///
 /// # Errors
-/// A wrong answer, a lost server. An interruption is no error here: the results say that they are
-/// partial.
-pub(crate) fn run(plan: &Plan) -> Result<Results, LabError> {
-    let done = thread::scope(|scope| {
-        let client = thread::Builder::new().name("client".into()).spawn_scoped(scope, || {
-            cpu::pin(plan.processors.client)
-                .map_err(|source| LabError::io("pinning the client to its processor", source))?;
-            client(plan)
-        });
-        match client {
-            Ok(client) => client.join().unwrap_or_else(|_| Err(LabError::failed("the client panicked"))),
-            Err(source) => Err(LabError::io("starting the client", source)),
-        }
-    })?;
-    Ok(done)
+/// A wrong answer, a lost server.
+pub(super) fn run(plan: &Plan) -> Result<Data, LabError> {
+    let done = cpu::pinned(plan.processors.client, || client(plan));
+    done.map_err(|source| LabError::io("running the client on its processor", source))?
 }
 
-fn client(plan: &Plan) -> Result<Results, LabError> {
-    let mut results = Results::default();
-    let cells = plan.transports.len() * plan.tasks.len() * plan.methods.len() * plan.trees.len();
-    let progress = Progress::steps((cells * plan.populations.len()) as u64 * plan.samples, "ping-pong");
-    let clock = OsClock::start();
-    let mut shuffle = Pcg64Mcg::seed_from_u64(plan.seed);
+fn client(plan: &Plan) -> Result<Data, LabError> {
+    let mut data = Data { virtualisation: virtualisation::name(), ..Data::default() };
+    let channels = plan.transports.len() * plan.tasks.len() * plan.populations.len();
+    let progress = Progress::steps(channels as u64, "ping-pong");
     for &population in &plan.populations {
-        for &tree in &plan.trees {
-            let counted =
-                registry::count(tree, population, plan.counted, plan.seed, &mut Client::new(&mut Loopback));
-            results
-                .touches
-                .push(counted.map_err(|wrong| failed(&wrong, &format!("counting, {population}")))?);
-        }
-        let mut at = format!("registering {population}");
+        let n = table::count(population);
+        let mut at = format!("look-ups alone, N = {n}");
         let done = registry::with_all(population, |all| {
-            let chosen: Vec<_> = all.iter().copied().filter(|(tree, _)| plan.trees.contains(tree)).collect();
-            let mut bench = Bench { plan, population, clock, trees: chosen, shuffle: &mut shuffle };
-            at = format!("look-ups alone, N = {}", table::count(population));
-            bench.look_ups(&mut results)?;
-            for &transport in &plan.transports {
+            let trees = all.iter().copied().filter(|(tree, _)| plan.trees.contains(tree)).collect();
+            let bench = Bench { plan, population, clock: OsClock::start(), trees };
+            if plan.parts.contains(&Part::LookUps) {
+                bench.look_ups(&mut data)?;
+            }
+            for &transport in plan.transports.iter().filter(|_| plan.parts.contains(&Part::Calls)) {
                 for &tasks in &plan.tasks {
-                    at = format!("{}, {}, N = {}", transport.name(), tasks.name(), table::count(population));
+                    at = format!("{}, {}, N = {n}", name(&transport), name(&tasks));
                     progress.doing(at.clone());
-                    bench.channel(transport, tasks, &progress, &mut results)?;
+                    bench.calls(transport, tasks, &mut data)?;
+                    progress.step();
                 }
             }
             Ok(())
         });
         match done {
+            _ if interrupt::requested() => break,
             Ok(()) => {}
-            Err(_) if interrupt::requested() => {
-                results.interrupted = true;
-                break;
-            }
-            Err(wrong) => return Err(failed(&wrong, &at)),
+            Err(wrong) => return Err(LabError::failed(format!("{at}: {wrong}; no time of this run counts"))),
         }
     }
-    Ok(results)
-}
-
-fn failed(wrong: &Wrong, at: &str) -> LabError {
-    LabError::failed(format!("{at}: {wrong}; no time of this run counts"))
+    Ok(data)
 }
 
 /// The trees at one population.
@@ -148,101 +190,83 @@ struct Bench<'b> {
     population: usize,
     clock: OsClock,
     trees: Vec<(Tree, &'b dyn Registry)>,
-    shuffle: &'b mut Pcg64Mcg,
 }
 
 impl Bench<'_> {
-    fn look_ups(&mut self, results: &mut Results) -> Result<(), Wrong> {
-        let Self { plan, population, clock, .. } = *self;
-        let first = results.look_ups.len();
-        results.look_ups.extend(self.trees.iter().map(|&(tree, _)| LookUps {
-            tree,
-            population,
-            samples: Vec::new(),
-        }));
-        let mut order: Vec<usize> = (0..self.trees.len()).collect();
-        // The first round warms up.
-        for round in 0..=LOOK_UP_SAMPLES {
-            order.shuffle(self.shuffle);
-            for &at in &order {
-                interruptible()?;
-                // Others in each round, the same for all trees.
-                let mut draw = Draw::new(population, plan.seed.wrapping_add(round as u64));
-                let start = clock.now();
-                self.trees[at].1.look_ups(plan.counted, &mut draw)?;
-                let ns = clock.now().saturating_sub(start) as f64 / plan.counted.max(1) as f64;
-                if round > 0 {
-                    results.look_ups[first + at].samples.push(ns);
-                }
-            }
+    /// Counts what round trips ask of each tree, then times look-ups without calls.
+    fn look_ups(&self, data: &mut Data) -> Result<(), String> {
+        let Self { plan, population, clock, trees } = self;
+        let counted = trees.iter().map(|&(tree, _)| registry::count(tree, *population, COUNTED, plan.seed));
+        let mut asked: Vec<Asked> = counted.collect::<Result<_, _>>()?;
+        if let Some(asked) = asked.iter().find(|asked| asked.look_ups != 1.0) {
+            return Err(format!("not one look-up in each round trip: {asked:?}"));
         }
+        let taken = Rounds::new(LOOK_UP_SAMPLES, plan.seed).run(trees.len(), |turn| {
+            // Other targets in each round, the same for all trees.
+            let mut draw = Draw::new(*population, plan.seed.wrapping_add(turn.round as u64));
+            let start = clock.now();
+            trees[turn.lane].1.look_ups(COUNTED, &mut draw)?;
+            Ok::<_, String>(clock.now().saturating_sub(start) as f64 / COUNTED as f64)
+        })?;
+        for (asked, samples) in asked.iter_mut().zip(taken.lanes()) {
+            asked.samples = samples;
+        }
+        data.asked.append(&mut asked);
         Ok(())
     }
 
     /// All methods over one server.
-    fn channel(
-        &mut self,
-        transport: Transport,
-        tasks: Tasks,
-        progress: &Progress,
-        results: &mut Results,
-    ) -> Result<(), Wrong> {
-        let Self { plan, population, clock, .. } = *self;
+    fn calls(&self, transport: Transport, tasks: Tasks, data: &mut Data) -> Result<(), String> {
+        let Self { plan, population, clock, trees } = self;
         let cpu = plan.processors.server;
-        let mut link = Link::start(Wanted { transport, tasks, spins: plan.spins, cpu })?;
-        let channel = link.channel().ok_or(std::io::ErrorKind::NotConnected).map_err(std::io::Error::from)?;
+        let wanted = Wanted { transport, tasks, spins: plan.spins, cpu };
+        let mut link = Link::start(wanted).map_err(|error| lost(&error))?;
+        let channel = link.channel().ok_or("the server has ended")?;
         let mut client = Client::new(channel);
-        let mut draw = Draw::new(population, plan.seed);
-        for &method in &plan.methods {
-            let first = results.cells.len();
-            for &(tree, registry) in &self.trees {
-                let mut run = |count| calls(registry, count, &mut draw, &mut client);
-                let round_trips = match method {
-                    Method::V1 => None,
-                    Method::V2 => Some(timing::size(&clock, plan.duration, &mut run)?),
-                };
-                let samples = Vec::new();
-                results.cells.push(Cell { transport, tasks, population, method, tree, round_trips, samples });
+        let mut draw = Draw::new(*population, plan.seed);
+        let mut counts = Vec::new();
+        for method in &plan.methods {
+            let mut most = None;
+            for (_, registry) in trees.iter().filter(|_| *method == Method::V2) {
+                let mut run = |count| calls(*registry, count, &mut draw, &mut client);
+                most = most.max(Some(timing::size(clock, plan.duration, &mut run)?));
             }
-            even(&mut results.cells[first..]);
-            let mut order: Vec<usize> = (0..self.trees.len()).collect();
-            for _ in 0..plan.samples {
-                order.shuffle(self.shuffle);
-                for &at in &order {
-                    let cell = &mut results.cells[first + at];
-                    let mut run = |count| calls(self.trees[at].1, count, &mut draw, &mut client);
-                    let timed = match cell.round_trips {
-                        None => timing::by_the_clock(&clock, plan.duration, &mut run),
-                        Some(count) => timing::by_count(&clock, count, &mut run),
-                    }?;
-                    cell.samples.push(timed.rate());
-                    progress.step();
-                }
+            counts.push(most);
+        }
+        let mut rounds = Rounds::new(plan.rounds, plan.seed).without_warm_up().cells(plan.methods.len());
+        let taken = rounds.run(trees.len(), |turn| {
+            let mut run = |count| calls(trees[turn.lane].1, count, &mut draw, &mut client);
+            match timing::sample(clock, counts[turn.cell], plan.duration, &mut run) {
+                Ok(rate) => Ok(Some(rate)),
+                // The last sample of a run that was interrupted.
+                Err(_) if interrupt::requested() => Ok(None),
+                Err(wrong) => Err(wrong),
+            }
+        })?;
+        for ((&method, &round_trips), lanes) in plan.methods.iter().zip(&counts).zip(taken.cells) {
+            let whole = lanes.iter().map(|lane| lane.iter().flatten().count()).min().unwrap_or(0);
+            for (&(tree, _), lane) in trees.iter().zip(lanes) {
+                let samples = lane.into_iter().flatten().take(whole).collect();
+                let population = *population;
+                data.cells.push(Cell { transport, tasks, population, method, tree, round_trips, samples });
             }
         }
         Ok(())
     }
 }
 
-/// Has all trees do as many round trips in a sample: the most that the warm-up of one found. It may
-/// be cut short by a pause of the machine, and one tree's samples would be shorter than another's,
-/// and so pay more for their beginning, or less for pauses.
-pub(super) fn even(cells: &mut [Cell]) {
-    let most = cells.iter().filter_map(|cell| cell.round_trips).max();
-    for cell in cells {
-        cell.round_trips = cell.round_trips.and(most);
-    }
-}
-
-fn interruptible() -> Result<(), Wrong> {
-    if interrupt::requested() { Err(Wrong::Interrupted) } else { Ok(()) }
-}
-
 /// `count` round trips, unless the user ends them.
-fn calls(registry: &dyn Registry, count: u64, draw: &mut Draw, client: &mut Client<'_>) -> Result<(), Wrong> {
+fn calls(
+    registry: &dyn Registry,
+    count: u64,
+    draw: &mut Draw,
+    client: &mut Client<'_>,
+) -> Result<(), String> {
     let mut left = count;
     while left > 0 {
-        interruptible()?;
+        if interrupt::requested() {
+            return Err("interrupted".into());
+        }
         let now = left.min(UNINTERRUPTED);
         registry.calls(now, draw, client)?;
         left -= now;

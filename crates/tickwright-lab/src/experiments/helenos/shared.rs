@@ -1,15 +1,17 @@
-//! A mailbox in memory that two processes map.
+//! A mailbox in memory that two processes map, and its ends.
 #![allow(unsafe_code, reason = "mapping memory, and saying what lies in it")]
 
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::mailbox::Mailbox;
+use super::channel::{Channel, Port, Reply, Request};
+use super::mailbox::{Mailbox, Waiting};
 
 /// A mapped mailbox, unmapped when dropped.
 #[derive(Debug)]
@@ -22,9 +24,6 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 /// Memory without a name for one empty mailbox, whose size cannot change any more.
-///
-/// # Errors
-/// When the system has none.
 pub(crate) fn memory() -> io::Result<OwnedFd> {
     let fd = memfd_create("tickwright-mailbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, size_of::<Mailbox>() as u64)?;
@@ -67,5 +66,46 @@ impl Drop for Shared {
         // `self`.
         let unmapped = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Mailbox>()) };
         debug_assert!(unmapped.is_ok(), "it was mapped");
+    }
+}
+
+/// A client's or server's end; the first that is dropped hangs up.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) mailbox: Arc<Shared>,
+    pub(crate) waiting: Waiting,
+}
+
+/// The client's and the server's end of a mailbox.
+pub(super) fn ends(mailbox: Shared, waiting: Waiting) -> (End, End) {
+    let mailbox = Arc::new(mailbox);
+    (End { mailbox: Arc::clone(&mailbox), waiting }, End { mailbox, waiting })
+}
+
+/// Hangs up, also by a panic: the other end is woken.
+impl Drop for End {
+    fn drop(&mut self) {
+        self.mailbox.close(self.waiting);
+    }
+}
+
+impl Channel for End {
+    fn call(&mut self, request: Request) -> io::Result<Reply> {
+        let Request { number, target, token } = request;
+        self.mailbox.requests.post([number, target, token], self.waiting)?;
+        let words = self.mailbox.replies.take(self.waiting)?;
+        let [number, answer, _] = words.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok(Reply { number, answer })
+    }
+}
+
+impl Port for End {
+    fn receive(&mut self) -> io::Result<Option<Request>> {
+        let words = self.mailbox.requests.take(self.waiting)?;
+        Ok(words.map(|[number, target, token]| Request { number, target, token }))
+    }
+
+    fn answer(&mut self, reply: Reply) -> io::Result<()> {
+        self.mailbox.replies.post([reply.number, reply.answer, 0], self.waiting)
     }
 }

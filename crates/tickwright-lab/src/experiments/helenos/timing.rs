@@ -3,12 +3,12 @@
 use core::time::Duration;
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::clock::Meter;
 
 /// A way to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
     /// 100 round trips, then a look at the clock, until the duration is over
@@ -18,88 +18,99 @@ pub(crate) enum Method {
     V2,
 }
 
-impl Method {
-    pub(crate) const ALL: [Self; 2] = [Self::V1, Self::V2];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-        }
-    }
-}
-
 /// Round trips between two looks at the clock, in [`Method::V1`].
-pub(crate) const BATCH: u64 = 100;
+const BATCH: u64 = 100;
 
 /// Doubling ends here at the latest: 2^40 round trips of a nanosecond are 18 minutes, and no clock
 /// stands still so long.
 const MOST: u64 = 1 << 40;
 
-/// What was timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Timed {
-    pub(crate) round_trips: u64,
-    pub(crate) ns: u64,
-}
-
-impl Timed {
-    /// Round trips per second.
-    pub(crate) fn rate(self) -> f64 {
-        self.round_trips as f64 * 1e9 / self.ns.max(1) as f64
-    }
-}
-
-/// A sample of [`Method::V1`].
-///
-/// # Errors
-/// Those of `run`, which does as many round trips as it is told.
-pub(crate) fn by_the_clock<E>(
+/// A sample, in round trips per second: of `count` round trips, or of batches until `duration` is
+/// over. `run` does as many round trips as it is told.
+pub(super) fn sample<E>(
     meter: &dyn Meter,
+    count: Option<u64>,
     duration: Duration,
     run: &mut dyn FnMut(u64) -> Result<(), E>,
-) -> Result<Timed, E> {
+) -> Result<f64, E> {
     let start = meter.now();
-    let mut round_trips = 0;
+    let mut done = 0;
     loop {
-        run(BATCH)?;
-        round_trips += BATCH;
+        run(count.unwrap_or(BATCH))?;
+        done += count.unwrap_or(BATCH);
         let ns = meter.now().saturating_sub(start);
-        if u128::from(ns) >= duration.as_nanos() {
-            return Ok(Timed { round_trips, ns });
+        if count.is_some() || u128::from(ns) >= duration.as_nanos() {
+            return Ok(done as f64 * 1e9 / ns.max(1) as f64);
         }
     }
 }
 
-/// A sample of [`Method::V2`].
-///
-/// # Errors
-/// Those of `run`.
-pub(crate) fn by_count<E>(
-    meter: &dyn Meter,
-    round_trips: u64,
-    run: &mut dyn FnMut(u64) -> Result<(), E>,
-) -> Result<Timed, E> {
-    let start = meter.now();
-    run(round_trips)?;
-    Ok(Timed { round_trips, ns: meter.now().saturating_sub(start) })
-}
-
 /// The warm-up of [`Method::V2`]: the first of 1, 2, 4 ... that takes `duration` at least.
-///
-/// # Errors
-/// Those of `run`.
-pub(crate) fn size<E>(
+pub(super) fn size<E>(
     meter: &dyn Meter,
     duration: Duration,
     run: &mut dyn FnMut(u64) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut count = 1;
-    while count < MOST && u128::from(by_count(meter, count, run)?.ns) < duration.as_nanos() {
+    loop {
+        let start = meter.now();
+        run(count)?;
+        if count >= MOST || u128::from(meter.now().saturating_sub(start)) >= duration.as_nanos() {
+            return Ok(count);
+        }
         count *= 2;
     }
-    Ok(count)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use core::convert::Infallible;
+
+    use super::*;
+    use crate::clock::FakeMeter;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn counting(runs: &mut Vec<u64>) -> impl FnMut(u64) -> Result<(), Infallible> {
+        |count| {
+            runs.push(count);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn v1_looks_at_the_clock_every_hundred_round_trips() {
+        let mut runs = Vec::new();
+        let meter = FakeMeter::steady(10);
+        let rate = sample(&meter, None, Duration::from_nanos(35), &mut counting(&mut runs));
+        assert_eq!(rate, Ok(400.0 / 40e-9));
+        assert_eq!(runs, [100; 4]);
+    }
+
+    #[test]
+    fn v2_doubles_until_one_run_lasts_the_duration_and_repeats_that() {
+        let mut runs = Vec::new();
+        // Two readings for each run; the fifth run takes 1000.
+        let meter = FakeMeter::scripted([0, 100, 0, 200, 0, 400, 0, 999, 0, 1000, 0, 500]);
+        let duration = Duration::from_nanos(1000);
+        let found = size(&meter, duration, &mut counting(&mut runs)).unwrap();
+        assert_eq!(sample(&meter, Some(found), duration, &mut counting(&mut runs)), Ok(16.0 / 500e-9));
+        assert_eq!(runs, [1, 2, 4, 8, 16, 16]);
+    }
+
+    #[test]
+    fn v2_ends_on_a_clock_that_stands_still() {
+        assert_eq!(size::<Infallible>(&FakeMeter::steady(0), SECOND, &mut |_| Ok(())), Ok(MOST));
+    }
+
+    #[test]
+    fn the_first_error_ends_either() {
+        let mut left = 3;
+        let mut run = |_| {
+            left -= 1;
+            if left == 0 { Err("lost") } else { Ok(()) }
+        };
+        assert_eq!(size(&FakeMeter::steady(0), SECOND, &mut run), Err("lost"));
+        assert_eq!(sample(&FakeMeter::steady(0), None, SECOND, &mut |_| Err("lost")), Err("lost"));
+    }
+}

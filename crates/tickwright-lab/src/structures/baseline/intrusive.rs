@@ -3,7 +3,6 @@
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
-use std::fmt;
 
 use intrusive_collections::{KeyAdapter, RBTree, RBTreeLink, intrusive_adapter};
 
@@ -16,79 +15,88 @@ pub(crate) struct IntrusiveRbTree;
 /// A caller-owned node.
 pub(crate) struct Node {
     link: RBTreeLink,
-    deadline: Cell<u64>,
-    id: u32,
+    pub(crate) key: Cell<u64>,
+    pub(crate) id: u32,
 }
 
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("id", &self.id).field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
+intrusive_adapter!(pub(crate) ByKey<'a> = &'a Node: Node { link => RBTreeLink });
 
-intrusive_adapter!(ByDeadline<'a> = &'a Node: Node { link => RBTreeLink });
-
-impl<'a> KeyAdapter<'a> for ByDeadline<'_> {
+impl<'a> KeyAdapter<'a> for ByKey<'_> {
     type Key = u64;
 
     #[inline]
     fn get_key(&self, node: &'a Node) -> u64 {
-        node.deadline.get()
+        node.key.get()
     }
 }
 
-/// The tree over an arena of nodes.
-pub(crate) struct Queue<'a> {
-    tree: RBTree<ByDeadline<'a>>,
+/// `count` nodes that are in no tree.
+pub(crate) fn nodes(count: usize) -> Vec<Node> {
+    (0u32..).take(count).map(|id| Node { link: RBTreeLink::new(), key: Cell::new(0), id }).collect()
+}
+
+/// A tree over the nodes of an arena. One arena is for one tree.
+pub(crate) struct Tree<'a> {
+    pub(crate) tree: RBTree<ByKey<'a>>,
     nodes: &'a [Node],
-    seen: Option<&'a Node>,
 }
 
-impl fmt::Debug for Queue<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("nodes", &self.nodes.len()).finish_non_exhaustive()
+impl<'a> Tree<'a> {
+    pub(crate) fn new(nodes: &'a [Node]) -> Self {
+        Self { tree: RBTree::new(ByKey::new()), nodes }
     }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, id: u32, key: u64) {
+        let node = &self.nodes[id as usize];
+        node.key.set(key);
+        self.tree.insert(node);
+    }
+
+    /// Whether it was in the tree.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) -> bool {
+        self.unlink(&self.nodes[id as usize])
+    }
+
+    #[inline]
+    fn unlink(&mut self, node: &'a Node) -> bool {
+        // SAFETY: 1. the node is linked (checked first); 2. only this tree links nodes of its
+        // arena, so the tree is this one.
+        node.link.is_linked() && unsafe { self.tree.cursor_mut_from_ptr(node) }.remove().is_some()
+    }
+}
+
+/// The tree, and the node that was seen at its head.
+pub(crate) struct Queue<'a> {
+    tree: Tree<'a>,
+    seen: Option<&'a Node>,
 }
 
 impl Candidate for IntrusiveRbTree {
     type Arena = Vec<Node>;
     type Queue<'a> = Queue<'a>;
 
-    const INLINE: usize = size_of::<RBTree<ByDeadline<'static>>>();
+    const INLINE: usize = size_of::<RBTree<ByKey<'static>>>();
 
     fn arena(capacity: usize) -> Vec<Node> {
-        let node = |id| Node { link: RBTreeLink::new(), deadline: Cell::new(0), id };
-        (0u32..).take(capacity).map(node).collect()
+        nodes(capacity)
     }
 
     fn queue(arena: &Vec<Node>, _capacity: usize) -> Queue<'_> {
-        Queue { tree: RBTree::new(ByDeadline::new()), nodes: arena, seen: None }
-    }
-}
-
-impl<'a> Queue<'a> {
-    /// Takes a node of the arena out of the tree, if it is in it.
-    #[inline]
-    fn unlink(&mut self, node: &'a Node) {
-        if node.link.is_linked() {
-            // SAFETY: 1. the node is linked (checked above); 2. only this queue links nodes of its
-            // arena, so the tree is this one.
-            unsafe { self.tree.cursor_mut_from_ptr(node) }.remove();
-        }
+        Queue { tree: Tree::new(arena), seen: None }
     }
 }
 
 impl BenchQueue for Queue<'_> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        let node = &self.nodes[id as usize];
-        node.deadline.set(deadline);
-        self.tree.insert(node);
+        self.tree.insert(id, deadline);
     }
 
     #[inline]
     fn remove(&mut self, id: u32) {
-        self.unlink(&self.nodes[id as usize]);
+        self.tree.remove(id);
     }
 
     #[inline]
@@ -99,39 +107,39 @@ impl BenchQueue for Queue<'_> {
 
     #[inline]
     fn head(&mut self) -> Option<u64> {
-        self.tree.front().get().map(|node| node.deadline.get())
+        self.tree.tree.front().get().map(|node| node.key.get())
     }
 
     #[inline]
     fn second(&mut self) -> Option<u64> {
-        let mut cursor = self.tree.front();
+        let mut cursor = self.tree.tree.front();
         cursor.move_next();
-        cursor.get().map(|node| node.deadline.get())
+        cursor.get().map(|node| node.key.get())
     }
 
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
-        let mut front = self.tree.front_mut();
-        front.get().filter(|node| node.deadline.get() <= now)?;
-        front.remove().map(|node| (node.id, node.deadline.get()))
+        let mut front = self.tree.tree.front_mut();
+        front.get().filter(|node| node.key.get() <= now)?;
+        front.remove().map(|node| (node.id, node.key.get()))
     }
 
     /// One walk to the leftmost.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
-        self.tree.front_mut().remove().map(|node| (node.id, node.deadline.get()))
+        self.tree.tree.front_mut().remove().map(|node| (node.id, node.key.get()))
     }
 
     #[inline]
     fn look_at_head(&mut self) -> Option<u64> {
-        self.seen = self.tree.front().clone_pointer();
-        self.seen.map(|node| node.deadline.get())
+        self.seen = self.tree.tree.front().clone_pointer();
+        self.seen.map(|node| node.key.get())
     }
 
     #[inline]
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
-        let node = self.seen.take().filter(|node| node.deadline.get() <= now)?;
-        self.unlink(node);
-        Some((node.id, node.deadline.get()))
+        let node = self.seen.take().filter(|node| node.key.get() <= now)?;
+        self.tree.unlink(node);
+        Some((node.id, node.key.get()))
     }
 }

@@ -3,7 +3,7 @@ use crate::models::scenario::Within;
 
 fn delays(distribution: Distribution, mean: i64) -> Vec<u64> {
     let increments = Increments { distribution, mean: Within::try_from(mean).unwrap() };
-    Stream::new(increments, 7).take(20_000)
+    Hold::new(increments, 1, 1, 7).delays(20_000)
 }
 
 #[test]

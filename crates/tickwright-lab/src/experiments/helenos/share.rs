@@ -1,0 +1,196 @@
+//! The author's question, answered with the figures of a run: what of a round trip can the tree
+//! change?
+
+use super::channel::Transport;
+use super::link::Tasks;
+use super::published::ORIGINAL;
+use super::registry::Tree;
+use super::run::{Cell, Data, Perf};
+use super::timing::Method;
+use crate::experiments::request::name;
+use crate::output::table::count;
+use crate::result::{Finding, labels};
+use crate::stats::welch::{Welch, mean_and_deviation, welch};
+use crate::stats::{Bound, CONFIDENCE, Shift, Summary, Verdict, median, summarise};
+
+/// What a share of a round trip must be to matter, percent: about the standard deviation of the
+/// published samples.
+pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
+
+/// Dictionary and AVL over one channel, at one population, timed one way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) transport: Transport,
+    pub(super) tasks: Tasks,
+    pub(super) population: usize,
+    pub(super) method: Method,
+    /// Mean and standard deviation, round trips per second.
+    pub(super) avl: (f64, f64),
+    pub(super) odict: (f64, f64),
+    /// Of the dictionary's samples less AVL's.
+    pub(super) test: Welch,
+}
+
+impl Pair {
+    /// Percent of AVL's mean.
+    pub(super) fn percent(&self, rate: f64) -> f64 {
+        100.0 * rate / self.avl.0
+    }
+
+    /// What look-ups change of this channel's rate lies within the interval of the test.
+    fn is_explained(&self, shares: &[Share]) -> bool {
+        let share = shares.iter().find(|share| share.population == self.population);
+        let gain = |share: &Share| 100.0 * (share.avl - share.odict) * self.avl.0 / 1e9;
+        let (low, high) = (self.percent(self.test.low), self.percent(self.test.high));
+        share.is_some_and(|share| (low..=high).contains(&gain(share)))
+    }
+}
+
+/// All of which there are two samples of both.
+pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
+    let key = |cell: &Cell| (cell.transport, cell.tasks, cell.population, cell.method);
+    let of = |avl: &Cell| {
+        let odict = cells.iter().find(|cell| cell.tree == tree && key(cell) == key(avl))?;
+        let (transport, tasks, population, method) = key(avl);
+        Some(Pair {
+            transport,
+            tasks,
+            population,
+            method,
+            avl: mean_and_deviation(&avl.samples)?,
+            odict: mean_and_deviation(&odict.samples)?,
+            test: welch(&odict.samples, &avl.samples)?,
+        })
+    };
+    cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).collect()
+}
+
+/// Look-ups beside the shortest mean round trip, at one population.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    pub(super) population: usize,
+    /// ns, over the fastest channel: there a tree matters most.
+    pub(super) round_trip: f64,
+    /// ns of a look-up.
+    pub(super) avl: f64,
+    pub(super) odict: f64,
+    /// What the slower tree's look-up is of a round trip, percent.
+    pub(super) look_up: Summary,
+    /// What the choice of the tree is of a round trip, percent.
+    pub(super) choice: Summary,
+}
+
+/// By population.
+pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
+    let mut populations: Vec<usize> = pairs.iter().map(|pair| pair.population).collect();
+    populations.sort_unstable();
+    populations.dedup();
+    let of = |population| {
+        let alone = |tree| {
+            let found = data.asked.iter().find(|asked| (asked.tree, asked.population) == (tree, population));
+            found.map(|found| found.samples.as_slice())
+        };
+        let rates = pairs.iter().filter(|pair| pair.population == population);
+        let round_trip = 1e9 / rates.map(|pair| pair.avl.0.max(pair.odict.0)).max_by(f64::total_cmp)?;
+        let (avl, odict) = (alone(Tree::Avl)?, alone(Tree::Odict)?);
+        let rounds = |share: &dyn Fn(f64, f64) -> f64| {
+            summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
+        };
+        let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
+        // The slower one less the faster one, whichever that is.
+        let sign = (avl - odict).signum();
+        Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
+    };
+    populations.into_iter().filter_map(of).collect()
+}
+
+/// The headline; the share at each population; our channels beside perf's.
+pub(super) fn findings(data: &Data) -> Vec<Finding> {
+    let shares = shares(data, &pairs(&data.cells, Tree::Odict));
+    let mut findings = vec![headline(&shares)];
+    findings.extend(shares.iter().map(|share| {
+        let about = format!("what the choice of the tree changes, percent, N = {}", count(share.population));
+        Finding::bounded(about, share.choice, MATTERS).labelled(labels([("n", share.population.into())]))
+    }));
+    let beside = data.perf.iter().flat_map(|perf| beside(perf, &data.cells));
+    findings.extend(beside.map(|(finding, _)| finding));
+    findings
+}
+
+fn headline(shares: &[Share]) -> Finding {
+    let about = "what the choice of the tree changes of a ping-pong, percent";
+    let gains = ORIGINAL.rows.iter().map(|row| format!("{:+.1}", row.gain())).collect::<Vec<_>>();
+    let published = format!("odict gains {} %", gains.join(", "));
+    let worst = shares.iter().max_by(|a, b| a.choice.median.total_cmp(&b.choice.median));
+    let finding = match worst {
+        None => Finding::stated(about, "not measured: it takes look-ups and calls, with avl and odict")
+            .judged(Verdict::NotShown),
+        Some(worst) => Finding {
+            here: format!("at most {:.2} %, at N = {}", worst.choice.median, count(worst.population)),
+            ..Finding::bounded(about, worst.choice, MATTERS)
+        },
+    };
+    finding.published(published)
+}
+
+/// Samples of all trees at the smallest population.
+pub(super) fn smallest(cells: &[Cell], transport: Transport, tasks: Tasks) -> Vec<f64> {
+    let of = || cells.iter().filter(|cell| (cell.transport, cell.tasks) == (transport, tasks));
+    let least = of().map(|cell| cell.population).min();
+    of().filter(|cell| Some(cell.population) == least).flat_map(|cell| cell.samples.clone()).collect()
+}
+
+/// Our channels with a look-up beside perf's pipe without one: a finding each, and our median.
+pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
+    let of = |transport| {
+        let ours = smallest(cells, transport, perf.tasks);
+        let about = format!("our {} to {}", name(&transport), Perf::title(perf.tasks));
+        let ratio = Shift::of(&perf.samples, &ours)?.ratio;
+        let labels = labels([("transport", name(&transport).into()), ("tasks", name(&perf.tasks).into())]);
+        Some((Finding::bounded(about, ratio, Bound::AtLeast(1.0)).labelled(labels), median(&ours)?))
+    };
+    [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
+}
+
+/// From which population on a look-up matters: there, and at all larger ones.
+fn from_on(shares: &[Share]) -> Option<&Share> {
+    let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
+    shares.iter().rev().take_while(matters).last()
+}
+
+/// What the figures say, in sentences.
+pub(super) fn answer(data: &Data) -> String {
+    let pairs = pairs(&data.cells, Tree::Odict);
+    let shares = shares(data, &pairs);
+    let Some(largest) = shares.last() else { return String::new() };
+    let percent = |figure: &Summary| format!("{:.2} %", figure.median);
+    let mut lines = vec![match from_on(&shares) {
+        None => format!(
+            "A look-up is shown to take more than 1 % of the fastest round trip at no N; at the largest, {}, it \
+             takes {}.",
+            count(largest.population),
+            percent(&largest.look_up)
+        ),
+        Some(first) => format!(
+            "A look-up takes more than 1 % of the fastest round trip from N = {} on.",
+            count(first.population)
+        ),
+    }];
+    let shown: Vec<&Pair> = pairs.iter().filter(|pair| pair.test.differs()).collect();
+    let explained = shown.iter().filter(|pair| pair.is_explained(&shares)).count();
+    lines.push(format!(
+        "Of {} comparisons {} show a difference; {:.1} would by chance alone. {explained} have the size of the \
+         look-ups. {} have another size, which is layout or noise.",
+        pairs.len(),
+        shown.len(),
+        pairs.len() as f64 * (1.0 - CONFIDENCE),
+        shown.len() - explained
+    ));
+    lines.push(
+        "HelenOS's own trees are not on a call's way. They are asked when a task or thread begins, ends or is \
+         looked up by its id. The published gains cannot come from the look-ups of a tree that nobody asks: \
+         layout of the kernel's code and noise are left. `tickwright bench registry` asks the tree."
+            .into(),
+    );
+    lines.join("\n")
+}
