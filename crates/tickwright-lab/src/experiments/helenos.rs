@@ -240,14 +240,13 @@ impl Experiment for HelenosArgs {
     }
 }
 
-/// The experiment as a part of the tour: the fastest channel, and three sizes
-/// of the registry.
+/// The experiment as a part of the tour: the fastest channel, and three sizes of the registry.
 ///
 /// # Errors
 /// As [`HelenosArgs::execute`].
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // Two dictionaries at three populations: 6 samples in v1; in v2 the sizing takes as long as two,
-    // and a sample as long as up to two.
+    // Two dictionaries at three populations: 6 samples in v1. In v2 the sizing takes as long as
+    // two, and a sample as long as up to two.
     let lengths = 2 * 3 * (6 + 2 + 2 * 6);
     let length = duration::show((within / lengths).max(Duration::from_millis(1)));
     let words = ["--transport=futex", "--n=2,10k,100k", "--rounds=6", "--duration", &length];

@@ -1,12 +1,12 @@
-//! A mailbox for one call at a time. A waiter spins if asked to, then sleeps on a futex. A post wakes
-//! a sleeper and costs no system call where nobody sleeps.
+//! A mailbox for one call at a time. A waiter spins if asked to, then sleeps on a futex. A post
+//! wakes a sleeper and costs no system call where nobody sleeps.
 //!
 //! ```text
-//!             post: write the words, swap to FULL             take: FULL -> EMPTY, read the words
-//!   EMPTY ----------------------------------------> FULL ----------------------------------------> EMPTY
-//!     | take finds nothing                            ^
-//!     v                                               |  post swaps, finds ASLEEP, wakes one
-//!   ASLEEP -------------------------------------------+          any -> CLOSED: for ever, wakes all
+//!           post: write the words, swap to FULL          take: FULL -> EMPTY, read the words
+//!   EMPTY -------------------------------------> FULL --------------------------------> EMPTY
+//!     | take finds nothing                         ^
+//!     v                                            |  post swaps, finds ASLEEP, wakes one
+//!   ASLEEP ----------------------------------------+       any -> CLOSED: for ever, wakes all
 //! ```
 //! One side posts and the other takes, in turn: a post never finds FULL.
 
