@@ -16,6 +16,7 @@ use crate::experiments::heap::HeapCommand;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::memory::MemoryArgs;
+use crate::experiments::nptl::ChildArgs;
 use crate::experiments::reproduce::Reproduce;
 use crate::experiments::sched::Sched;
 use crate::experiments::scheduler::SchedulerArgs;
@@ -104,6 +105,9 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
+    /// A child of `reproduce nptl`, which starts it
+    #[command(hide = true)]
+    NptlChild(ChildArgs),
     /// Try the heap that is a part by itself
     #[command(subcommand)]
     Heap(HeapCommand),

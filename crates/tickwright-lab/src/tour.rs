@@ -65,12 +65,7 @@ pub(crate) const PLAN: &[Part] = &[
         command: "reproduce helenos",
         run: |within| crate::experiments::helenos::tour(within).map(|()| None),
     },
-    Part {
-        name: "nptl",
-        seconds: 3,
-        command: "reproduce nptl",
-        run: |within| nptl::tour(within).map(|()| None),
-    },
+    Part { name: "nptl", seconds: 3, command: "reproduce nptl", run: |within| nptl::tour(within).map(Some) },
 ];
 
 /// The tour answers within this.
@@ -111,7 +106,7 @@ What to run next
   tickwright latency                    wake-up lateness over each structure; --load all, --compare-cyclictest
   tickwright reproduce helenos --duration 10s   the original's full length; also --tasks processes
   tickwright bench registry             what the tree costs where it is asked
-  tickwright reproduce nptl --starts 1k --rounds 7       the threads of 2002: all 20 x 10 cells, with intervals; also bench threads
+  tickwright reproduce nptl --rounds 7  the threads of 2002: all 20 x 10 cells, with intervals; also bench threads
   tickwright sched test 10k             add and delete, over each structure; also sched beat
   tickwright check                      every answer verified, nothing timed
   tickwright list                       structures, scenarios and experiments

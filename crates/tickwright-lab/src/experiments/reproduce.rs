@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use crate::error::LabError;
+use crate::experiment::execute;
 #[cfg(target_os = "linux")]
 use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
@@ -35,7 +36,7 @@ impl Reproduce {
             Self::Asterisk(args) => args.execute(),
             #[cfg(target_os = "linux")]
             Self::Helenos(args) => args.execute(),
-            Self::Nptl(args) => args.execute(),
+            Self::Nptl(args) => execute(&**args, &args.output),
         }
     }
 }

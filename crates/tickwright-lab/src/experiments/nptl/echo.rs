@@ -6,22 +6,22 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
-use serde::Serialize;
 use tickwright_threads::{Attributes, io as wait};
 
 use super::column::{Column, Ours};
-use super::model::{self, Knobs};
+use super::model::{self, Knobs, Model};
 use super::peers::Std;
 use super::rules::Maker;
 use super::turns::Turns;
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
-use crate::output::table;
+use crate::limits::Raised;
+use crate::render::Format;
+use crate::result::{Finding, Label, Section, Series, Table, Unit, labels};
 use crate::stats::{self, Distribution};
 
 /// What a pair talks over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wire {
     /// A pipe there, and one back
     Pipe,
@@ -29,8 +29,17 @@ pub(crate) enum Wire {
     Socket,
 }
 
+impl Wire {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+        }
+    }
+}
+
 /// How many pairs, and how much each has under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) wire: Wire,
     pub(crate) connections: usize,
@@ -39,8 +48,19 @@ pub(crate) struct Load {
     pub(crate) messages: u64,
 }
 
+impl Load {
+    fn name(&self) -> String {
+        format!("{} {} x {}", self.wire.name(), self.connections, self.in_flight)
+    }
+
+    /// Of all connections.
+    fn all(&self) -> f64 {
+        (self.messages * self.connections as u64) as f64
+    }
+}
+
 /// A round of one column under one load.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) ns: u64,
     /// Of a message and its echo, ns.
@@ -50,7 +70,7 @@ pub(crate) struct Sample {
 }
 
 /// One column under one load.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) column: Column,
     pub(crate) load: Load,
@@ -196,8 +216,9 @@ struct Left {
 fn pairs<M: Maker>(maker: &M, load: Load, waits: bool, clock: OsClock) -> Result<Sample, String> {
     let words = |error: io::Error| {
         format!(
-            "{} connections of a {:?}: {error}; ulimit -n bounds them, at 4 descriptors each",
-            load.connections, load.wire
+            "{} connections of a {}: {error}; ulimit -n bounds them, at 4 descriptors each",
+            load.connections,
+            load.wire.name()
         )
     };
     let mut ends = Vec::new();
@@ -282,11 +303,9 @@ pub(crate) fn run(
     let mut rows: Vec<Row> = fit
         .flat_map(|column| loads.iter().map(move |&load| Row { column, load, samples: Vec::new() }))
         .collect();
-    let name = |row: &Row| {
-        let Load { wire, connections, in_flight, .. } = row.load;
-        format!("{}, {wire:?} {connections} x {in_flight}", row.column.name())
-    };
-    let names: Vec<String> = rows.iter().map(name).collect();
+    let names: Vec<String> =
+        rows.iter().map(|row| format!("{}, {}", row.column.name(), row.load.name())).collect();
+    let _raised = Raised::open_files();
     let samples = turns.run(&names, |at| {
         let row = &rows[at];
         once(row.column, knobs, row.load, clock)
@@ -298,39 +317,71 @@ pub(crate) fn run(
     Ok(rows)
 }
 
-pub(super) fn text(rows: &[Row]) -> String {
-    let mut shown = table::new([
-        "echo",
-        "wire",
-        "connections",
-        "in flight",
-        "messages/s",
-        "median, us",
-        "99 %, us",
-        "longest, us",
-    ]);
-    for row in rows {
-        let median = |pick: fn(&Sample) -> u64| {
-            stats::summarise(row.samples.iter().map(|sample| pick(sample) as f64))
-                .map(|summary| summary.median)
-        };
-        let us = |ns: Option<f64>| ns.map_or("-".into(), |ns| format!("{:.1}", ns / 1000.0));
-        let all = (row.load.messages * row.load.connections as u64) as f64;
-        shown.add_row([
-            row.column.name().to_owned(),
-            match row.load.wire {
-                Wire::Pipe => "pipe",
-                Wire::Socket => "socket",
-            }
-            .to_owned(),
-            row.load.connections.to_string(),
-            row.load.in_flight.to_string(),
-            median(|sample| sample.ns).map_or("-".into(), |ns| format!("{:.0}", all / ns * 1e9)),
-            us(median(|sample| sample.p50)),
-            us(median(|sample| sample.p99)),
-            us(median(|sample| sample.max)),
-        ]);
+/// What a sample holds: name, unit, value.
+type Part = (&'static str, fn(&Sample) -> u64);
+
+/// Of a message and its echo.
+const PARTS: [Part; 3] = [
+    ("round trip, median", |sample| sample.p50),
+    ("round trip, 99 %", |sample| sample.p99),
+    ("round trip, longest", |sample| sample.max),
+];
+
+impl Row {
+    /// ns of a message, with those of all connections under way at once.
+    fn each(&self) -> impl Iterator<Item = f64> {
+        self.samples.iter().map(|sample| sample.ns as f64 / self.load.all())
     }
-    table::show(&shown)
-        + "\nA thread at each end; medians of the rounds. tokio and may have sockets of their own, and take no part.\n"
+
+    fn series(&self) -> Vec<Series> {
+        let of = labels([
+            ("model", self.column.name().into()),
+            ("wire", self.load.wire.name().into()),
+            ("connections", self.load.connections.into()),
+            ("in_flight", Label::from(self.load.in_flight)),
+        ]);
+        let mut all = vec![Series::new("echo", Unit::Ns, of.clone()).per("message").of(self.each())];
+        for (name, pick) in PARTS {
+            let samples = self.samples.iter().map(|sample| pick(sample) as f64);
+            all.push(Series::new(name, Unit::Ns, of.clone()).of(samples));
+        }
+        all
+    }
+}
+
+pub(super) fn series(rows: &[Row]) -> Vec<Series> {
+    rows.iter().flat_map(Row::series).collect()
+}
+
+/// M:N beside `std`, under each load.
+pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
+    let ours = rows.iter().filter(|row| row.column == Column::Ours(Model::ManyToMany));
+    let of = |row: &Row| {
+        let std = rows.iter().find(|other| other.column == Column::Std && other.load == row.load)?;
+        let (ours, std): (Vec<f64>, Vec<f64>) = (row.each().collect(), std.each().collect());
+        let ratio = stats::ratios(&ours, &std)?;
+        let about = format!("echo over a {}: m:n to std", row.load.name());
+        Some(Finding::ratio(about, ratio, Format::Ratio.write(ratio.median)))
+    };
+    ours.filter_map(of).collect()
+}
+
+pub(super) fn section(rows: &[Row]) -> Section {
+    let mut table = Table::new().column("echo", Format::Text).column("wire", Format::Text);
+    table = table.column("connections", Format::Count).column("in flight", Format::Count);
+    table = table.column("messages/s", Format::Thousands).column("median", Format::Span);
+    table = table.column("99 %", Format::Span).column("longest", Format::Span);
+    for row in rows {
+        let Load { wire, connections, in_flight, .. } = row.load;
+        let rate = stats::summarise(row.each()).map(|each| 1e9 / each.median);
+        let names = [row.column.name().into(), wire.name().into(), connections.into(), in_flight.into()];
+        let times = PARTS.map(|(_, pick)| {
+            let all = stats::summarise(row.samples.iter().map(|sample| pick(sample) as f64));
+            all.map(|all| all.median).into()
+        });
+        table.row(names.into_iter().chain([rate.into()]).chain(times));
+    }
+    Section::new("Pairs that echo").table(table).text(
+        "A thread at each end; medians of the rounds. tokio and may have sockets of their own, and take no part.",
+    )
 }
