@@ -174,7 +174,7 @@ fn registered() -> Result<String, String> {
 /// The threads of 2002: every model and peer, few threads.
 fn created() -> Result<String, String> {
     let words = "--only table,ladder,knobs,work,io,alive --toplevel 1,3 --children 1,4 --starts 50 --rounds 1 \
-                 --workload 100 --draws 3 --connections 3 --in-flight 2 --messages 15 --n 20";
+                 --workload 100 --draws 3 --connections 3 --in-flight 2 --messages 15 --n 20 --stack 64k,1M";
     let words: Vec<&str> = words.split(' ').collect();
     let args: NptlArgs = request::words(&words).map_err(|error| error.to_string())?;
     let report = answers(&args)?;

@@ -37,7 +37,7 @@ impl Raised {
 impl Drop for Raised {
     fn drop(&mut self) {
         // Going down needs no right.
-        let _ = setrlimit(self.resource, self.before.clone());
+        let _ = setrlimit(self.resource, self.before);
     }
 }
 

@@ -100,7 +100,7 @@ impl Experiment for NptlArgs {
     fn series(&self, _: &Self::Plan, data: &Data) -> Vec<Series> {
         let parts = [
             data.table.as_ref().map(tables::series),
-            data.ladder.as_ref().map(ladder::Ladder::series),
+            data.ladder.as_ref().map(|ladder| lanes::series("ladder", &ladder.lanes)),
             data.syscalls.as_ref().map(syscalls::Counted::series),
             Some(lanes::series("knobs", &data.knobs)),
             data.work.as_ref().map(|work| lanes::series("work", &work.lanes)),
@@ -116,13 +116,13 @@ impl Experiment for NptlArgs {
         findings.extend(data.ladder.as_ref().and_then(ladder::Ladder::finding));
         findings.extend(data.syscalls.as_ref().and_then(syscalls::Counted::finding));
         findings.extend(lanes::findings(&data.knobs, knobs::own));
-        findings.extend(data.work.iter().flat_map(|work| lanes::findings(&work.lanes, work::first)));
+        findings.extend(data.work.iter().flat_map(|work| lanes::findings(&work.lanes, lanes::first)));
         findings.extend(echo::findings(&data.io));
         findings.extend(alive::findings(&data.alive, &published.alive));
         findings
     }
 
-    fn sections(&self, (plan, published): &Self::Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+    fn sections(&self, (_, published): &Self::Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
         let mut sections = Vec::new();
         if let Some(table) = &data.table {
             sections.extend(tables::sections(table, published, findings));
@@ -133,8 +133,7 @@ impl Experiment for NptlArgs {
         sections.extend(data.syscalls.as_ref().map(syscalls::Counted::section));
         sections.extend(data.work.as_ref().map(work::Outcome::section));
         if !data.knobs.is_empty() {
-            let starts = plan.cell(Part::Knobs).starts;
-            let table = lanes::table(&data.knobs, starts, knobs::own, "the model as it is");
+            let table = lanes::table(&data.knobs, knobs::own, "the model as it is");
             sections.push(Section::new("What each knob costs").table(table));
         }
         if !data.io.is_empty() {
@@ -153,7 +152,9 @@ fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), L
         Part::Table => data.table = Some(table::run(plan, clock)?),
         Part::Ladder => {
             let turns = plan.turns(part, "ladder");
-            data.ladder = Some(ladder::run(plan.knobs, cell, &turns, clock)?);
+            let mut lanes = ladder::lanes(plan.knobs);
+            lanes::time(&mut lanes, cell, &turns, clock)?;
+            data.ladder = Some(ladder::Ladder { cell, lanes });
         }
         Part::Syscalls => data.syscalls = Some(syscalls::run(&plan.columns, plan.knobs.workers)?),
         Part::Knobs => {

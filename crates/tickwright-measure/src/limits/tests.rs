@@ -2,11 +2,14 @@ use std::path::PathBuf;
 
 use super::*;
 
+/// Paths and texts.
+type Files<'f> = &'f [(&'f str, &'f str)];
+
 /// A machine made of files, gone when dropped.
 struct Machine(PathBuf);
 
 impl Machine {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+    fn new(name: &str, files: Files<'_>) -> Self {
         let root = std::env::temp_dir().join(format!("tickwright-limits-{}-{name}", std::process::id()));
         for (path, text) in files {
             let path = root.join(path);
@@ -38,7 +41,7 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 /// Which limit is met on a machine that has other files than [`FILES`].
-fn with(name: &str, changed: &[(&str, &str)]) -> String {
+fn with(name: &str, changed: Files<'_>) -> String {
     let kept = FILES.iter().filter(|(path, _)| changed.iter().all(|(other, _)| other != path));
     let files: Vec<(&str, &str)> = kept.chain(changed).copied().collect();
     met(&read(&Machine::new(name, &files).0))
@@ -65,7 +68,7 @@ fn the_limit_that_is_met_is_named() {
     let unlimited = [("sys/fs/cgroup/memory.max", "max"), ("sys/fs/cgroup/memory.current", "990")];
     let committed = "MemTotal: 1000 kB\nMemAvailable: 400 kB\nCommitLimit: 500 kB\nCommitted_AS: 499 kB\n";
     let committed = [("proc/sys/vm/overcommit_memory", "2\n"), ("proc/meminfo", committed)];
-    let cases: [(&str, &[(&str, &str)], &str); 14] = [
+    let cases: [(&str, Files<'_>, &str); 14] = [
         ("none", &[], "no limit that can be read is met (threads-max 32700 of 190000"),
         (
             "pid",
@@ -111,7 +114,7 @@ fn this_machine_has_limits_and_memory() {
 fn a_raised_limit_is_set_back() {
     let most = getrlimit(Resource::Core).maximum;
     let low = Rlimit { current: Some(0), maximum: most };
-    setrlimit(Resource::Core, low.clone()).unwrap();
+    setrlimit(Resource::Core, low).unwrap();
     let raised = Raised::to_hard(Resource::Core);
     assert_eq!(raised.is_some(), most != Some(0));
     assert_eq!(getrlimit(Resource::Core).current, most);

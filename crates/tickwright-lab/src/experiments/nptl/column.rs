@@ -104,12 +104,6 @@ impl Column {
     }
 }
 
-impl Default for Column {
-    fn default() -> Self {
-        Self::Ours(Model::default())
-    }
-}
-
 /// A cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {

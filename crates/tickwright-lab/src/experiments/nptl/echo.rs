@@ -1,8 +1,9 @@
 //! The benchmark that was announced next: pairs of threads that echo over pipes or sockets.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
@@ -80,176 +81,124 @@ pub(crate) struct Row {
 /// Sequence number and time of sending.
 const MESSAGE: usize = 16;
 
-trait Source: Read + AsFd + Send {}
-impl<T: Read + AsFd + Send> Source for T {}
-trait Sink: Write + AsFd + Send {}
-impl<T: Write + AsFd + Send> Sink for T {}
+/// What one end of a connection reads from, and what it writes to. In models whose workers must not
+/// be blocked the descriptors never wait; then their threads do.
+struct Input(File);
+struct Output(File);
 
-/// One end of a connection. In models whose workers must not be blocked its descriptors never wait;
-/// then their threads do.
-struct End {
-    from: Box<dyn Source>,
-    to: Box<dyn Sink>,
-}
-
-impl End {
+impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.from.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    wait::readable(&self.from.as_fd())?
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait::readable(&self.0)?,
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait::writable(&self.0)?,
                 other => return other,
             }
         }
     }
 
-    /// False at the end.
-    fn read_all(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.read(rest)? {
-                0 if filled == 0 => return Ok(false),
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                more => filled += more,
-            }
-        }
-        Ok(true)
-    }
-
-    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match self.to.write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait::writable(&self.to.as_fd())?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => bytes = bytes.get(written?..).unwrap_or_default(),
-            }
-        }
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
+type End = (Input, Output);
+
 fn connect(wire: Wire, waits: bool) -> io::Result<(End, End)> {
-    let (here, there) = match wire {
+    let end = |from: OwnedFd, to: OwnedFd| -> io::Result<End> {
+        rustix::io::ioctl_fionbio(&from, !waits)?;
+        rustix::io::ioctl_fionbio(&to, !waits)?;
+        Ok((Input(from.into()), Output(to.into())))
+    };
+    match wire {
         Wire::Pipe => {
             let ((answers, to_client), (requests, to_server)) = (io::pipe()?, io::pipe()?);
-            let client = End { from: Box::new(answers), to: Box::new(to_server) };
-            (client, End { from: Box::new(requests), to: Box::new(to_client) })
+            Ok((end(answers.into(), to_server.into())?, end(requests.into(), to_client.into())?))
         }
         Wire::Socket => {
             let listener = TcpListener::bind(("127.0.0.1", 0))?;
             let client = TcpStream::connect(listener.local_addr()?)?;
             let (server, _) = listener.accept()?;
-            let end = |stream: TcpStream| -> io::Result<End> {
+            let end = |stream: TcpStream| {
                 stream.set_nodelay(true)?;
-                Ok(End { from: Box::new(stream.try_clone()?), to: Box::new(stream) })
+                end(stream.try_clone()?.into(), stream.into())
             };
-            (end(client)?, end(server)?)
+            Ok((end(client)?, end(server)?))
         }
-    };
-    for end in [&here, &there] {
-        rustix::io::ioctl_fionbio(end.from.as_fd(), !waits)?;
-        rustix::io::ioctl_fionbio(end.to.as_fd(), !waits)?;
     }
-    Ok((here, there))
 }
 
 /// Echoes until the client has gone. Returns how many messages it was.
-fn serve(mut end: End) -> io::Result<u64> {
-    let (mut buffer, mut bytes) = ([0; 4096], 0u64);
-    loop {
-        match end.read(&mut buffer)? {
-            0 => return Ok(bytes / MESSAGE as u64),
-            read => {
-                end.write_all(buffer.get(..read).unwrap_or_default())?;
-                bytes += read as u64;
-            }
-        }
-    }
+fn serve((mut from, mut to): End) -> io::Result<u64> {
+    io::copy(&mut from, &mut to).map(|bytes| bytes / MESSAGE as u64)
 }
 
 /// Keeps `in_flight` messages under way, and returns the ns of each with its echo. Echoes come in
 /// the order of their messages.
-fn call(mut end: End, load: Load, clock: OsClock) -> io::Result<Vec<u64>> {
-    let mut send = {
-        let mut next = 0u64;
-        move |end: &mut End| {
-            if next == load.messages {
-                return Ok(());
-            }
-            let mut message = [0; MESSAGE];
-            message[..8].copy_from_slice(&next.to_le_bytes());
-            message[8..].copy_from_slice(&clock.now().to_le_bytes());
-            next += 1;
-            end.write_all(&message)
+fn call((mut from, mut to): End, load: Load, clock: OsClock) -> io::Result<Vec<u64>> {
+    let mut next = 0u64;
+    let mut send = || {
+        if next == load.messages {
+            return Ok(());
         }
+        let mut message = [0; MESSAGE];
+        message[..8].copy_from_slice(&next.to_le_bytes());
+        message[8..].copy_from_slice(&clock.now().to_le_bytes());
+        next += 1;
+        to.write_all(&message)
     };
     for _ in 0..load.in_flight {
-        send(&mut end)?;
+        send()?;
     }
     let mut took = Vec::with_capacity(usize::try_from(load.messages).unwrap_or(0));
     for expected in 0..load.messages {
         let mut message = [0; MESSAGE];
-        if !end.read_all(&mut message)? {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        from.read_exact(&mut message)?;
+        let half = |at: usize| message.as_chunks().0.get(at).map_or(0, |half| u64::from_le_bytes(*half));
+        if half(0) != expected {
+            return Err(io::Error::other(format!("message {expected} came back as {}", half(0))));
         }
-        let number =
-            |half: &[u8]| u64::from_le_bytes(core::array::from_fn(|at| half.get(at).copied().unwrap_or(0)));
-        let (first, second) = message.split_at(8);
-        if number(first) != expected {
-            return Err(io::Error::other(format!("message {expected} came back as {}", number(first))));
-        }
-        took.push(clock.now().saturating_sub(number(second)));
-        send(&mut end)?;
+        took.push(clock.now().saturating_sub(half(1)));
+        send()?;
     }
     Ok(took)
 }
 
-/// What threads leave: times, and the first thing that went wrong.
-#[derive(Debug, Default)]
-struct Left {
-    took: Vec<u64>,
-    wrong: Option<String>,
-}
+/// What threads leave: times of messages, or what went wrong.
+type Left = Vec<Result<Vec<u64>, String>>;
 
 fn pairs<M: Maker>(maker: &M, load: Load, waits: bool, clock: OsClock) -> Result<Sample, String> {
     let words = |error: io::Error| {
+        let (connections, wire) = (load.connections, load.wire.name());
         format!(
-            "{} connections of a {}: {error}; ulimit -n bounds them, at 4 descriptors each",
-            load.connections,
-            load.wire.name()
+            "{connections} connections of a {wire}: {error}; ulimit -n bounds them, at 4 descriptors each"
         )
     };
-    let mut ends = Vec::new();
-    for _ in 0..load.connections {
-        ends.push(connect(load.wire, waits).map_err(words)?);
-    }
-    let left = Arc::new(Mutex::new(Left::default()));
+    let ends: Result<Vec<(End, End)>, io::Error> =
+        (0..load.connections).map(|_| connect(load.wire, waits)).collect();
+    let ends = ends.map_err(words)?;
+    let left = Arc::new(Mutex::new(Left::new()));
+    let leave = |left: &Mutex<Left>, what| left.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     let begun = clock.now();
     let mut threads = Vec::new();
     for (client, server) in ends {
         let (of_client, of_server) = (Arc::clone(&left), Arc::clone(&left));
         threads.push(maker.create(move || {
-            let served = serve(server);
-            let mut left = of_server.lock().unwrap_or_else(PoisonError::into_inner);
-            match served {
-                Ok(messages) => usize::try_from(messages).unwrap_or(usize::MAX),
-                Err(error) => {
-                    left.wrong.get_or_insert(format!("a server: {error}"));
-                    0
-                }
-            }
+            let served = serve(server).map_err(|error| leave(&of_server, Err(format!("a server: {error}"))));
+            usize::try_from(served.unwrap_or(0)).unwrap_or(usize::MAX)
         })?);
         threads.push(maker.create(move || {
-            let called = call(client, load, clock);
-            let mut left = of_client.lock().unwrap_or_else(PoisonError::into_inner);
-            match called {
-                Ok(took) => left.took.extend(took),
-                Err(error) => {
-                    left.wrong.get_or_insert(format!("a client: {error}"));
-                }
-            }
+            leave(&of_client, call(client, load, clock).map_err(|error| format!("a client: {error}")));
             0
         })?);
     }
@@ -258,16 +207,14 @@ fn pairs<M: Maker>(maker: &M, load: Load, waits: bool, clock: OsClock) -> Result
         echoed += maker.join(thread)? as u64;
     }
     let ns = clock.now() - begun;
-    let left = left.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(why) = &left.wrong {
-        return Err(why.clone());
-    }
+    let left = core::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
+    let took = left.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
     let all = load.messages * load.connections as u64;
-    if (echoed, left.took.len() as u64) != (all, all) {
-        return Err(format!("of {all} messages {echoed} were echoed and {} came back", left.took.len()));
+    if (echoed, took.len() as u64) != (all, all) {
+        return Err(format!("of {all} messages {echoed} were echoed and {} came back", took.len()));
     }
     let mut times = Distribution::new();
-    left.took.iter().for_each(|&ns| times.push(ns));
+    took.iter().for_each(|&ns| times.push(ns));
     Ok(Sample { ns, p50: times.percentile(50.0), p99: times.percentile(99.0), max: times.running().max() })
 }
 

@@ -11,7 +11,7 @@ use crate::result::{self, Finding, Series, Table, Unit, labels};
 use crate::stats::{self, Summary, Verdict};
 
 /// A column with knobs. Its samples are ns to create and join one thread, one for each round.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Lane {
     /// What is set.
     pub(crate) name: String,
@@ -22,6 +22,11 @@ pub(crate) struct Lane {
 
 /// Which lane another one is compared with.
 pub(crate) type Own = for<'l> fn(&'l [Lane], &Lane) -> Option<&'l Lane>;
+
+/// The first lane, for all others.
+pub(crate) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
+    lanes.first()
+}
 
 impl Lane {
     pub(crate) fn new(name: impl Into<String>, column: Column, knobs: Knobs) -> Self {
@@ -63,12 +68,12 @@ pub(crate) fn time(lanes: &mut [Lane], cell: Cell, turns: &Turns, clock: OsClock
 }
 
 /// Every sample of the lanes.
-pub(crate) fn series<'l>(name: &str, lanes: impl IntoIterator<Item = &'l Lane>) -> Vec<Series> {
+pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     let of = |lane: &Lane| {
         let of = labels([("model", lane.column.name().into()), ("setting", lane.name.clone().into())]);
         Series::new(name, Unit::Ns, of).per("thread").of(lane.ns.iter().copied())
     };
-    lanes.into_iter().map(of).collect()
+    lanes.iter().map(of).collect()
 }
 
 /// Each lane beside its own reference.
@@ -82,14 +87,14 @@ pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
 }
 
 /// The same as a table; `beside` names the reference.
-pub(crate) fn table(lanes: &[Lane], starts: u64, own: Own, beside: &str) -> Table {
+pub(crate) fn table(lanes: &[Lane], own: Own, beside: &str) -> Table {
     let mut table = Table::new().column("model", Format::Text).column("setting", Format::Text);
-    table = table.column("ns for one", Format::Thousands).column("for all", Format::Span);
+    table = table.column("ns for one", Format::Thousands);
     table = table.column(format!("to {beside}"), Format::Ratio).column("from", Format::Ratio);
     table = table.column("to", Format::Ratio).column("verdict", Format::Text);
     for lane in lanes {
-        let (ratio, all) = (lane.ratio(lanes, own), lane.median().map(|ns| ns * starts as f64));
-        let cells = [lane.column.name().into(), lane.name.as_str().into(), lane.median().into(), all.into()];
+        let ratio = lane.ratio(lanes, own);
+        let cells = [lane.column.name().into(), lane.name.as_str().into(), lane.median().into()];
         let verdict = ratio.map_or("", |ratio| Verdict::on(&ratio).words());
         table.row(cells.into_iter().chain(interval(ratio)).chain([verdict.into()]));
     }

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneToOne, Runtime, Stacks};
 
 /// A model of threads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Model {
-    #[default]
     OneToOne,
     ManyToMany,
     /// The same with the knobs as NGPT had them.

@@ -14,21 +14,13 @@ use crate::stats::Bound;
 /// The file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Published {
-    pub(crate) source: Source,
+    /// Who published it, where, when, and what it ran on.
+    pub(crate) source: String,
     pub(crate) table: Size,
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) targets: Vec<Target>,
     pub(crate) alive: Goal,
     pub(crate) work: Work,
-}
-
-/// Who published it, and where.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Source {
-    pub(crate) title: String,
-    pub(crate) author: String,
-    pub(crate) date: String,
-    pub(crate) machine: String,
 }
 
 /// The published table.
@@ -56,13 +48,16 @@ impl Ratio {
 /// A bound of the times of one column to those of another.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
-    pub(crate) about: String,
     slow: String,
     fast: String,
     pub(crate) bound: Bound,
 }
 
 impl Target {
+    pub(crate) fn about(&self) -> String {
+        format!("{} to {}", self.slow, self.fast)
+    }
+
     pub(crate) fn columns(&self) -> Option<(Column, Column)> {
         Column::parse(&self.slow).ok().zip(Column::parse(&self.fast).ok())
     }

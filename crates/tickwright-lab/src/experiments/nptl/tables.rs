@@ -4,12 +4,11 @@ use super::column::Column;
 use super::lanes::interval;
 use super::published::{Published, Ratio, model_of};
 use super::table::{By, Measured, Table};
-use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{
     Axis, Cell, Finding, Plot, Section, Series, Table as Rows, Unit, findings_table, labels,
 };
-use crate::stats::{Summary, median};
+use crate::stats::median;
 
 /// Where the goals are set: P = 1, C = 10.
 const GOALS: (usize, usize) = (1, 10);
@@ -31,29 +30,27 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
     table.cells.iter().flat_map(of_cell).collect()
 }
 
-/// The models that stand for a published ratio, and theirs.
-fn ratio(table: &Table, of: &Ratio) -> Option<Summary> {
-    let (slow, fast) = of.models()?;
-    table.ratio(Column::Ours(slow), Column::Ours(fast))
-}
-
-fn named(system: &str) -> String {
-    model_of(system).map_or(system.to_owned(), |model| format!("{system} ({})", model.name()))
+/// Two systems of 2002, with the models that stand for them.
+fn about(of: &Ratio) -> String {
+    let named = |system: &String| {
+        model_of(system).map_or(system.clone(), |model| format!("{system} ({})", model.name()))
+    };
+    format!("{} to {}", named(&of.slow), named(&of.fast))
 }
 
 /// The published ratios, and the goals. What was not measured is left out.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let of_ratio = |of: &Ratio| {
-        let figure = ratio(table, of)?;
-        let about = format!("{} to {}", named(&of.slow), named(&of.fast));
+        let (slow, fast) = of.models()?;
+        let figure = table.ratio(Column::Ours(slow), Column::Ours(fast))?;
         let here = Format::Ratio.write(figure.median);
-        Some(Finding::ratio(about, figure, here).published(Format::Ratio.write(of.times)))
+        Some(Finding::ratio(about(of), figure, here).published(Format::Ratio.write(of.times)))
     };
     let mut findings: Vec<Finding> = published.ratios.iter().filter_map(of_ratio).collect();
     findings.extend(published.targets.iter().filter_map(|target| {
         let (slow, fast) = target.columns()?;
         let figure = table.cell_ratio(slow, fast, GOALS)?;
-        Some(Finding::bounded(target.about.as_str(), figure, target.bound))
+        Some(Finding::bounded(target.about(), figure, target.bound))
     }));
     findings
 }
@@ -64,7 +61,7 @@ pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding
     for column in &table.columns {
         models.row([column.name().into(), column.label().into()]);
     }
-    let starts = count(usize::try_from(table.starts).unwrap_or(usize::MAX));
+    let starts = Format::Count.write(table.starts as f64);
     let mut about = format!(
         "{starts} threads are created in a cell: P threads create them, and each keeps C at once. It joins them \
          in the order of creation. A thread returns at once."
@@ -98,7 +95,7 @@ fn beside(findings: &[Finding], published: &Published) -> Section {
     }
     let mut rows = rows.column("here it is", Format::Text);
     for of in &published.ratios {
-        let about = format!("{} to {}", named(&of.slow), named(&of.fast));
+        let about = about(of);
         let Some(finding) = findings.iter().find(|finding| finding.about == about) else { continue };
         let cells = [about.into(), of.times.into()].into_iter().chain(interval(finding.figure));
         rows.row(cells.chain([finding.verdict.words().into()]));
@@ -106,10 +103,9 @@ fn beside(findings: &[Finding], published: &Published) -> Section {
     if rows.rows.is_empty() {
         return Section::default();
     }
-    let source = &published.source;
     Section::new("Beside the ratios of 2002").table(rows).text(format!(
-        "Published: {}, \"{}\", {}; {}.\nHere: sums over P of the least times over C, round by round.",
-        source.author, source.title, source.date, source.machine
+        "Published: {}\nHere: sums over P of the least times over C, round by round.",
+        published.source
     ))
 }
 

@@ -4,6 +4,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 use tickwright_threads::this_thread;
 
@@ -13,6 +15,7 @@ use super::model::Knobs;
 use super::turns::Turns;
 use crate::clock::OsClock;
 use crate::error::LabError;
+use crate::render::Format;
 use crate::result::Section;
 
 /// The options of the original.
@@ -39,35 +42,6 @@ pub(crate) struct Outcome {
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// A generator of one's own for each thread (Marsaglia's xorshift): its numbers depend on nothing
-/// but its seed.
-struct Draws(u32);
-
-impl Draws {
-    fn of(toplevel: usize, start: u64) -> Self {
-        let seed = (toplevel as u64) << 40 ^ start.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self(((seed >> 32) ^ seed) as u32 | 1)
-    }
-
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0
-    }
-
-    /// From 0 to 99, all alike: numbers beyond the last whole hundred are drawn anew.
-    fn percent(&mut self) -> u32 {
-        const WHOLE: u32 = u32::MAX / 100 * 100;
-        loop {
-            let number = self.next();
-            if number < WHOLE {
-                return number % 100;
-            }
-        }
-    }
-}
-
 /// Four numbers mixed so many times.
 fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
     for _ in 0..times {
@@ -85,11 +59,12 @@ fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
 impl Work {
     /// What one thread adds to the sum; `sleep` is called for each draw that sleeps.
     pub(super) fn thread(&self, toplevel: usize, start: u64, mut sleep: impl FnMut()) -> u32 {
-        let mut draws = Draws::of(toplevel, start);
+        // A generator of one's own: its numbers depend on nothing but which thread it is.
+        let mut draws = Pcg64Mcg::seed_from_u64((toplevel as u64) << 40 ^ start);
         let mut sum = 0u32;
         for _ in 0..self.draws {
-            if draws.percent() < self.workload {
-                let numbers = core::array::from_fn(|_| draws.next());
+            if draws.random_range(0..100) < self.workload {
+                let numbers = core::array::from_fn(|_| draws.random());
                 sum = sum.wrapping_add(mix(numbers, self.workcost));
             } else {
                 sleep();
@@ -155,21 +130,18 @@ pub(crate) fn run(
     Ok(Outcome { work, cell, result: result.unwrap_or(0), lanes })
 }
 
-/// The first model, for all others.
-pub(super) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
-    lanes.first()
-}
-
 impl Outcome {
     pub(super) fn section(&self) -> Section {
         let Self { work, cell, result, lanes } = self;
         let Cell { toplevel, children, starts } = cell;
         let beside = lanes.first().map_or("the first", |lane| lane.column.name());
-        let table = lanes::table(lanes, *starts, first, beside);
+        let whole = lanes.first().and_then(Lane::median).unwrap_or(0.0) * *starts as f64;
+        let whole = Format::Span.write(whole);
+        let table = lanes::table(lanes, lanes::first, beside);
         Section::new("Threads that compute or sleep").table(table).text(format!(
             "{starts} threads at P = {toplevel}, C = {children}. Each draws {} times: {} of 100 draws compute ({} \
              mixes), the others sleep 10 ms. tokio takes no part: its tasks would hold up a worker.\n\
-             Result, the same in every model: {result:08x}",
+             Run time of {beside}: {whole}. Result, the same in every model: {result:08x}",
             work.draws, work.workload, work.workcost
         ))
     }

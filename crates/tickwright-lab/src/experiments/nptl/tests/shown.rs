@@ -94,11 +94,9 @@ fn data() -> Data {
     }
     let lanes = [(Column::Ours(Model::OneToOne), 2_600_000.0), (Column::Std, 2_610_000.0)];
     let lane = |(column, ns)| Lane { ns: rounds(ns), ..Lane::new("with work", column, Knobs::default()) };
-    let mut ladder = made_up([0.67, 0.03, 0.028, 0.021, 0.012, 0.010, 0.011]);
-    ladder.one_to_one.name = "one-to-one".into();
     Data {
         table: Some(table()),
-        ladder: Some(ladder),
+        ladder: Some(made_up([0.67, 0.03, 0.028, 0.021, 0.012, 0.010, 0.011])),
         syscalls: Some(counted()),
         knobs,
         work: Some(Worked {
