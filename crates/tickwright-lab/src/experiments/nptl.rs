@@ -127,9 +127,7 @@ impl Experiment for NptlArgs {
         if let Some(table) = &data.table {
             sections.extend(tables::sections(table, published, findings));
         }
-        let lost =
-            published.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times);
-        sections.extend(data.ladder.as_ref().map(|ladder| ladder.section(lost)));
+        sections.extend(data.ladder.as_ref().map(|ladder| ladder.section(published.lost())));
         sections.extend(data.syscalls.as_ref().map(syscalls::Counted::section));
         sections.extend(data.work.as_ref().map(work::Outcome::section));
         if !data.knobs.is_empty() {
@@ -191,10 +189,9 @@ fn headline(data: &Data, published: &Published) -> Option<Finding> {
     let ours =
         ours.map_or(String::new(), |ours| format!(", m:n of today {}", Format::Ratio.write(ours.median)));
     let here = format!("NGPT's way takes {} as long{ours}", Format::Ratio.write(ngpt.median));
-    let times = published.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times);
     let starts = Format::Thousands.write(published.table.starts as f64);
     let about = format!("do M:N threads lose to kernel threads? ({starts} created and joined, 2002)");
-    let was = format!("yes, NGPT took {} as long as NPTL", Format::Ratio.write(times));
+    let was = format!("yes, NGPT took {} as long as NPTL", Format::Ratio.write(published.lost()));
     Some(Finding::ratio(about, ngpt, here).published(was))
 }
 

@@ -118,13 +118,13 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "C", allow_hyphen_values = true, default_value = "1..10", value_parser = Threads::parse)]
     children: Threads,
 
-    /// Threads created in a sample; 100k in a cell of the table as in the original, which takes about
-    /// an hour [default: 1k for the table, 10k for ladder and knobs, 200 for work]
+    /// Threads created in a sample; 100k in a cell of the table is the original's number and takes
+    /// about an hour [default: 1k for the table, 10k for ladder and knobs, 200 for work]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Starts::parse)]
     starts: Option<Starts>,
 
-    /// Samples of each; below 6 no difference can be shown [default: 1 for the table, 9 for ladder and
-    /// knobs, 3 for work and io]
+    /// Samples of each; below 6 no difference can be shown [default: 1 for the table, 9 for ladder
+    /// and knobs, 3 for work and io]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     rounds: Option<Rounds>,
 

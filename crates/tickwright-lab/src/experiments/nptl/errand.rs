@@ -47,7 +47,7 @@ impl ChildArgs {
                 let knobs = Knobs { workers, ..Knobs::default() };
                 create(column, &knobs, cell, OsClock::start()).map(drop)
             }
-            // What is told on the way is lost when nobody reads it. So is the end: that is an error.
+            // A line on the way may be lost when nobody reads it; the last one may not.
             Errand::Alive(order) => tell(&alive::here(&order, |outcome| drop(tell(outcome)))),
         }
     }

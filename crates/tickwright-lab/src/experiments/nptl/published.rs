@@ -23,6 +23,13 @@ pub(crate) struct Published {
     pub(crate) work: Work,
 }
 
+impl Published {
+    /// How many times as long NGPT took as NPTL.
+    pub(crate) fn lost(&self) -> f64 {
+        self.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times)
+    }
+}
+
 /// The published table.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Size {
