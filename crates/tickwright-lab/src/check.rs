@@ -17,11 +17,12 @@ use crate::experiments::dictionaries::RegistryArgs;
 use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
+use crate::experiments::nptl::NptlArgs;
 use crate::experiments::request;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::micro::Lane;
 use crate::experiments::xenomai::XenomaiArgs;
-use crate::experiments::{linux, nptl, xenomai};
+use crate::experiments::{linux, xenomai};
 use crate::interrupt;
 use crate::models::scenario::Scenario;
 use crate::output;
@@ -94,7 +95,7 @@ fn all() -> Result<(), LabError> {
     #[cfg(target_os = "linux")]
     findings.note("experiment helenos", called())?;
     interrupted()?;
-    findings.note("experiment nptl", nptl::check())?;
+    findings.note("experiment nptl", created())?;
     interrupted()?;
     findings.note("threads", woken())?;
     for structure in STRUCTURES {
@@ -205,6 +206,20 @@ fn called() -> Result<String, String> {
     let report = answers(&args)?;
     let runs = report.series.iter().filter(|series| series.name == "round trips");
     Ok(format!("{} runs over 6 channels, each answer verified", runs.count()))
+}
+
+/// The threads of 2002: every model and peer, few threads.
+fn created() -> Result<String, String> {
+    let words = "--only table,ladder,knobs,work,io,alive --toplevel 1,3 --children 1,4 --starts 50 --rounds 1 \
+                 --workload 100 --draws 3 --connections 3 --in-flight 2 --messages 15 --n 20 --stack 64k,1M";
+    let words: Vec<&str> = words.split(' ').collect();
+    let args: NptlArgs = request::words(&words).map_err(|error| error.to_string())?;
+    let report = answers(&args)?;
+    let mut alive = report.series.iter().filter(|series| series.name == "alive together");
+    match alive.find(|series| series.samples != [20.0]) {
+        Some(series) => Err(format!("not all of 20 threads were {}", series.title())),
+        None => Ok(format!("{} series of runs joined all that they created", report.series.len())),
+    }
 }
 
 /// What `bench threads` times, once each.

@@ -16,6 +16,7 @@ use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::memory::MemoryArgs;
+use crate::experiments::nptl::ChildArgs;
 use crate::experiments::reproduce::Reproduce;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
@@ -106,6 +107,9 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
+    /// A child of `reproduce nptl`, which starts it
+    #[command(hide = true)]
+    NptlChild(ChildArgs),
     /// Print a result again that --json=FILE wrote
     Show(ShowArgs),
     /// Compare two results of one command: ratios with intervals, a rank test, a verdict

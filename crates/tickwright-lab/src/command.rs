@@ -35,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Latency(args)) => args.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::LatencyLoad(args)) => args.execute(),
+        Some(Command::NptlChild(args)) => args.execute(),
         Some(Command::Show(args)) => args.execute(),
         Some(Command::Compare(args)) => args.execute(),
         Some(Command::Report(args)) => args.execute(),

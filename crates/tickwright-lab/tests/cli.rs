@@ -72,30 +72,29 @@ fn counts_out_of_range_are_refused_with_the_range() {
 
 #[test]
 fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
-    let cases: [(&[&str], &[&str]); 23] = [
+    let cases: [(&[&str], &[&str]); 22] = [
         (&["--toplevel", "0"], &["'0'", "from 1 to 1000"]),
         (&["--toplevel", "5..2"], &["'5..2'", "from 1 to 1000"]),
         (&["--children", "-1"], &["'-1'", "from 1 to 1000"]),
-        (&["--toplevel", "1000", "--children", "101"], &["101000", "100000"]),
+        (&["--toplevel", "1000", "--children", "101"], &["101000", "100000", "nothing was run"]),
         (&["--starts", "0"], &["'0'", "from 1 to 100000000"]),
         (&["--rounds", "1001"], &["'1001'", "from 1 to 1000"]),
         (&["--workers", "0"], &["'0'", "from 1 to 255"]),
-        (&["--all-at-once", "-1"], &["'-1'", "from 1 to 16777216"]),
+        (&["--only", "alive", "--n", "-1"], &["'-1'", "from 1 to 16777216"]),
         (&["--models", "pth"], &["'pth'", "one-to-one", "tokio"]),
+        (&["--only", "tables"], &["'tables'", "ladder", "alive"]),
         (&["--stack", "1k"], &["'1k'", "16k to 1G"]),
         (&["--guard", "yes"], &["'yes'", "neither on nor off"]),
-        (&["--work", "--workload", "101"], &["'101'", "from 0 to 100"]),
-        (&["--workcost", "5"], &["--work"]),
-        (&["--io", "--in-flight", "501"], &["'501'", "from 1 to 500"]),
+        (&["--only", "work", "--workload", "101"], &["'101'", "from 0 to 100"]),
+        (&["--workcost", "5"], &["--workcost is an option of work", "--only work", "nothing was run"]),
+        (&["--only", "io", "--in-flight", "501"], &["'501'", "from 1 to 500"]),
         (&["--registry", "btree"], &["\"btree\"", "rb, avl or none"]),
-        (&["--stack-cache", "on", "--all-at-once", "5"], &["--stack-cache", "--all-at-once"]),
-        (&["--work", "--models", "tokio"], &["--work needs one of --models", "std", "may"]),
-        (&["--io", "--models", "may,tokio"], &["--io needs one of --models", "std"]),
-        (&["--guard", "on", "--models", "std"], &["a list of knobs needs", "one-to-one"]),
-        (&["--all-at-once", "5", "--models", "may"], &["--all-at-once needs", "one-to-one"]),
-        (&["--ladder", "--csv"], &["--csv holds the table alone", "--table"]),
-        (&["--connections", "5"], &["--io"]),
-        (&["--svg", "-"], &["--svg needs a file"]),
+        (&["--only", "alive", "--stack-cache", "on"], &["--stack-cache is an option of knobs"]),
+        (&["--only", "work", "--models", "tokio"], &["--only work needs one of --models", "std", "may"]),
+        (&["--only", "io", "--models", "may,tokio"], &["--only io needs one of --models", "std"]),
+        (&["--only", "knobs", "--models", "std"], &["--only knobs needs", "one-to-one"]),
+        (&["--only", "alive", "--models", "may"], &["--only alive needs", "one-to-one"]),
+        (&["--guard", "on"], &["--guard is an option of knobs or alive", "nothing was run"]),
     ];
     for (args, words) in cases {
         refused(&[&["reproduce", "nptl"], args].concat(), 2, words);
@@ -105,20 +104,24 @@ fn what_cannot_be_asked_of_threads_is_refused_before_anything_starts() {
 
 #[test]
 fn threads_alive_together_are_a_childs() {
-    let args = ["reproduce", "nptl", "--all-at-once", "50", "--json"];
+    let args = ["reproduce", "nptl", "--only", "alive", "--n", "50", "--csv"];
     let output = tickwright(&args);
     let report = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{report}");
-    assert!(report.matches("\"alive\": 50").count() >= 2, "{report}");
+    let alive: Vec<&str> = report.lines().filter(|line| line.contains("alive together")).collect();
+    assert!(alive.len() == 4 && alive.iter().all(|line| line.contains(",50")), "every model: {report}");
+    let unknown = tickwright(&["nptl-child", "{\"sleep\":1}"]);
+    assert_eq!(unknown.status.code(), Some(2));
 }
 
 #[test]
 fn the_table_of_threads_is_printed_and_drawn() {
     let picture = temporary("threads.svg");
-    let small = ["reproduce", "nptl", "--toplevel", "1,2", "--children", "1", "--starts", "5", "--table"];
-    let output = tickwright(&[&small[..], &["--svg", picture.to_str().unwrap()]].concat());
+    let small = "reproduce nptl --only table --toplevel 1..3 --children 1 --starts 5";
+    let small: Vec<&str> = small.split(' ').collect();
+    let output = tickwright(&[&small[..], &[&to("--svg", &picture)]].concat());
     assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains("Least time over C") && stdout(&output).contains("published"));
+    assert!(stdout(&output).contains("least time over C") && stdout(&output).contains("published"));
     let svg = fs::read_to_string(&picture).unwrap();
     fs::remove_file(&picture).unwrap();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));

@@ -147,9 +147,10 @@ fn experiments_in_one_process() {
 #[test]
 fn experiments_with_children() {
     terminated("helenos", "reproduce helenos --duration 1h --n 3 --tasks processes");
-    terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --table");
+    terminated("nptl", "reproduce nptl --toplevel 1 --children 1 --starts 1k --rounds 1000 --only table");
     // The child alone does the work; only its parent is told to stop.
-    stopped("alive", "reproduce nptl --all-at-once 30k --models m:n,one-to-one,manager", false, "-TERM", 143);
+    let alive = "reproduce nptl --only alive --n 30k --models m:n,one-to-one,manager";
+    stopped("alive", alive, false, "-TERM", 143);
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn cpu_ticks(pid: u32) -> u64 {
 fn a_later_signal_ends_the_process() {
     let mut run = Run::begin(
         "later",
-        "reproduce nptl --toplevel 1 --children 1 --starts 100M --models std --table",
+        "reproduce nptl --toplevel 1 --children 1 --starts 100M --models std --only table",
         &["json"],
     );
     // Until it has worked for so long, it may not have begun with the cell that takes hours.

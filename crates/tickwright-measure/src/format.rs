@@ -18,7 +18,7 @@ pub enum Format {
     Ns,
     /// Nanoseconds with the unit that suits them: 12 ns, 3.4 us, 1.20 ms.
     Span,
-    /// A quotient: 1.23x.
+    /// A quotient: 1.23x, 0.014x.
     Ratio,
     /// A share in percent: 5.5 %.
     Percent,
@@ -44,6 +44,7 @@ impl Format {
             Self::Thousands => thousands(value),
             Self::Ns => ns(value),
             Self::Span => span(value),
+            Self::Ratio if value != 0.0 && value.abs() < 0.1 => format!("{value:.3}x"),
             Self::Ratio => format!("{value:.2}x"),
             Self::Percent if value != 0.0 && value.abs() < 0.1 => format!("{value:.3} %"),
             Self::Percent => format!("{value:.1} %"),

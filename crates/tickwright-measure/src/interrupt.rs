@@ -125,8 +125,15 @@ impl Drop for PassingOn {
 /// # Errors
 /// When the command cannot be started.
 pub fn output(command: &mut Command) -> io::Result<Output> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let told = passing_on(&child);
+    collect(&mut command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
+/// Waits for a child whose outputs are pipes, and returns them. An interruption ends it.
+///
+/// # Errors
+/// When a pipe cannot be read.
+pub fn collect(child: &mut Child) -> io::Result<Output> {
+    let told = passing_on(child);
     let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));
     let stdout = child.stdout.take().map(all_of).transpose();
     let stderr = said.and_then(|said| said.join().ok()).transpose();

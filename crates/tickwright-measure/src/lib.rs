@@ -11,6 +11,8 @@
 //! | [`output`] | files that are whole or not there |
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
+//! | [`child`] | this program once more, as a child that ends with its run |
+//! | [`limits`] | which of the host's limits stops a run; raising one for a while |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`] | durations as people write them |
 //! | [`experiment`] | the shape of every bench and reproduction, and what runs it |
@@ -19,6 +21,7 @@
 //! | [`render`] | a result as text, Markdown and SVG |
 #![deny(unsafe_code)]
 
+pub mod child;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod counter;
@@ -28,6 +31,8 @@ pub mod experiment;
 pub mod format;
 pub mod host;
 pub mod interrupt;
+#[cfg(unix)]
+pub mod limits;
 pub mod output;
 pub mod progress;
 pub mod render;

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -34,6 +35,12 @@ impl Progress {
     /// Says what is under way.
     pub fn doing(&self, what: impl Into<Cow<'static, str>>) {
         self.bar.set_message(what);
+    }
+
+    /// Writes a line to standard error, above the bar; also where no bar is drawn.
+    pub fn say(&self, line: &str) {
+        // A run does not fail because nobody reads this.
+        self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
     }
 
     /// One step is done.

@@ -14,36 +14,196 @@
 //! project's, one knob at a time, until the published order is the other way round.
 
 mod alive;
-mod brief;
-mod child;
-mod cli;
+mod args;
 mod column;
 mod echo;
-mod figures;
+mod errand;
 mod knobs;
 mod ladder;
-mod limits;
+mod lanes;
 mod model;
 mod peers;
-mod plot;
+mod plan;
 mod published;
-mod report;
 mod rules;
-mod run;
 mod syscalls;
 mod table;
-mod targets;
+mod tables;
 mod turns;
 mod verify;
 mod work;
 
-pub(crate) use brief::{check, tour};
-pub(crate) use cli::NptlArgs;
+use core::time::Duration;
+
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters, conduct};
+use crate::experiments::request;
+use crate::interrupt;
+use crate::render::Format;
+use crate::result::{Finding, Report, Section, Series};
+use crate::stats::Summary;
+pub(crate) use args::NptlArgs;
 pub(crate) use column::{Cell, Column};
+pub(crate) use errand::ChildArgs;
 pub(crate) use model::{Knobs, Model, start};
-pub(crate) use table::create;
-pub(crate) use turns::Turns;
+use plan::{Part, Plan};
+use published::{Published, published};
+pub(crate) use turns::{Turns, create};
 pub(crate) use verify::run as verify;
+
+/// What was run; what was left out is none.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    table: Option<table::Table>,
+    ladder: Option<ladder::Ladder>,
+    syscalls: Option<syscalls::Counted>,
+    knobs: Vec<lanes::Lane>,
+    work: Option<work::Outcome>,
+    io: Vec<echo::Row>,
+    alive: Vec<alive::Row>,
+}
+
+impl Experiment for NptlArgs {
+    type Plan = (Plan, &'static Published);
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "reproduce nptl".into()
+    }
+
+    fn plan(&self) -> Result<Self::Plan, LabError> {
+        Ok((self.to_plan()?, published()?))
+    }
+
+    fn parameters(&self, (plan, _): &Self::Plan) -> Parameters {
+        plan.parameters()
+    }
+
+    fn seed(&self, (plan, _): &Self::Plan) -> Option<u64> {
+        Some(plan.seed)
+    }
+
+    /// The threads themselves read the system's clock.
+    fn run(&self, (plan, _): &Self::Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let clock = OsClock::start();
+        let mut data = Data::default();
+        for &part in &plan.parts {
+            if !interrupt::requested() {
+                run(part, plan, clock, &mut data)?;
+            }
+        }
+        lab.interrupted = interrupt::requested();
+        Ok(data)
+    }
+
+    fn series(&self, _: &Self::Plan, data: &Data) -> Vec<Series> {
+        let parts = [
+            data.table.as_ref().map(tables::series),
+            data.ladder.as_ref().map(|ladder| lanes::series("ladder", &ladder.lanes)),
+            data.syscalls.as_ref().map(syscalls::Counted::series),
+            Some(lanes::series("knobs", &data.knobs)),
+            data.work.as_ref().map(|work| lanes::series("work", &work.lanes)),
+            Some(echo::series(&data.io)),
+            Some(alive::series(&data.alive)),
+        ];
+        parts.into_iter().flatten().flatten().collect()
+    }
+
+    fn findings(&self, (_, published): &Self::Plan, data: &Data) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = headline(data, published).into_iter().collect();
+        findings.extend(data.table.iter().flat_map(|table| tables::findings(table, published)));
+        findings.extend(data.ladder.as_ref().and_then(ladder::Ladder::finding));
+        findings.extend(data.syscalls.as_ref().and_then(syscalls::Counted::finding));
+        findings.extend(lanes::findings(&data.knobs, knobs::own));
+        findings.extend(data.work.iter().flat_map(|work| lanes::findings(&work.lanes, lanes::first)));
+        findings.extend(echo::findings(&data.io));
+        findings.extend(alive::findings(&data.alive, &published.alive));
+        findings
+    }
+
+    fn sections(&self, (_, published): &Self::Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        let mut sections = Vec::new();
+        if let Some(table) = &data.table {
+            sections.extend(tables::sections(table, published, findings));
+        }
+        sections.extend(data.ladder.as_ref().map(|ladder| ladder.section(published.lost())));
+        sections.extend(data.syscalls.as_ref().map(syscalls::Counted::section));
+        sections.extend(data.work.as_ref().map(work::Outcome::section));
+        if !data.knobs.is_empty() {
+            let table = lanes::table(&data.knobs, knobs::own, "the model as it is");
+            sections.push(Section::new("What each knob costs").table(table));
+        }
+        if !data.io.is_empty() {
+            sections.push(echo::section(&data.io));
+        }
+        if !data.alive.is_empty() {
+            sections.push(alive::section(&data.alive, &published.alive));
+        }
+        sections
+    }
+}
+
+fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), LabError> {
+    let cell = plan.cell(part);
+    match part {
+        Part::Table => data.table = Some(table::run(plan, clock)?),
+        Part::Ladder => {
+            let turns = plan.turns(part, "ladder");
+            let mut lanes = ladder::lanes(plan.knobs);
+            lanes::time(&mut lanes, cell, &turns, clock)?;
+            data.ladder = Some(ladder::Ladder { cell, lanes });
+        }
+        Part::Syscalls => data.syscalls = Some(syscalls::run(&plan.columns, plan.knobs.workers)?),
+        Part::Knobs => {
+            let models: Vec<Model> = plan.columns.iter().filter_map(|column| column.model()).collect();
+            data.knobs = plan.settings.lanes(&models, plan.knobs);
+            lanes::time(&mut data.knobs, cell, &plan.turns(part, "knobs"), clock)?;
+        }
+        Part::Work => {
+            let turns = plan.turns(part, "work");
+            data.work = Some(work::run(plan.work, &plan.columns, &plan.knobs, cell, &turns, clock)?);
+        }
+        Part::Io => {
+            let turns = plan.turns(part, "echo");
+            data.io = echo::run(&plan.columns, &plan.knobs, &plan.loads, &turns, clock)?;
+        }
+        Part::Alive => {
+            for &order in &plan.alive {
+                if !interrupt::requested() {
+                    data.alive.push(errand::alive(order)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Does M:N lose? NGPT's way beside one-to-one, from the table or from the ladder.
+fn headline(data: &Data, published: &Published) -> Option<Finding> {
+    let one = Column::Ours(Model::OneToOne);
+    let of_table = |model| data.table.as_ref().and_then(|table| table.ratio(Column::Ours(model), one));
+    let ladder = |of: fn(&ladder::Ladder) -> Option<Summary>| data.ladder.as_ref().and_then(of);
+    let ngpt = of_table(Model::Ngpt).or_else(|| ladder(ladder::Ladder::first))?;
+    let ours = of_table(Model::ManyToMany).or_else(|| ladder(ladder::Ladder::last));
+    let ours =
+        ours.map_or(String::new(), |ours| format!(", m:n of today {}", Format::Ratio.write(ours.median)));
+    let here = format!("NGPT's way takes {} as long{ours}", Format::Ratio.write(ngpt.median));
+    let starts = Format::Thousands.write(published.table.starts as f64);
+    let about = format!("do M:N threads lose to kernel threads? ({starts} created and joined, 2002)");
+    let was = format!("yes, NGPT took {} as long as NPTL", Format::Ratio.write(published.lost()));
+    Some(Finding::ratio(about, ngpt, here).published(was))
+}
+
+/// The experiment as a part of the tour: the corners of the table and the ladder, within two seconds.
+///
+/// # Errors
+/// As [`conduct`].
+pub(crate) fn tour(_within: Duration) -> Result<Report, LabError> {
+    let few = ["--toplevel", "1,4,20", "--children", "1,10", "--starts", "150", "--rounds", "6"];
+    let args: NptlArgs = request::words(&[&["--only", "table,ladder"], &few[..]].concat())?;
+    conduct(&args)
+}
 
 #[cfg(test)]
 mod tests;

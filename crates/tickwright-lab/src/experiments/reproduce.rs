@@ -40,7 +40,7 @@ impl Reproduce {
             Self::AsteriskBeat(args) => execute(args, &args.output),
             #[cfg(target_os = "linux")]
             Self::Helenos(args) => args.execute(),
-            Self::Nptl(args) => args.execute(),
+            Self::Nptl(args) => execute(&**args, &args.output),
         }
     }
 }

@@ -9,7 +9,7 @@ fn figures_have_the_digits_that_they_deserve() {
     assert_eq!(all(Format::Thousands, &[403_320.4, 999.0, -1234.0]), ["403,320", "999", "-1,234"]);
     let spans = all(Format::Span, &[0.0, 0.5, 12.0, 123.0, 3456.0, 45_600.0, 1_200_000.0, 3.2e9]);
     assert_eq!(spans, ["0 ns", "0.5 ns", "12 ns", "123 ns", "3.46 us", "45.6 us", "1.20 ms", "3.20 s"]);
-    assert_eq!(all(Format::Ratio, &[0.5]), ["0.50x"]);
+    assert_eq!(all(Format::Ratio, &[0.5, 0.0141]), ["0.50x", "0.014x"]);
     assert_eq!(all(Format::Percent, &[5.52, 0.0003, 0.0]), ["5.5 %", "0.000 %", "0.0 %"]);
     assert_eq!(all(Format::Change, &[1.06, -2.0]), ["+1.1 %", "-2.0 %"]);
     assert_eq!(all(Format::Fixed(3), &[0.0321]), ["0.032"]);

@@ -2,21 +2,23 @@
 //! them.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, LEAST_STACK, ThreadId, this_thread};
 
-use super::limits::{self, Limit};
 use super::model::{self, Knobs, Model};
+use super::published::Goal;
 use crate::clock::{Meter, OsClock};
 use crate::interrupt;
-use crate::output::table;
+use crate::limits::{self, Limit, Raised};
+use crate::render::Format;
+use crate::result::{Better, Finding, Section, Series, Table, Unit, labels};
+use crate::stats::Verdict;
 
 /// What a child is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) model: Model,
     pub(crate) threads: u64,
@@ -25,27 +27,6 @@ pub(crate) struct Order {
     pub(crate) guard: bool,
     /// Kernel threads under M:N ones; none is one for each core.
     pub(crate) workers: Option<usize>,
-}
-
-impl Order {
-    pub(super) fn words(&self) -> String {
-        let workers = self.workers.unwrap_or(0);
-        format!("{}:{}:{}:{}:{workers}", self.model.id(), self.threads, self.stack, self.guard)
-    }
-
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no order for threads");
-        let [model, threads, stack, guard, workers] = *text.split(':').collect::<Vec<_>>().as_slice() else {
-            return Err(wrong());
-        };
-        Ok(Self {
-            model: Model::ALL.into_iter().find(|each| each.id() == model).ok_or_else(wrong)?,
-            threads: threads.parse().map_err(|_| wrong())?,
-            stack: stack.parse().map_err(|_| wrong())?,
-            guard: guard.parse().map_err(|_| wrong())?,
-            workers: workers.parse().map(|workers| (workers > 0).then_some(workers)).map_err(|_| wrong())?,
-        })
-    }
 }
 
 /// What came of it.
@@ -68,13 +49,10 @@ pub(crate) struct Outcome {
     pub(crate) limits: Vec<Limit>,
 }
 
-/// A row of the report.
-#[derive(Debug, Clone, Serialize)]
+/// What was asked for, and what came of it.
+#[derive(Debug, Clone)]
 pub(crate) struct Row {
-    pub(crate) model: Model,
-    pub(crate) wanted: u64,
-    pub(crate) stack: usize,
-    pub(crate) guard: bool,
+    pub(crate) order: Order,
     pub(crate) outcome: Outcome,
 }
 
@@ -86,6 +64,7 @@ const TELL: u64 = 10_000;
 pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
     let &Order { model, threads, stack, guard, workers } = order;
     let knobs = Knobs { guard: Some(guard), stack: Some(stack), workers, ..Knobs::default() };
+    let _raised = Raised::threads();
     let stopped =
         |why| Outcome { stopped: Some(why), limits: limits::read(Path::new("/")), ..Outcome::default() };
     let runtime = match model::start(model, &knobs) {
@@ -103,7 +82,7 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     // Before the look at memory: it is no part of what a thread costs.
     let mut ids: Vec<ThreadId> = Vec::with_capacity(usize::try_from(threads).unwrap_or(0));
     let attributes = Attributes::new();
-    let (mapped, resident) = memory();
+    let (mapped, resident) = limits::memory();
     let clock = OsClock::start();
     for made in 0..threads {
         if interrupt::requested() {
@@ -136,7 +115,7 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     }
     outcome.start_ns = clock.now();
     outcome.alive = ids.len() as u64;
-    let (mapped_now, resident_now) = memory();
+    let (mapped_now, resident_now) = limits::memory();
     outcome.mapped = mapped_now.saturating_sub(mapped);
     outcome.resident = resident_now.saturating_sub(resident);
     if outcome.stopped.is_some() {
@@ -156,73 +135,93 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     outcome
 }
 
-/// Bytes mapped and resident.
-fn memory() -> (u64, u64) {
-    let kib = |file: &str, name: &str| {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        limits::field(&text, name).unwrap_or(0).saturating_mul(1024)
-    };
-    (kib("/proc/self/status", "VmSize:"), kib("/proc/self/smaps_rollup", "Rss:"))
-}
-
-/// Whether the goal for 100,000 threads was reached; none where it says nothing.
-pub(super) fn goal(row: &Row) -> Option<bool> {
-    let meant =
-        row.model == Model::ManyToMany && row.wanted == 100_000 && row.stack == LEAST_STACK && !row.guard;
-    let Outcome { alive, start_ns, resident, .. } = row.outcome;
-    meant.then_some(alive == row.wanted && start_ns < 500_000_000 && resident < 1 << 30)
-}
-
-pub(super) fn text(rows: &[Row]) -> String {
-    let mut shown = table::new([
-        "alive together",
-        "stack",
-        "guard",
-        "wanted",
-        "alive",
-        "start, s",
-        "end, s",
-        "resident, MiB",
-        "KiB each",
-        "mapped, MiB",
-    ]);
-    for row in rows {
+pub(super) fn series(rows: &[Row]) -> Vec<Series> {
+    let of_row = |row: &Row| {
+        let Order { model, threads, stack, guard, .. } = row.order;
+        let of = labels([
+            ("model", model.name().into()),
+            ("n", threads.into()),
+            ("stack", stack.into()),
+            ("guard", guard.into()),
+        ]);
         let Outcome { alive, start_ns, end_ns, resident, mapped, .. } = row.outcome;
-        let count = |n: u64| table::count(usize::try_from(n).unwrap_or(usize::MAX));
-        shown.add_row([
-            row.model.name().to_owned(),
-            format!("{}k", row.stack >> 10),
-            if row.guard { "on" } else { "off" }.to_owned(),
-            count(row.wanted),
-            count(alive),
-            format!("{:.3}", start_ns as f64 / 1e9),
-            format!("{:.3}", end_ns as f64 / 1e9),
-            format!("{:.1}", resident as f64 / 1048576.0),
-            format!("{:.2}", resident as f64 / 1024.0 / alive.max(1) as f64),
-            format!("{:.0}", mapped as f64 / 1048576.0),
+        let series = |name, unit, value: u64| Series::new(name, unit, of.clone()).of([value as f64]);
+        [
+            series("alive together", Unit::Count, alive).better(Better::Higher),
+            series("start of all", Unit::Ns, start_ns),
+            series("start and end of all", Unit::Ns, end_ns),
+            series("resident", Unit::Bytes, resident),
+            series("mapped", Unit::Bytes, mapped),
+        ]
+    };
+    rows.iter().flat_map(of_row).collect()
+}
+
+impl Row {
+    /// Whether a goal is set for this.
+    fn has(&self, goal: &Goal) -> bool {
+        let Order { model, threads, stack, guard, .. } = self.order;
+        model == Model::ManyToMany && threads == goal.threads && stack == LEAST_STACK && !guard
+    }
+
+    /// One run decides: the goal is a promise, not a mean.
+    fn judged(&self, goal: &Goal) -> Finding {
+        let Outcome { alive, start_ns, resident, .. } = self.outcome;
+        let (start_s, mib) = (start_ns as f64 / 1e9, resident as f64 / 1048576.0);
+        let held = alive == goal.threads && start_s < goal.start_s && mib < goal.resident_mib;
+        let Goal { threads, start_s: most, resident_mib } = goal;
+        let threads = Format::Thousands.write(*threads as f64);
+        let about =
+            format!("{threads} m:n threads alive together, started in {most} s, in {resident_mib} MiB");
+        let alive = Format::Thousands.write(alive as f64);
+        Finding::stated(about, format!("{alive} in {start_s:.3} s, in {mib:.0} MiB")).judged(if held {
+            Verdict::Held
+        } else {
+            Verdict::Missed
+        })
+    }
+
+    /// Why there are not more.
+    fn stopped(&self) -> Option<String> {
+        let Outcome { alive, stopped, limits, .. } = &self.outcome;
+        let (name, wanted, why) = (self.order.model.name(), self.order.threads, stopped.as_ref()?);
+        Some(if limits.is_empty() {
+            format!("{name}: stopped after {alive} of {wanted} or more: {why}")
+        } else {
+            format!("{name}: stopped at {alive} of {wanted}: {why}\n  {}", limits::met(limits))
+        })
+    }
+}
+
+/// The goal, where it was tried.
+pub(super) fn findings(rows: &[Row], goal: &Goal) -> Vec<Finding> {
+    rows.iter().filter(|row| row.has(goal)).map(|row| row.judged(goal)).collect()
+}
+
+pub(super) fn section(rows: &[Row], goal: &Goal) -> Section {
+    let mut table = Table::new().column("alive together", Format::Text).column("stack", Format::Text);
+    table =
+        table.column("guard", Format::Text).column("wanted", Format::Count).column("alive", Format::Count);
+    table = table.column("start", Format::Span).column("start, end", Format::Span);
+    table = table.column("resident, MiB", Format::Fixed(1)).column("KiB each", Format::Fixed(2));
+    let mut table = table.column("mapped, MiB", Format::Thousands);
+    for Row { order, outcome } in rows {
+        let Outcome { alive, start_ns, end_ns, resident, mapped, .. } = *outcome;
+        table.row([
+            order.model.name().into(),
+            format!("{}k", order.stack >> 10).into(),
+            if order.guard { "on" } else { "off" }.into(),
+            order.threads.into(),
+            alive.into(),
+            start_ns.into(),
+            end_ns.into(),
+            (resident as f64 / 1048576.0).into(),
+            (resident as f64 / 1024.0 / alive.max(1) as f64).into(),
+            (mapped as f64 / 1048576.0).into(),
         ]);
     }
-    let mut out = table::show(&shown) + "\n";
-    for row in rows {
-        out += goal(row).map_or("", |held| {
-            if held {
-                "goal: 100,000 m:n threads started in half a second, in 1 GiB: held\n"
-            } else {
-                "goal: 100,000 m:n threads started in half a second, in 1 GiB: MISSED\n"
-            }
-        });
-        if let Some(why) = row.outcome.stopped.as_ref().filter(|_| row.outcome.limits.is_empty()) {
-            let (name, alive, wanted) = (row.model.name(), row.outcome.alive, row.wanted);
-            out += &format!("{name}: stopped after {alive} of {wanted} or more: {why}\n");
-        } else if let Some(why) = &row.outcome.stopped {
-            out += &format!(
-                "{}: stopped at {} of {}: {why}\n  {}\n",
-                row.model.name(),
-                row.outcome.alive,
-                row.wanted,
-                limits::met(&row.outcome.limits)
-            );
-        }
-    }
-    out
+    let goals = findings(rows, goal).into_iter();
+    let goals = goals.map(|goal| format!("Goal: {}: {}", goal.about, goal.verdict.words()));
+    let said: Vec<String> = goals.chain(rows.iter().filter_map(Row::stopped)).collect();
+    Section::new("Threads alive together").table(table).text(said.join("\n"))
 }

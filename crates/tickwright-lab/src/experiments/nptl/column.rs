@@ -1,15 +1,15 @@
 //! What is compared: the models of this project and other people's threads.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, ThreadId};
 
 use super::model::{self, Knobs, Model};
 use super::peers::{May, Std, Tokio};
-use super::rules::{Bodies, Maker, shares, whole};
+use super::rules::{Bodies, Maker, Share, shares, whole};
 use crate::clock::{Meter, OsClock};
 
 /// Who creates threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Column {
     Ours(Model),
     Std,
@@ -46,8 +46,8 @@ impl Column {
         match self {
             Self::Ours(model) => model.label(),
             Self::Std => "std::thread: a thread of the platform each, stack of 2 MiB",
-            Self::May => "crate may: stackful coroutines on M workers, stack of 32 KiB, they may move",
-            Self::Tokio => "tokio tasks, multi-thread runtime: not stackful, no stack of their own",
+            Self::May => "crate may: stackful, on M workers; stack of 32 KiB; they may move",
+            Self::Tokio => "tokio tasks: not stackful, no stack of their own",
         }
     }
 
@@ -57,10 +57,9 @@ impl Column {
     /// The names that there are.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let all = Self::all();
-        let is = |column: &Self| {
-            column.name() == text || matches!(column, Self::Ours(model) if model.id() == text)
-        };
-        all.iter().copied().find(is).ok_or_else(|| {
+        // A colon is awkward in a shell.
+        let name = if text == "mn" { Model::ManyToMany.name() } else { text };
+        all.iter().copied().find(|column| column.name() == name).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
             format!("'{text}' is none of {}", names.join(", "))
         })
@@ -105,12 +104,6 @@ impl Column {
     }
 }
 
-impl Serialize for Column {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
 /// A cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
@@ -124,7 +117,7 @@ pub(crate) struct Cell {
 
 fn timed<M: Maker>(
     maker: &M,
-    shares: &[super::rules::Share],
+    shares: &[Share],
     bodies: &impl Bodies,
     clock: OsClock,
 ) -> Result<(usize, u64), String> {

@@ -1,10 +1,10 @@
 //! The models of this project, with the knobs that the experiment turns.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneToOne, Runtime, Stacks};
 
 /// A model of threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Model {
     OneToOne,
     ManyToMany,
@@ -26,30 +26,17 @@ impl Model {
         }
     }
 
-    /// The name without a colon, for the command line too.
-    pub(crate) fn id(self) -> &'static str {
-        match self {
-            Self::ManyToMany => "mn",
-            other => other.name(),
-        }
-    }
-
+    /// What its threads are.
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Self::OneToOne => "one-to-one: a thread of the platform each",
-            Self::ManyToMany => {
-                "M:N: stackful, on M workers, stack of 64 KiB with a guard; begun threads stay"
-            }
-            Self::Ngpt => {
-                "M:N as NGPT did it: one locked queue, system calls at switches, pipes, names, no guard, no recycling"
-            }
-            Self::Manager => {
-                "manager: as LinuxThreads, one thread creates and buries all others, asked by a pipe"
-            }
+            Self::OneToOne => "a thread of the platform each",
+            Self::ManyToMany => "stackful, on M workers; stack of 64 KiB with a guard; begun threads stay",
+            Self::Ngpt => "M:N as NGPT did it: one locked queue, a system call a switch, no recycling",
+            Self::Manager => "as LinuxThreads did it: one thread creates and buries all, asked by a pipe",
         }
     }
 
-    /// The design of then that it stands for.
+    /// The design of 2002 that it stands for.
     pub(crate) fn then(self) -> Option<&'static str> {
         match self {
             Self::OneToOne => Some("NPTL"),
@@ -61,24 +48,12 @@ impl Model {
 
     /// Whether a thread that waits in the kernel holds up no other.
     pub(crate) fn may_block(self) -> bool {
-        match self {
-            Self::OneToOne | Self::Manager => true,
-            Self::ManyToMany | Self::Ngpt => false,
-        }
+        matches!(self, Self::OneToOne | Self::Manager)
     }
 
     /// Whether it may keep stacks for later threads.
     pub(crate) fn has_cache(self) -> bool {
-        match self {
-            Self::OneToOne | Self::ManyToMany | Self::Ngpt => true,
-            Self::Manager => false,
-        }
-    }
-}
-
-impl Serialize for Model {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        self != Self::Manager
     }
 }
 

@@ -1,33 +1,95 @@
-//! What was published (Ulrich Drepper and Ingo Molnar, 22 September 2002; kernel 2.5.37): the
-//! ratios. The graphs that went with them are gone.
+//! What was published in 2002, and what this project's models are meant to reach:
+//! `scenarios/nptl.toml`.
 
-use serde::Serialize;
+use std::sync::OnceLock;
 
+use serde::Deserialize;
+
+use super::column::Column;
 use super::model::Model;
+use super::work::Work;
+use crate::error::LabError;
+use crate::stats::Bound;
 
-/// The creations in each cell.
-pub(crate) const STARTS: u64 = 100_000;
-/// Threads that create, at most.
-pub(crate) const TOPLEVEL: usize = 20;
-/// Threads that each of them keeps, at most.
-pub(crate) const CHILDREN: usize = 10;
+/// The file.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Published {
+    /// Who published it, where, when, and what it ran on.
+    pub(crate) source: String,
+    pub(crate) table: Size,
+    pub(crate) ratios: Vec<Ratio>,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) alive: Goal,
+    pub(crate) work: Work,
+}
+
+impl Published {
+    /// How many times as long NGPT took as NPTL.
+    pub(crate) fn lost(&self) -> f64 {
+        self.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times)
+    }
+}
+
+/// The published table.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Size {
+    /// Creations in a cell.
+    pub(crate) starts: u64,
+}
 
 /// One system takes so many times as long as another.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Ratio {
-    pub(crate) slow: &'static str,
-    pub(crate) fast: &'static str,
+    pub(crate) slow: String,
+    pub(crate) fast: String,
     pub(crate) times: f64,
 }
 
-/// As the mail has them; the last is their product.
-pub(crate) const RATIOS: [Ratio; 3] = [
-    Ratio { slow: "LinuxThreads", fast: "NGPT", times: 2.0 },
-    Ratio { slow: "NGPT", fast: "NPTL", times: 4.0 },
-    Ratio { slow: "LinuxThreads", fast: "NPTL", times: 8.0 },
-];
+impl Ratio {
+    /// The models that stand for the two systems.
+    pub(crate) fn models(&self) -> Option<(Model, Model)> {
+        model_of(&self.slow).zip(model_of(&self.fast))
+    }
+}
 
-/// The model that stands for a system of then.
+/// A bound of the times of one column to those of another.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    slow: String,
+    fast: String,
+    pub(crate) bound: Bound,
+}
+
+impl Target {
+    pub(crate) fn about(&self) -> String {
+        format!("{} to {}", self.slow, self.fast)
+    }
+
+    pub(crate) fn columns(&self) -> Option<(Column, Column)> {
+        Column::parse(&self.slow).ok().zip(Column::parse(&self.fast).ok())
+    }
+}
+
+/// Many M:N threads alive together.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Goal {
+    pub(crate) threads: u64,
+    pub(crate) start_s: f64,
+    pub(crate) resident_mib: f64,
+}
+
+/// The file, read once.
+///
+/// # Errors
+/// Never for a program whose tests pass.
+pub(crate) fn published() -> Result<&'static Published, LabError> {
+    static FILE: OnceLock<Result<Published, String>> = OnceLock::new();
+    let text = include_str!("../../../../../scenarios/nptl.toml");
+    let file = FILE.get_or_init(|| toml::from_str(text).map_err(|error| error.to_string()));
+    file.as_ref().map_err(|why| LabError::failed(format!("scenarios/nptl.toml: {why}")))
+}
+
+/// The model that stands for a system of 2002.
 pub(crate) fn model_of(system: &str) -> Option<Model> {
     Model::ALL.into_iter().find(|model| model.then() == Some(system))
 }

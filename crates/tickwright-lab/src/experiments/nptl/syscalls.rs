@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use serde::Serialize;
-
-use super::child::{self, Errand};
 use super::column::Column;
+use super::errand::Errand;
+use super::model::Model;
 use super::published;
+use crate::child;
 use crate::error::LabError;
 use crate::interrupt;
-use crate::output::table;
 use crate::progress::Progress;
+use crate::render::Format;
+use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
 
 /// Calls by name.
 type Calls = BTreeMap<String, u64>;
 
 /// One column: calls for each creation with its join.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) column: Column,
     pub(crate) calls: BTreeMap<String, f64>,
@@ -31,8 +32,7 @@ impl Row {
 }
 
 /// What was counted, or why nothing was.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Counted {
     Rows(Vec<Row>),
     Skipped(String),
@@ -72,10 +72,10 @@ pub(crate) fn run(columns: &[Column], workers: Option<usize>) -> Result<Counted,
 }
 
 fn count(errand: &Errand) -> Result<Result<Calls, String>, LabError> {
+    let own = errand.command()?;
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "--"]).arg(child::program()?).args(child::arguments(errand));
-    let ran = interrupt::output(strace.stdin(Stdio::null()));
-    let output = match ran {
+    strace.args(["-f", "-c", "--"]).arg(own.get_program()).args(own.get_args()).stdin(Stdio::null());
+    let output = match child::output(&mut strace) {
         Ok(output) => output,
         Err(error) => {
             return Ok(Err(format!("strace does not start ({error}): install it to count system calls")));
@@ -115,43 +115,70 @@ pub(super) fn per_creation(few: &Calls, more: &Calls, creations: u64) -> BTreeMa
     all.filter(|(_, calls)| *calls >= 0.05).collect()
 }
 
-pub(super) fn text(counted: &Counted) -> String {
-    let rows = match counted {
-        Counted::Skipped(why) => return format!("System calls were not counted: {why}\n"),
-        Counted::Rows(rows) => rows,
-    };
-    let mut shown = table::text(["system calls for one", "in all", "which"]);
-    for row in rows {
-        let mut calls: Vec<(&String, &f64)> = row.calls.iter().collect();
-        calls.sort_by(|a, b| b.1.total_cmp(a.1));
-        let which: Vec<String> = calls.iter().map(|(name, count)| format!("{name} {count:.1}")).collect();
-        shown.add_row([row.column.name().to_owned(), format!("{:.1}", row.sum()), which.join(", ")]);
+impl Counted {
+    fn rows(&self) -> &[Row] {
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Skipped(_) => &[],
+        }
     }
-    format!(
-        "{}\nAt P = 1, C = 10, by strace -c -f, the difference of {MORE} and {FEW} creations.\n{}",
-        table::show(&shown),
-        slowest(rows)
-    )
-}
 
-/// What stands for LinuxThreads beside what stands for NPTL: which calls are more.
-fn slowest(rows: &[Row]) -> String {
-    let row = |system: &str| {
+    fn of(&self, system: &str) -> Option<&Row> {
         let model = published::model_of(system)?;
-        rows.iter().find(|row| row.column == Column::Ours(model))
-    };
-    let Some((slow, fast)) = row("LinuxThreads").zip(row("NPTL")) else { return String::new() };
-    let more = |(name, calls): (&String, &f64)| {
-        let more = calls - fast.calls.get(name).copied().unwrap_or(0.0);
-        (more >= 0.5).then(|| format!("{name} {more:+.1}"))
-    };
-    let more: Vec<String> = slow.calls.iter().filter_map(more).collect();
-    format!(
-        "{} makes {:.1} calls where {} makes {:.1}: {}.\n",
-        slow.column.name(),
-        slow.sum(),
-        fast.column.name(),
-        fast.sum(),
-        more.join(", ")
-    )
+        self.rows().iter().find(|row| row.column == Column::Ours(model))
+    }
+
+    pub(super) fn series(&self) -> Vec<Series> {
+        let of_row = |row: &Row| {
+            let of = |(name, calls): (&String, &f64)| {
+                let of = labels([("model", row.column.name().into()), ("call", name.clone().into())]);
+                Series::new("system calls", Unit::Count, of).per("thread").of([*calls])
+            };
+            row.calls.iter().map(of).collect::<Vec<_>>()
+        };
+        self.rows().iter().flat_map(of_row).collect()
+    }
+
+    /// What stands for LinuxThreads beside what stands for NPTL.
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let (slow, fast) = self.of("LinuxThreads").zip(self.of("NPTL"))?;
+        let many = self.rows().iter().find(|row| row.column == Column::Ours(Model::ManyToMany));
+        let many = many.map_or(String::new(), |row| format!(", m:n {:.1}", row.sum()));
+        let here = format!("manager {:.1}, one-to-one {:.1}{many}", slow.sum(), fast.sum());
+        Some(Finding::stated("system calls to create and join one thread", here))
+    }
+
+    pub(super) fn section(&self) -> Section {
+        let section = Section::new("System calls to create and join one thread");
+        let rows = match self {
+            Self::Skipped(why) => return section.text(format!("They were not counted: {why}")),
+            Self::Rows(rows) => rows,
+        };
+        let mut names: Vec<&String> = rows.iter().flat_map(|row| row.calls.keys()).collect();
+        let most =
+            |name: &String| rows.iter().filter_map(|row| row.calls.get(name)).copied().fold(0.0, f64::max);
+        names.sort_by(|a, b| most(b).total_cmp(&most(a)).then(a.cmp(b)));
+        names.dedup();
+        let mut table = Table::new().column("call", Format::Text);
+        for row in rows {
+            table = table.column(row.column.name(), Format::Fixed(1));
+        }
+        let line = |name: &str, figure: &dyn Fn(&Row) -> Option<f64>| {
+            [Cell::from(name)]
+                .into_iter()
+                .chain(rows.iter().map(|row| Cell::maybe(figure(row))))
+                .collect::<Vec<_>>()
+        };
+        table.row(line("all of them", &|row| Some(row.sum())));
+        for name in names {
+            table.row(line(name, &|row| row.calls.get(name).copied()));
+        }
+        if rows.is_empty() {
+            return section;
+        }
+        section.table(table).text(format!(
+            "At P = 1, C = 10, by strace -c -f: the difference of {MORE} and {FEW} creations. Less than a twentieth \
+             of a call is noise."
+        ))
+    }
 }

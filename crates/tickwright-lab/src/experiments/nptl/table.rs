@@ -1,128 +1,192 @@
 //! The table: every column in every cell, by turns in random order, so that what disturbs the host
 //! hits all alike.
 
+use core::time::Duration;
+
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 
 use super::column::{Cell, Column};
-use super::model::Knobs;
-use super::rules::at_once;
+use super::plan::{Part, Plan};
+use super::turns::create;
+use super::verify;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::render::Format;
+use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
-/// What to run.
+/// One cell. Each column has the same number of samples in it, in ns of one creation.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) toplevel: Vec<usize>,
-    pub(crate) children: Vec<usize>,
-    pub(crate) starts: u64,
-    pub(crate) rounds: usize,
-    pub(crate) knobs: Knobs,
-    pub(crate) seed: u64,
-}
-
-/// One run of one column in one cell.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Sample {
-    pub(crate) round: usize,
-    pub(crate) column: Column,
+pub(crate) struct Measured {
     pub(crate) toplevel: usize,
     pub(crate) children: usize,
-    pub(crate) ns: u64,
+    /// By column, a sample a round.
+    pub(crate) ns: Vec<Vec<f64>>,
 }
 
 /// What was measured.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) toplevel: Vec<usize>,
     pub(crate) children: Vec<usize>,
     pub(crate) starts: u64,
-    pub(crate) rounds: usize,
-    pub(crate) samples: Vec<Sample>,
+    /// Threads that looked at themselves before anything was timed.
+    pub(crate) verified: u64,
+    /// By P, then by C.
+    pub(crate) cells: Vec<Measured>,
 }
 
 /// One of the two published summaries: what its figures are ordered by. The other dimension is
 /// flattened by its least time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Toplevel,
     Children,
 }
 
-impl By {
-    pub(crate) const BOTH: [Self; 2] = [Self::Toplevel, Self::Children];
-}
+/// Threads that look at themselves in each corner.
+const VERIFIED: u64 = 100;
 
-/// Runs the plan. Ctrl-C leaves out what is missing.
+/// Runs the table. A signal leaves out what is missing: a cell is measured on every column or on
+/// none.
 ///
 /// # Errors
 /// A thread that was not created, not joined, or returned something else than it should.
 pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
-    let mut random = Pcg64Mcg::seed_from_u64(plan.seed);
-    let mut cells: Vec<(usize, usize)> =
-        plan.toplevel.iter().flat_map(|&p| plan.children.iter().map(move |&c| (p, c))).collect();
-    let mut columns = plan.columns.clone();
-    let steps = (plan.rounds * cells.len() * columns.len()) as u64;
-    let progress = Progress::steps(steps, "threads");
-    let mut samples = Vec::new();
-    'all: for round in 1..=plan.rounds {
-        cells.shuffle(&mut random);
-        for &(toplevel, children) in &cells {
-            columns.shuffle(&mut random);
-            for &column in &columns {
-                if interrupt::requested() {
-                    break 'all;
-                }
-                progress.doing(format!("{}, P = {toplevel}, C = {children}", column.name()));
-                let cell = Cell { toplevel, children, starts: plan.starts };
-                let ns = create(column, &plan.knobs, cell, clock)?;
-                samples.push(Sample { round, column, toplevel, children, ns });
-                progress.step();
-            }
-        }
-    }
-    Ok(Table {
+    let cell = plan.cell(Part::Table);
+    let of = |(toplevel, children)| Measured { toplevel, children, ns: vec![Vec::new(); plan.columns.len()] };
+    let cells = plan.toplevel.iter().flat_map(|&p| plan.children.iter().map(move |&c| (p, c)));
+    let mut table = Table {
         columns: plan.columns.clone(),
         toplevel: plan.toplevel.clone(),
         children: plan.children.clone(),
-        starts: plan.starts,
-        rounds: plan.rounds,
-        samples,
-    })
+        starts: cell.starts,
+        verified: corners(plan, clock)?,
+        cells: cells.map(of).collect(),
+    };
+    let rounds = plan.turns(Part::Table, "table").rounds;
+    let each = pilot(plan, cell.starts, clock)?;
+    // One sample of each column.
+    let lasts: Vec<Duration> =
+        each.iter().map(|ns| Duration::from_nanos((ns * cell.starts as f64) as u64)).collect();
+    let samples = u32::try_from(rounds * table.cells.len()).unwrap_or(u32::MAX);
+    let whole = lasts.iter().sum::<Duration>().saturating_mul(samples);
+    let progress = Progress::lasting(whole, "table");
+    if whole >= WORTH_SAYING {
+        progress.say(&estimate(&plan.columns, &lasts, samples, whole));
+    }
+    let mut random = Pcg64Mcg::seed_from_u64(plan.seed);
+    let mut turns = Rounds::new(1, plan.seed).without_warm_up();
+    let mut order: Vec<usize> = (0..table.cells.len()).collect();
+    let mut done = Duration::ZERO;
+    'all: for _ in 0..rounds {
+        order.shuffle(&mut random);
+        for &at in &order {
+            let Measured { toplevel, children, ns } = &mut table.cells[at];
+            let cell = Cell { toplevel: *toplevel, children: *children, ..cell };
+            let taken = turns.run(plan.columns.len(), |turn| {
+                let column = plan.columns[turn.lane];
+                progress.doing(format!("{}, P = {toplevel}, C = {children}", column.name()));
+                let ns = create(column, &plan.knobs, cell, clock)?;
+                done += lasts[turn.lane];
+                progress.at(done);
+                Ok::<_, LabError>(ns as f64 / cell.starts as f64)
+            })?;
+            if taken.interrupted {
+                break 'all;
+            }
+            for (ns, taken) in ns.iter_mut().zip(taken.lanes()) {
+                ns.extend(taken);
+            }
+        }
+    }
+    Ok(table)
 }
 
-/// Times one cell; all its threads must have run.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn create(column: Column, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, LabError> {
-    let wrong = |why: String| {
-        let Cell { toplevel, children, .. } = cell;
-        LabError::failed(format!("{}, P = {toplevel}, C = {children}: {why}", column.name()))
+/// The corners of the table.
+fn ends(plan: &Plan) -> Vec<(usize, usize)> {
+    let ends = |keys: &[usize]| {
+        let mut ends: Vec<usize> = keys.first().into_iter().chain(keys.last()).copied().collect();
+        ends.dedup();
+        ends
     };
-    let (sum, ns) = column.run(knobs, cell, &at_once, clock).map_err(wrong)?;
-    if sum as u64 != cell.starts {
-        return Err(wrong(format!("{} threads were asked for and {sum} have run", cell.starts)));
+    let (toplevel, children) = (ends(&plan.toplevel), ends(&plan.children));
+    toplevel.iter().flat_map(|&p| children.iter().map(move |&c| (p, c))).collect()
+}
+
+/// Threads of each model look at themselves in the corners. Returns how many.
+fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
+    let mut threads = 0;
+    let starts = VERIFIED.min(plan.cell(Part::Table).starts);
+    for model in plan.columns.iter().filter_map(|column| column.model()) {
+        for (toplevel, children) in ends(plan) {
+            let cell = Cell { toplevel, children, starts };
+            threads += verify::run(model, &plan.knobs, cell, clock).map_err(LabError::failed)?;
+        }
     }
-    Ok(ns)
+    Ok(threads)
+}
+
+/// ns of one creation in each column, from the corners of the table with few
+/// creations: the estimate, and the warm-up. 0 for what a signal left out.
+fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError> {
+    let starts = starts.div_ceil(100).clamp(10, 1000);
+    let ends = ends(plan);
+    let mut each = vec![0.0; plan.columns.len()];
+    for (ns, &column) in each.iter_mut().zip(&plan.columns) {
+        for &(toplevel, children) in &ends {
+            if !interrupt::requested() {
+                let all = create(column, &plan.knobs, Cell { toplevel, children, starts }, clock)?;
+                *ns += all as f64 / starts as f64 / ends.len() as f64;
+            }
+        }
+    }
+    Ok(each)
+}
+
+/// A shorter run is not announced.
+const WORTH_SAYING: Duration = Duration::from_secs(10);
+
+/// What the whole table takes, and what takes most of it.
+fn estimate(columns: &[Column], lasts: &[Duration], samples: u32, whole: Duration) -> String {
+    let words = |time: Duration| match time.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    };
+    let mut parts: Vec<(Duration, &str)> = lasts
+        .iter()
+        .zip(columns)
+        .map(|(time, column)| (time.saturating_mul(samples), column.name()))
+        .collect();
+    parts.sort_by(|a, b| b.cmp(a));
+    let named: Vec<String> = parts
+        .iter()
+        .filter(|(time, _)| *time * 20 > whole)
+        .map(|(time, name)| format!("{name} {}", words(*time)))
+        .collect();
+    let samples = Format::Thousands.write(f64::from(samples) * columns.len() as f64);
+    format!(
+        "The table takes about {} for {samples} samples ({}). Ctrl-C writes the cells that are measured by then.",
+        words(whole),
+        named.join(", ")
+    )
 }
 
 impl Table {
-    /// ns of one creation with its join in a cell: the median of the rounds.
-    pub(crate) fn cell(&self, column: Column, toplevel: usize, children: usize) -> Option<f64> {
-        let samples = self.samples.iter().filter(|sample| {
-            sample.column == column && sample.toplevel == toplevel && sample.children == children
-        });
-        let ns = samples.map(|sample| sample.ns as f64 / self.starts as f64);
-        stats::summarise(ns).map(|summary| summary.median)
+    fn at(&self, column: Column) -> Option<usize> {
+        self.columns.iter().position(|other| *other == column)
+    }
+
+    /// A cell's samples of one column.
+    pub(crate) fn cell(&self, column: Column, toplevel: usize, children: usize) -> &[f64] {
+        let is = |cell: &&Measured| (cell.toplevel, cell.children) == (toplevel, children);
+        let samples = || self.cells.iter().find(is)?.ns.get(self.at(column)?);
+        samples().map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn keys(&self, by: By) -> &[usize] {
@@ -132,54 +196,35 @@ impl Table {
         }
     }
 
-    /// A published summary: the least time over the other dimension, for each key. None for what
+    /// A figure of a published summary: the least median over the other dimension. `None` for what
     /// was not measured.
-    pub(crate) fn summary(&self, column: Column, by: By) -> Vec<Option<f64>> {
-        let least = |times: &mut dyn Iterator<Item = f64>| times.min_by(f64::total_cmp);
-        let over = |key: usize| match by {
-            By::Toplevel => least(&mut self.children.iter().filter_map(|&c| self.cell(column, key, c))),
-            By::Children => least(&mut self.toplevel.iter().filter_map(|&p| self.cell(column, p, key))),
+    pub(crate) fn least(&self, column: Column, by: By, key: usize) -> Option<f64> {
+        let samples: Vec<&[f64]> = match by {
+            By::Toplevel => self.children.iter().map(|&c| self.cell(column, key, c)).collect(),
+            By::Children => self.toplevel.iter().map(|&p| self.cell(column, p, key)).collect(),
         };
-        self.keys(by).iter().map(|&key| over(key)).collect()
+        samples.into_iter().filter_map(stats::median).min_by(f64::total_cmp)
     }
 
     /// How many times as long `slow` takes as `fast`, one figure for each complete round: the sums
     /// over P of the least times over C.
     pub(crate) fn ratio(&self, slow: Column, fast: Column) -> Option<Summary> {
-        let sums = |column| (1..=self.rounds).map(|round| self.sum(column, round)).collect::<Vec<_>>();
-        let pairs: (Vec<f64>, Vec<f64>) =
-            sums(slow).into_iter().zip(sums(fast)).filter_map(|(slow, fast)| slow.zip(fast)).unzip();
-        stats::ratios(&pairs.0, &pairs.1)
+        stats::ratios(&self.sums(slow)?, &self.sums(fast)?)
     }
 
     /// The same in one cell.
-    pub(crate) fn cell_ratio(
-        &self,
-        slow: Column,
-        fast: Column,
-        toplevel: usize,
-        children: usize,
-    ) -> Option<Summary> {
-        let of = |column: Column, round: usize| {
-            let is = |sample: &&Sample| {
-                (sample.column, sample.round, sample.toplevel, sample.children)
-                    == (column, round, toplevel, children)
-            };
-            self.samples.iter().find(is).map(|sample| sample.ns as f64)
-        };
-        let pairs: (Vec<f64>, Vec<f64>) =
-            (1..=self.rounds).filter_map(|round| of(slow, round).zip(of(fast, round))).unzip();
-        stats::ratios(&pairs.0, &pairs.1)
+    pub(crate) fn cell_ratio(&self, slow: Column, fast: Column, cell: (usize, usize)) -> Option<Summary> {
+        stats::ratios(self.cell(slow, cell.0, cell.1), self.cell(fast, cell.0, cell.1))
     }
 
-    /// Of one round; none if a cell is missing.
-    fn sum(&self, column: Column, round: usize) -> Option<f64> {
-        let ours: Vec<&Sample> =
-            self.samples.iter().filter(|sample| sample.column == column && sample.round == round).collect();
-        if ours.len() < self.toplevel.len() * self.children.len() {
-            return None;
-        }
-        let least = |p: usize| ours.iter().filter(|s| s.toplevel == p).map(|s| s.ns).min();
-        self.toplevel.iter().map(|&p| least(p).map(|ns| ns as f64)).sum()
+    /// Of each round in which every cell was measured.
+    fn sums(&self, column: Column) -> Option<Vec<f64>> {
+        let at = self.at(column)?;
+        let rounds = self.cells.iter().map(|cell| cell.ns[at].len()).min()?;
+        let least = |round: usize, p: usize| {
+            let cells = self.cells.iter().filter(|cell| cell.toplevel == p);
+            cells.map(|cell| cell.ns[at][round]).min_by(f64::total_cmp).unwrap_or(0.0)
+        };
+        Some((0..rounds).map(|round| self.toplevel.iter().map(|&p| least(round, p)).sum()).collect())
     }
 }

@@ -1,20 +1,17 @@
 mod parts;
+mod shown;
 
 use std::sync::{Arc, Mutex};
 
-use super::cli::Threads;
+use super::args::{NptlArgs, Threads, on_or_off, stack};
 use super::column::{Cell, Column};
-use super::figures::times;
 use super::model::{Knobs, Model};
-use super::plot::{self, Panel, Series};
-use super::published::{self, RATIOS};
-use super::report::Report;
+use super::published::{model_of, published};
 use super::rules::{Bodies, Maker, Ring, Share, at_once, shares, whole};
-use super::table::{self, By, Plan, Sample, Table};
+use super::table::{self, By, Measured, Table};
 use super::verify;
-use crate::clock::{Calibration, OsClock};
-use crate::host::Host;
-use crate::stats;
+use crate::clock::OsClock;
+use crate::experiments::request;
 
 #[test]
 fn starts_and_threads_are_divided_by_what_is_left() {
@@ -106,36 +103,31 @@ fn when_no_thread_is_left_those_that_exist_are_joined() {
 
 #[test]
 fn what_was_published_agrees_with_itself() {
-    let [first, second, both] = RATIOS;
+    let published = published().unwrap();
+    let [first, second, both] = published.ratios.as_slice() else { panic!("{:?}", published.ratios) };
     assert!((first.times * second.times - both.times).abs() < 1e-9);
-    assert_eq!((first.slow, first.fast, second.fast), (both.slow, second.slow, both.fast));
-    assert_eq!(published::model_of("NPTL"), Some(Model::OneToOne));
-    assert_eq!(published::model_of("NGPT"), Some(Model::Ngpt));
-    assert_eq!(published::model_of("GNU Pth"), None);
+    assert_eq!((&first.slow, &first.fast, &second.fast), (&both.slow, &second.slow, &both.fast));
+    assert_eq!(model_of("NPTL"), Some(Model::OneToOne));
+    assert_eq!(model_of("NGPT"), Some(Model::Ngpt));
+    assert_eq!(model_of("GNU Pth"), None);
+    assert!(published.ratios.iter().all(|ratio| ratio.models().is_some()));
+    assert!(published.targets.iter().all(|target| target.columns().is_some()));
 }
 
-fn small() -> Plan {
-    Plan {
-        columns: Column::all(),
-        toplevel: vec![1, 3],
-        children: vec![1, 2],
-        starts: 20,
-        rounds: 2,
-        knobs: Knobs::default(),
-        seed: 1,
-    }
+/// Arguments in one line.
+pub(super) fn args(line: &str) -> NptlArgs {
+    request::words(&line.split_whitespace().collect::<Vec<_>>()).unwrap()
 }
 
 #[test]
 fn every_column_runs_in_every_cell() {
-    let plan = small();
+    let plan = args("--toplevel 1,3 --children 1,2 --starts 20 --rounds 2").to_plan().unwrap();
     let table = table::run(&plan, OsClock::start()).unwrap();
-    assert_eq!(table.samples.len(), plan.columns.len() * 2 * 2 * 2);
-    for &column in &plan.columns {
-        for (p, c) in [(1, 1), (1, 2), (3, 1), (3, 2)] {
-            assert!(table.cell(column, p, c).is_some_and(|ns| ns > 0.0), "{}", column.name());
-        }
+    assert_eq!((table.cells.len(), table.columns.len()), (4, Column::all().len()));
+    for cell in &table.cells {
+        assert!(cell.ns.iter().all(|ns| ns.len() == 2 && ns.iter().all(|ns| *ns > 0.0)), "{cell:?}");
     }
+    assert_eq!(table.verified, 4 * 4 * 20, "each model in each corner");
 }
 
 #[test]
@@ -170,45 +162,47 @@ fn a_thread_that_returns_something_else_is_an_error() {
 }
 
 /// Two columns, one of which takes `factor` times as long.
-fn made_up(rounds: usize, factor: u64) -> Table {
-    let (fast, slow) = (Column::Ours(Model::OneToOne), Column::Std);
-    let mut samples = Vec::new();
-    for round in 1..=rounds {
-        for (toplevel, children, ns) in [(1, 1, 8000), (1, 2, 2000), (2, 1, 4000), (2, 2, 6000)] {
-            let noise = round as u64;
-            samples.push(Sample { round, column: fast, toplevel, children, ns: ns + noise });
-            samples.push(Sample { round, column: slow, toplevel, children, ns: (ns + noise) * factor });
-        }
+pub(super) fn made_up(rounds: u32, factor: f64) -> Table {
+    let cell = |(toplevel, children, ns): (usize, usize, f64)| {
+        let fast: Vec<f64> = (1..=rounds).map(|round| ns + f64::from(round)).collect();
+        let slow = fast.iter().map(|ns| ns * factor).collect();
+        Measured { toplevel, children, ns: vec![fast, slow] }
+    };
+    Table {
+        columns: vec![Column::Ours(Model::OneToOne), Column::Std],
+        toplevel: vec![1, 2],
+        children: vec![1, 2],
+        starts: 1,
+        verified: 0,
+        cells: [(1, 1, 8000.0), (1, 2, 2000.0), (2, 1, 4000.0), (2, 2, 6000.0)].map(cell).to_vec(),
     }
-    let (toplevel, children) = (vec![1, 2], vec![1, 2]);
-    Table { columns: vec![fast, slow], toplevel, children, starts: 1, rounds, samples }
 }
 
 #[test]
 fn summaries_take_the_least_over_the_other_dimension() {
-    let table = made_up(1, 3);
+    let table = made_up(1, 3.0);
     let fast = Column::Ours(Model::OneToOne);
-    assert_eq!(table.summary(fast, By::Toplevel), [Some(2001.0), Some(4001.0)]);
-    assert_eq!(table.summary(fast, By::Children), [Some(4001.0), Some(2001.0)]);
-    assert_eq!(table.summary(Column::May, By::Children), [None, None]);
+    assert_eq!([1, 2].map(|p| table.least(fast, By::Toplevel, p)), [Some(2001.0), Some(4001.0)]);
+    assert_eq!([1, 2].map(|c| table.least(fast, By::Children, c)), [Some(4001.0), Some(2001.0)]);
+    assert_eq!(table.least(Column::May, By::Children, 1), None);
 }
 
 #[test]
 fn ratios_are_of_complete_rounds() {
-    let mut table = made_up(6, 3);
+    let mut table = made_up(6, 3.0);
     let (fast, slow) = (Column::Ours(Model::OneToOne), Column::Std);
     let ratio = table.ratio(slow, fast).unwrap();
     assert!((ratio.median - 3.0).abs() < 1e-9 && ratio.samples == 6);
-    assert_eq!(times(&ratio), "3.00x (3.00 to 3.00)");
-    table.samples.pop();
-    let ratio = table.ratio(slow, fast).unwrap();
-    assert_eq!(ratio.samples, 5, "an interrupted round says nothing");
-    assert_eq!(times(&ratio), "3.00x (range 3.00 to 3.00)");
+    table.cells[3].ns.iter_mut().for_each(|ns| ns.truncate(5));
+    assert_eq!(table.ratio(slow, fast).unwrap().samples, 5, "an interrupted round says nothing");
     assert_eq!(table.ratio(Column::May, fast), None);
+    assert!((table.cell_ratio(slow, fast, (1, 1)).unwrap().median - 3.0).abs() < 1e-9);
+    table.cells[3].ns.iter_mut().for_each(Vec::clear);
+    assert_eq!(table.ratio(slow, fast), None, "no round is complete");
 }
 
 #[test]
-fn ranges_of_threads_are_read_and_refused() {
+fn numbers_of_threads_sizes_and_switches_are_read_and_refused() {
     let read = |text| Threads::parse(text).map(|threads| threads.0);
     assert_eq!(read("3"), Ok(vec![3]));
     assert_eq!(read("1..4"), Ok(vec![1, 2, 3, 4]));
@@ -216,58 +210,17 @@ fn ranges_of_threads_are_read_and_refused() {
     for wrong in ["", "0", "-1", "1..", "4..2", "1..1001", "a", "1,,2", "1..2..3"] {
         assert!(read(wrong).unwrap_err().contains("from 1 to 1000"), "{wrong}");
     }
-    assert_eq!(Threads(vec![1, 2, 3]).to_string(), "1..3");
-    assert_eq!(Threads(vec![1, 3]).to_string(), "1,3");
-    assert_eq!(Threads(vec![4]).to_string(), "4");
+    assert_eq!(
+        (stack("16k"), stack("1M"), stack("1G"), stack("65536")),
+        (Ok(16384), Ok(1 << 20), Ok(1 << 30), Ok(65536))
+    );
+    for wrong in ["", "k", "0", "8k", "2G", "-1", "1T", "99999999999999999999"] {
+        assert!(stack(wrong).unwrap_err().contains("16k to 1G"), "{wrong}");
+    }
+    assert_eq!((on_or_off("on"), on_or_off("off")), (Ok(true), Ok(false)));
+    assert!(on_or_off("yes").is_err());
     assert!(Column::parse("pth").unwrap_err().contains("one-to-one"));
     assert_eq!(Column::parse("tokio"), Ok(Column::Tokio));
-    assert_eq!(
-        (Column::parse("mn"), Column::parse("m:n")),
-        (Ok(Column::Ours(Model::ManyToMany)), Ok(Column::Ours(Model::ManyToMany)))
-    );
-}
-
-fn report(table: Table) -> Report {
-    let clock = Calibration { cost_ns: 20.0, cost_p99_ns: 30, resolution_ns: 1 };
-    let mut report = Report::new(Host::default(), clock, 1);
-    report.table = Some(table);
-    report
-}
-
-#[test]
-fn a_report_shows_cells_summaries_and_ratios() {
-    let shown = report(made_up(1, 3)).text();
-    for words in ["C=1", "P=2", "2.00", "Least time over C", "Least time over P", "a one-to-one   b std"] {
-        assert!(shown.contains(words), "{words} is missing in:\n{shown}");
-    }
-    assert_eq!(report(made_up(1, 3)).lines().len(), 8);
-}
-
-#[test]
-fn plots_have_a_point_for_each_figure() {
-    let series =
-        |name: &str, figures: [Option<f64>; 3]| Series { name: name.into(), figures: figures.to_vec() };
-    let all =
-        [series("x", [Some(0.1), Some(1.0), None]), series("<y>", [Some(10.0), Some(10.0), Some(100.0)])];
-    let text = plot::text(&all, &[1, 2, 3], "us");
-    assert_eq!(text.matches('a').count(), 3, "two points and the legend:\n{text}");
-    assert!(text.starts_with("  100 us |        b"), "{text}");
-    let panel = Panel { title: "t".into(), across: "k".into(), keys: vec![1, 2, 3], series: all.to_vec() };
-    let svg = plot::svg(&[panel], "us");
-    assert_eq!((svg.matches("<polyline").count(), svg.matches("<circle").count()), (2, 5));
-    assert!(svg.contains("&lt;y&gt;") && !svg.contains("NaN"));
-    assert_eq!(plot::text(&[], &[], "us"), "");
-    assert!(
-        !plot::svg(
-            &[Panel { title: String::new(), across: String::new(), keys: vec![], series: vec![] }],
-            "us"
-        )
-        .contains("NaN")
-    );
-}
-
-#[test]
-fn one_round_has_no_interval() {
-    let one = stats::ratios(&[4.0], &[2.0]).unwrap();
-    assert_eq!(times(&one), "2.00x (range 2.00 to 2.00)");
+    let many = Ok(Column::Ours(Model::ManyToMany));
+    assert_eq!((Column::parse("mn"), Column::parse("m:n")), (many.clone(), many));
 }

@@ -1,5 +1,9 @@
 //! Samples by turns: each lane once a round, in random order.
 
+use super::column::{Cell, Column};
+use super::model::Knobs;
+use super::rules::at_once;
+use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
@@ -36,4 +40,20 @@ impl Turns {
         })?;
         Ok(taken.lanes())
     }
+}
+
+/// ns that all creations of one cell take. All its threads must have run.
+///
+/// # Errors
+/// A thread that was not created, not joined, or returned something else than it should.
+pub(crate) fn create(column: Column, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, LabError> {
+    let wrong = |why: String| {
+        let Cell { toplevel, children, .. } = cell;
+        LabError::failed(format!("{}, P = {toplevel}, C = {children}: {why}", column.name()))
+    };
+    let (sum, ns) = column.run(knobs, cell, &at_once, clock).map_err(wrong)?;
+    if sum as u64 != cell.starts {
+        return Err(wrong(format!("{} threads were asked for and {sum} have run", cell.starts)));
+    }
+    Ok(ns)
 }

@@ -9,7 +9,6 @@ use tickwright_threads::{Dictionary, this_thread};
 
 use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
-use super::table::Plan;
 use crate::clock::OsClock;
 
 /// What the threads of a pass have seen.
@@ -55,32 +54,6 @@ pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Re
         None if sum as u64 == cell.starts && seen.ids.len() as u64 == cell.starts => Ok(cell.starts),
         None => Err(format!("{}: {} threads were asked for, {sum} were joined", model.name(), cell.starts)),
     }
-}
-
-/// Threads of the verifying pass, in each cell of it.
-const VERIFIED: u64 = 100;
-
-/// The corners of the table, for each model in it. Returns how many threads looked.
-///
-/// # Errors
-/// As [`run`].
-pub(super) fn corners(plan: &Plan, clock: OsClock) -> Result<u64, String> {
-    let ends = |keys: &[usize]| {
-        let mut ends: Vec<usize> = keys.first().into_iter().chain(keys.last()).copied().collect();
-        ends.dedup();
-        ends
-    };
-    let mut threads = 0;
-    for column in &plan.columns {
-        let Column::Ours(model) = column else { continue };
-        for toplevel in ends(&plan.toplevel) {
-            for children in ends(&plan.children) {
-                let cell = Cell { toplevel, children, starts: VERIFIED.min(plan.starts) };
-                threads += run(*model, &plan.knobs, cell, clock)?;
-            }
-        }
-    }
-    Ok(threads)
 }
 
 /// The caller's id, if all is right with it.

@@ -4,20 +4,22 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use serde::Serialize;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Deserialize;
 use tickwright_threads::this_thread;
 
 use super::column::{Cell, Column};
-use super::figures::{micros, times};
+use super::lanes::{self, Lane};
 use super::model::Knobs;
 use super::turns::Turns;
 use crate::clock::OsClock;
 use crate::error::LabError;
-use crate::output::table;
-use crate::stats;
+use crate::render::Format;
+use crate::result::Section;
 
-/// The options of the original, with its defaults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The options of the original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Work {
     /// How many of a hundred draws compute; the others sleep.
     pub(crate) workload: u32,
@@ -27,62 +29,17 @@ pub(crate) struct Work {
     pub(crate) draws: u32,
 }
 
-impl Default for Work {
-    fn default() -> Self {
-        Self { workload: 75, workcost: 20, draws: 10 }
-    }
-}
-
 /// A sleep of the original.
 const SLEEP: Duration = Duration::from_millis(10);
 
-/// One column.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Row {
-    pub(crate) column: Column,
-    /// ns for each thread, round by round.
-    pub(crate) ns: Vec<f64>,
-}
-
 /// What came of it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) work: Work,
-    pub(crate) toplevel: usize,
-    pub(crate) children: usize,
-    pub(crate) starts: u64,
+    pub(crate) cell: Cell,
     /// The sum of all computations: the same for all that answer rightly.
     pub(crate) result: u32,
-    pub(crate) rows: Vec<Row>,
-}
-
-/// A generator of one's own for each thread (Marsaglia's xorshift): its numbers depend on nothing
-/// but its seed.
-struct Draws(u32);
-
-impl Draws {
-    fn of(toplevel: usize, start: u64) -> Self {
-        let seed = (toplevel as u64) << 40 ^ start.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self(((seed >> 32) ^ seed) as u32 | 1)
-    }
-
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0
-    }
-
-    /// From 0 to 99, all alike: numbers beyond the last whole hundred are drawn anew.
-    fn percent(&mut self) -> u32 {
-        const WHOLE: u32 = u32::MAX / 100 * 100;
-        loop {
-            let number = self.next();
-            if number < WHOLE {
-                return number % 100;
-            }
-        }
-    }
+    pub(crate) lanes: Vec<Lane>,
 }
 
 /// Four numbers mixed so many times.
@@ -102,11 +59,12 @@ fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
 impl Work {
     /// What one thread adds to the sum; `sleep` is called for each draw that sleeps.
     pub(super) fn thread(&self, toplevel: usize, start: u64, mut sleep: impl FnMut()) -> u32 {
-        let mut draws = Draws::of(toplevel, start);
+        // A generator of one's own: its numbers depend on nothing but which thread it is.
+        let mut draws = Pcg64Mcg::seed_from_u64((toplevel as u64) << 40 ^ start);
         let mut sum = 0u32;
         for _ in 0..self.draws {
-            if draws.percent() < self.workload {
-                let numbers = core::array::from_fn(|_| draws.next());
+            if draws.random_range(0..100) < self.workload {
+                let numbers = core::array::from_fn(|_| draws.random());
                 sum = sum.wrapping_add(mix(numbers, self.workcost));
             } else {
                 sleep();
@@ -159,7 +117,7 @@ pub(crate) fn run(
     let names: Vec<String> = columns.iter().map(|column| column.name().to_owned()).collect();
     let mut result = None;
     let samples = turns.run(&names, |at| {
-        let wrong = |why| LabError::failed(format!("{}, with work: {why}", columns[at].name()));
+        let wrong = |why| LabError::failed(format!("{}, with work: {why}", names[at]));
         let (sum, ns) = work.run(columns[at], knobs, cell, clock).map_err(wrong)?;
         let first = *result.get_or_insert(sum);
         if sum != first {
@@ -167,29 +125,24 @@ pub(crate) fn run(
         }
         Ok(ns as f64 / cell.starts as f64)
     })?;
-    let rows = columns.into_iter().zip(samples).map(|(column, ns)| Row { column, ns }).collect();
-    let Cell { toplevel, children, starts } = cell;
-    Ok(Outcome { work, toplevel, children, starts, result: result.unwrap_or(0), rows })
+    let lane = |(column, ns)| Lane { ns, ..Lane::new("with work", column, *knobs) };
+    let lanes = columns.into_iter().zip(samples).map(lane).collect();
+    Ok(Outcome { work, cell, result: result.unwrap_or(0), lanes })
 }
 
-pub(super) fn text(outcome: &Outcome) -> String {
-    let Outcome { work, toplevel, children, starts, result, rows } = outcome;
-    let mut shown = table::new(["with work", "us for one", "runtime, s", "to the first"]);
-    for row in rows {
-        let Some(summary) = stats::summarise(row.ns.iter().copied()) else { continue };
-        let first = rows.first().and_then(|first| stats::ratios(&row.ns, &first.ns));
-        shown.add_row([
-            row.column.name().to_owned(),
-            micros(summary.median),
-            format!("{:.6}", summary.median * *starts as f64 / 1e9),
-            first.map_or("-".into(), |ratio| times(&ratio)),
-        ]);
+impl Outcome {
+    pub(super) fn section(&self) -> Section {
+        let Self { work, cell, result, lanes } = self;
+        let Cell { toplevel, children, starts } = cell;
+        let beside = lanes.first().map_or("the first", |lane| lane.column.name());
+        let whole = lanes.first().and_then(Lane::median).unwrap_or(0.0) * *starts as f64;
+        let whole = Format::Span.write(whole);
+        let table = lanes::table(lanes, lanes::first, beside);
+        Section::new("Threads that compute or sleep").table(table).text(format!(
+            "{starts} threads at P = {toplevel}, C = {children}. Each draws {} times: {} of 100 draws compute ({} \
+             mixes), the others sleep 10 ms. tokio takes no part: its tasks would hold up a worker.\n\
+             Run time of {beside}: {whole}. Result, the same in every model: {result:08x}",
+            work.draws, work.workload, work.workcost
+        ))
     }
-    format!(
-        "{}\n{starts} threads at P = {toplevel}, C = {children}; each draws {} times: {} of 100 compute ({} mixes), the others sleep 10 ms. tokio takes no part: its tasks would hold up a worker.\nResult: {result:08x}\n",
-        table::show(&shown),
-        work.draws,
-        work.workload,
-        work.workcost
-    )
 }

@@ -1,17 +1,57 @@
-//! Which of the host's limits stops threads.
+//! Which of the host's limits stops a run, and a limit of one's own that is raised for a while.
 
 use std::fs;
 use std::path::Path;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
+
+/// A soft limit of this process, raised to its hard one. Dropping it sets the soft limit back.
+#[derive(Debug)]
+pub struct Raised {
+    resource: Resource,
+    before: Rlimit,
+}
+
+impl Raised {
+    /// The limit of open descriptors (`ulimit -n`). `None` when it cannot be raised.
+    #[must_use]
+    pub fn open_files() -> Option<Self> {
+        Self::to_hard(Resource::Nofile)
+    }
+
+    /// The limit of the user's threads (`ulimit -u`). `None` when it cannot be raised.
+    #[must_use]
+    pub fn threads() -> Option<Self> {
+        Self::to_hard(Resource::Nproc)
+    }
+
+    fn to_hard(resource: Resource) -> Option<Self> {
+        let before = getrlimit(resource);
+        let most = Rlimit { current: before.maximum, maximum: before.maximum };
+        (before.current != before.maximum && setrlimit(resource, most).is_ok())
+            .then_some(Self { resource, before })
+    }
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        // Going down needs no right.
+        let _ = setrlimit(self.resource, self.before);
+    }
+}
 
 /// A limit, what is in use of it, and how it is raised.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-pub(crate) struct Limit {
-    pub(crate) name: String,
-    pub(crate) used: u64,
-    pub(crate) most: u64,
-    pub(crate) raise: String,
+pub struct Limit {
+    /// As the system calls it: `pid_max`, `cgroup pids.max`.
+    pub name: String,
+    /// In use.
+    pub used: u64,
+    /// What there may be.
+    pub most: u64,
+    /// How it is raised.
+    pub raise: String,
 }
 
 /// A limit counts as met from this share on, in percent: counts are read a moment after it was.
@@ -24,7 +64,8 @@ impl Limit {
 }
 
 /// Reads all that is known, under `root` (`/` but for tests). What cannot be read is left out.
-pub(crate) fn read(root: &Path) -> Vec<Limit> {
+#[must_use]
+pub fn read(root: &Path) -> Vec<Limit> {
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let number = |path: &str| text(path).trim().parse::<u64>().ok();
     let tasks = tasks(&text("proc/loadavg"));
@@ -48,7 +89,7 @@ pub(crate) fn read(root: &Path) -> Vec<Limit> {
         "max_map_count",
         Some(maps),
         number("proc/sys/vm/max_map_count"),
-        "sysctl vm.max_map_count=N (a stack with a guard takes two mappings), or --guard off".into(),
+        "sysctl vm.max_map_count=N (a stack with a guard page takes two mappings)".into(),
     );
     add(
         "ulimit -u",
@@ -106,7 +147,8 @@ fn users_threads(root: &Path, mine: &str) -> Option<u64> {
 }
 
 /// Those that are met, the fullest first; in words.
-pub(crate) fn met(limits: &[Limit]) -> String {
+#[must_use]
+pub fn met(limits: &[Limit]) -> String {
     let mut met: Vec<&Limit> = limits.iter().filter(|limit| limit.is_met()).collect();
     met.sort_by(|a, b| {
         (u128::from(b.used) * u128::from(a.most)).cmp(&(u128::from(a.used) * u128::from(b.most)))
@@ -125,8 +167,17 @@ pub(crate) fn met(limits: &[Limit]) -> String {
     words.join("; ")
 }
 
+/// Bytes that this process has mapped, and those of them that are resident.
+#[must_use]
+pub fn memory() -> (u64, u64) {
+    let bytes = |file: &str, name: &str| {
+        field(&fs::read_to_string(file).unwrap_or_default(), name).unwrap_or(0).saturating_mul(1024)
+    };
+    (bytes("/proc/self/status", "VmSize:"), bytes("/proc/self/smaps_rollup", "Rss:"))
+}
+
 /// The number behind a word at the start of a line.
-pub(super) fn field(text: &str, name: &str) -> Option<u64> {
+fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
@@ -167,3 +218,6 @@ fn places(cgroups: &str, controller: &str) -> Vec<String> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Errands for a process of its own: what limits stop, or a tracer slows, is not this process.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::process::Command;
+
+use super::alive::{self, Order, Outcome, Row};
+use super::column::{Cell, Column};
+use super::model::Knobs;
+use super::turns::create;
+use crate::child;
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::output;
+
+/// What a child does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Errand {
+    /// Creates and joins at P = 1, C = 10; on so many kernel threads, none is one for each core.
+    Create { column: Column, starts: u64, workers: Option<usize> },
+    /// Has that many threads alive at once.
+    Alive(Order),
+}
+
+/// The hidden command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ChildArgs {
+    /// What to do, as JSON
+    #[arg(value_parser = child::errand::<Errand>)]
+    errand: Errand,
+}
+
+impl ChildArgs {
+    /// Its name on the command line.
+    pub(crate) const COMMAND: &str = "nptl-child";
+
+    /// Does the errand, and prints what came of it as a line of JSON; before that, how far it is.
+    ///
+    /// # Errors
+    /// What failed, but for the limits that the errand is meant to meet.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        child::tie().map_err(|source| LabError::io("tying the child to its run", source))?;
+        match self.errand {
+            Errand::Create { column, starts, workers } => {
+                let cell = Cell { toplevel: 1, children: 10, starts };
+                let knobs = Knobs { workers, ..Knobs::default() };
+                create(column, &knobs, cell, OsClock::start()).map(drop)
+            }
+            // A line on the way may be lost when nobody reads it; the last one may not.
+            Errand::Alive(order) => tell(&alive::here(&order, |outcome| drop(tell(outcome)))),
+        }
+    }
+}
+
+impl Errand {
+    /// This program with the errand.
+    ///
+    /// # Errors
+    /// When the system does not know where this program is.
+    pub(super) fn command(&self) -> Result<Command, LabError> {
+        child::own(ChildArgs::COMMAND, self)
+    }
+}
+
+/// Has a child create threads that are alive together.
+///
+/// # Errors
+/// When the child cannot be started.
+pub(super) fn alive(order: Order) -> Result<Row, LabError> {
+    let output = child::output(&mut Errand::Alive(order).command()?)
+        .map_err(|source| LabError::io("starting this program as a child", source))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let latest = told.lines().rev().find_map(|line| serde_json::from_str::<Outcome>(line).ok());
+    let outcome = latest.clone().filter(|_| output.status.success()).unwrap_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().last().unwrap_or("no message, as when the kernel is out of memory");
+        let stopped = Some(format!("the child ended ({}): {last}", output.status));
+        Outcome { stopped, ..latest.unwrap_or_default() }
+    });
+    Ok(Row { order, outcome })
+}
+
+/// A line of JSON.
+fn tell(outcome: &Outcome) -> Result<(), LabError> {
+    let line = serde_json::to_string(outcome)
+        .map_err(|error| LabError::failed(format!("no JSON of the outcome: {error}")))?;
+    output::print(&(line + "\n"))
+}

@@ -1,0 +1,112 @@
+//! Settings that are timed in one cell and compared: knobs, steps of the ladder, models with work.
+
+use super::column::{Cell, Column};
+use super::model::Knobs;
+use super::turns::{Turns, create};
+use super::verify;
+use crate::clock::OsClock;
+use crate::error::LabError;
+use crate::render::Format;
+use crate::result::{self, Finding, Series, Table, Unit, labels};
+use crate::stats::{self, Summary, Verdict};
+
+/// A column with knobs. Its samples are ns to create and join one thread, one for each round.
+#[derive(Debug, Clone)]
+pub(crate) struct Lane {
+    /// What is set.
+    pub(crate) name: String,
+    pub(crate) column: Column,
+    pub(crate) knobs: Knobs,
+    pub(crate) ns: Vec<f64>,
+}
+
+/// Which lane another one is compared with.
+pub(crate) type Own = for<'l> fn(&'l [Lane], &Lane) -> Option<&'l Lane>;
+
+/// The first lane, for all others.
+pub(crate) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
+    lanes.first()
+}
+
+impl Lane {
+    pub(crate) fn new(name: impl Into<String>, column: Column, knobs: Knobs) -> Self {
+        Self { name: name.into(), column, knobs, ns: Vec::new() }
+    }
+
+    pub(crate) fn median(&self) -> Option<f64> {
+        stats::median(&self.ns)
+    }
+
+    /// To its own reference; `None` for the reference itself.
+    fn ratio(&self, lanes: &[Self], own: Own) -> Option<Summary> {
+        let own = own(lanes, self)?;
+        stats::ratios(&self.ns, &own.ns).filter(|_| !core::ptr::eq(self, own))
+    }
+}
+
+/// Times every lane in one cell, after the threads of each have looked at themselves.
+///
+/// # Errors
+/// A thread that was not created, was not joined, or found something wrong.
+pub(crate) fn time(lanes: &mut [Lane], cell: Cell, turns: &Turns, clock: OsClock) -> Result<(), LabError> {
+    let few = Cell { starts: cell.starts.min(50), ..cell };
+    for lane in lanes.iter() {
+        let Column::Ours(model) = lane.column else { continue };
+        verify::run(model, &lane.knobs, few, clock)
+            .map_err(|why| LabError::failed(format!("{}: {why}", lane.name)))?;
+    }
+    let names: Vec<String> =
+        lanes.iter().map(|lane| format!("{}, {}", lane.column.name(), lane.name)).collect();
+    let samples = turns.run(&names, |at| {
+        let ns = create(lanes[at].column, &lanes[at].knobs, cell, clock)?;
+        Ok(ns as f64 / cell.starts as f64)
+    })?;
+    for (lane, ns) in lanes.iter_mut().zip(samples) {
+        lane.ns = ns;
+    }
+    Ok(())
+}
+
+/// Every sample of the lanes.
+pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
+    let of = |lane: &Lane| {
+        let of = labels([("model", lane.column.name().into()), ("setting", lane.name.clone().into())]);
+        Series::new(name, Unit::Ns, of).per("thread").of(lane.ns.iter().copied())
+    };
+    lanes.iter().map(of).collect()
+}
+
+/// Each lane beside its own reference.
+pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
+    let of = |lane: &Lane| {
+        let ratio = lane.ratio(lanes, own)?;
+        let about = format!("{}, {}", lane.column.name(), lane.name);
+        Some(Finding::ratio(about, ratio, Format::Ratio.write(ratio.median)))
+    };
+    lanes.iter().filter_map(of).collect()
+}
+
+/// The same as a table; `beside` names the reference.
+pub(crate) fn table(lanes: &[Lane], own: Own, beside: &str) -> Table {
+    let mut table = Table::new().column("model", Format::Text).column("setting", Format::Text);
+    table = table.column("ns for one", Format::Thousands);
+    table = table.column(format!("to {beside}"), Format::Ratio).column("from", Format::Ratio);
+    table = table.column("to", Format::Ratio).column("verdict", Format::Text);
+    for lane in lanes {
+        let ratio = lane.ratio(lanes, own);
+        let cells = [lane.column.name().into(), lane.name.as_str().into(), lane.median().into()];
+        let verdict = ratio.map_or("", |ratio| Verdict::on(&ratio).words());
+        table.row(cells.into_iter().chain(interval(ratio)).chain([verdict.into()]));
+    }
+    table
+}
+
+/// A ratio with its interval, where there are rounds enough for one.
+pub(super) fn interval(ratio: Option<Summary>) -> [result::Cell; 3] {
+    let bounds = ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
+    [
+        ratio.map(|ratio| ratio.median).into(),
+        bounds.map(|interval| interval.low).into(),
+        bounds.map(|interval| interval.high).into(),
+    ]
+}

@@ -1,0 +1,116 @@
+//! A request that was checked.
+
+use clap::ValueEnum;
+
+use super::alive::Order;
+use super::column::{Cell, Column};
+use super::echo::Load;
+use super::knobs::Settings;
+use super::model::Knobs;
+use super::turns::Turns;
+use super::work::Work;
+use crate::experiment::Parameters;
+use crate::experiments::request;
+
+/// A part of the experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Part {
+    /// Each model and peer in each of 20 x 10 cells, and the two published summaries
+    Table,
+    /// M:N from NGPT's way to ours, one knob after another, beside one-to-one
+    Ladder,
+    /// System calls for one creation and its join, counted by strace
+    Syscalls,
+    /// What each knob costs in each model: guards, stacks, their cache, the registry
+    Knobs,
+    /// Threads that compute or sleep 10 ms, by a draw, as the original's work option
+    Work,
+    /// Pairs of threads that echo over pipes and sockets
+    Io,
+    /// Many threads alive together, of each model, in a child process
+    Alive,
+}
+
+impl Part {
+    pub(crate) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// Threads created in a sample, unless others are asked for.
+    pub(super) fn starts(self) -> u64 {
+        match self {
+            Self::Table => 1000,
+            Self::Work => 200,
+            _ => 10_000,
+        }
+    }
+
+    /// Samples of each lane, unless others are asked for.
+    pub(super) fn rounds(self) -> usize {
+        match self {
+            Self::Table => 1,
+            Self::Work | Self::Io => 3,
+            _ => 9,
+        }
+    }
+}
+
+/// What is run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) columns: Vec<Column>,
+    /// P: numbers of threads that create.
+    pub(crate) toplevel: Vec<usize>,
+    /// C: numbers of threads that each of them keeps.
+    pub(crate) children: Vec<usize>,
+    pub(crate) starts: Option<u64>,
+    pub(crate) rounds: Option<usize>,
+    pub(crate) seed: u64,
+    /// What every part runs with.
+    pub(crate) knobs: Knobs,
+    pub(crate) settings: Settings,
+    pub(crate) work: Work,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) alive: Vec<Order>,
+}
+
+impl Plan {
+    pub(crate) fn turns(&self, part: Part, what: &'static str) -> Turns {
+        Turns { what, rounds: self.rounds.unwrap_or(part.rounds()), seed: self.seed }
+    }
+
+    /// Where the parts other than the table run: the first P and the last C, 1 and 10 unless others
+    /// are asked for.
+    pub(crate) fn cell(&self, part: Part) -> Cell {
+        let (toplevel, children) = (self.toplevel.first(), self.children.last());
+        Cell {
+            toplevel: toplevel.copied().unwrap_or(1),
+            children: children.copied().unwrap_or(1),
+            starts: self.starts.unwrap_or(part.starts()),
+        }
+    }
+
+    /// The request as words, for the report.
+    pub(super) fn parameters(&self) -> Parameters {
+        let parts: Vec<String> = self.parts.iter().map(|part| part.name()).collect();
+        let models: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();
+        let mut all = request::parameters([
+            ("only", parts.join(",").into()),
+            ("models", models.join(",").into()),
+            ("toplevel", request::list(&self.toplevel).into()),
+            ("children", request::list(&self.children).into()),
+            ("workers", self.knobs.workers().into()),
+        ]);
+        for &part in &self.parts {
+            let of = |what: &str| format!("{} of {}", what, part.name());
+            if part != Part::Alive && part != Part::Syscalls {
+                all.insert(of("rounds"), self.turns(part, "").rounds.into());
+                if part != Part::Io {
+                    all.insert(of("starts"), self.cell(part).starts.into());
+                }
+            }
+        }
+        all
+    }
+}

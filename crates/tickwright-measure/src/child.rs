@@ -1,0 +1,138 @@
+//! This program once more, as a child: for work that a limit may end, or that a tool has to watch
+//! from outside.
+//!
+//! ```text
+//! parent                                  child
+//! own("hidden", &errand) ── arguments ──▶ errand(text) reads it back, tie()
+//! output(&mut command)   ◀── pipes ────── prints what came of it
+//! ```
+//!
+//! A child ends with its run, however that ends: an interruption is passed on, dropping a
+//! [`Running`] kills it, and the kernel kills a tied child whose parent has gone.
+
+use std::env;
+use std::io;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::LabError;
+use crate::interrupt;
+
+/// This program with a hidden command and its errand, as JSON. The child has nothing to read.
+///
+/// # Errors
+/// When the system does not know where this program is.
+pub fn own(command: &str, errand: &impl Serialize) -> Result<Command, LabError> {
+    let program = env::current_exe()
+        .map_err(|source| LabError::io("finding this program, to run it as a child", source))?;
+    let errand = serde_json::to_string(errand)
+        .map_err(|error| LabError::failed(format!("an errand is no JSON: {error}")))?;
+    let mut own = Command::new(program);
+    own.args([command, &errand]).stdin(Stdio::null());
+    Ok(own)
+}
+
+/// Reads what [`own`] has written; a value parser for the command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn errand<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("'{text}' is no errand: {error}"))
+}
+
+/// From now on the kernel kills this process when the thread that started it ends.
+///
+/// # Errors
+/// When the kernel refuses.
+#[cfg(target_os = "linux")]
+pub fn tie() -> io::Result<()> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Does nothing: the kernel knows no such tie.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn tie() -> io::Result<()> {
+    Ok(())
+}
+
+/// A child that is killed when it is dropped.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Running {
+    /// Starts it. Its outputs are read by [`output`](Self::output).
+    ///
+    /// # Errors
+    /// When the command cannot be started.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Waits until it ends. An interruption is passed on to it.
+    ///
+    /// # Errors
+    /// When a pipe cannot be read.
+    pub fn output(mut self) -> io::Result<Output> {
+        interrupt::collect(&mut self.0)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail when it has ended and was waited for, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs a command to its end and returns its output. An interruption ends it.
+///
+/// # Errors
+/// When the command cannot be started.
+pub fn output(command: &mut Command) -> io::Result<Output> {
+    Running::start(command)?.output()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn an_errand_is_read_as_it_was_written() {
+        let own = own("hidden", &("create", 7, None::<u8>)).unwrap();
+        let words: Vec<&str> = own.get_args().filter_map(|word| word.to_str()).collect();
+        assert_eq!(words, ["hidden", r#"["create",7,null]"#]);
+        assert_eq!(errand(words[1]), Ok(("create".to_owned(), 7, None::<u8>)));
+        assert!(errand::<(String, u8)>("[1]").unwrap_err().starts_with("'[1]' is no errand"));
+    }
+
+    #[test]
+    fn both_outputs_of_a_child_are_returned() {
+        let output = output(Command::new("sh").args(["-c", "echo out; echo err >&2; exit 3"])).unwrap();
+        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_dropped_child_is_gone() {
+        let child = Running::start(Command::new("sleep").arg("1000")).unwrap();
+        let place = format!("/proc/{}", child.id());
+        assert!(Path::new(&place).exists());
+        drop(child);
+        assert!(!Path::new(&place).exists());
+    }
+}
