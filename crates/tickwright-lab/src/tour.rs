@@ -52,12 +52,7 @@ pub(crate) const PLAN: &[Part] = &[
         run: |within| asterisk::tour(within).map(|()| None),
     },
     #[cfg(target_os = "linux")]
-    Part {
-        name: "latency",
-        seconds: 3,
-        command: "latency",
-        run: |within| latency::tour(within).map(|()| None),
-    },
+    Part { name: "latency", seconds: 3, command: "latency", run: |within| latency::tour(within).map(Some) },
     #[cfg(target_os = "linux")]
     Part {
         name: "helenos",
@@ -108,7 +103,7 @@ What to run next
   tickwright bench memory               bytes per timer and of an empty queue
   tickwright reproduce linux            every delay, step and HZ; real connections
   tickwright reproduce asterisk --budget 1h     the list of 2009 as far as an hour goes
-  tickwright latency                    wake-up lateness over each structure; --load all, --compare-cyclictest
+  tickwright latency                    wake-up lateness over each structure; --load all; latency versus-cyclictest
   tickwright reproduce helenos --duration 10s   the original's full length; also --tasks processes
   tickwright bench registry             what the tree costs where it is asked
   tickwright reproduce nptl --starts 1k --rounds 7       the threads of 2002: all 20 x 10 cells, with intervals; also bench threads

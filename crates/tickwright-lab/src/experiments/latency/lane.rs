@@ -1,27 +1,67 @@
 //! What one structure did in all its turns.
 
-use serde::Serialize;
-
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
-use crate::stats::{Distribution, Running, summarise};
+use crate::result::Unit;
+use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
-/// One turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One turn; times in ns. A turn that gaps filled has no average: it keeps its place among the
+/// rounds.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    pub(super) structure: &'static str,
-    /// From 1.
-    pub(super) slice: usize,
-    pub(super) samples: u64,
-    pub(super) min_us: f64,
-    pub(super) avg_us: f64,
-    pub(super) median_us: f64,
-    pub(super) p99_us: f64,
-    pub(super) max_us: f64,
-    pub(super) overruns: u64,
-    pub(super) gaps: usize,
-    pub(super) host_ticks: u64,
+    samples: usize,
+    min: f64,
+    pub(super) average: f64,
+    median: f64,
+    p99: f64,
+    /// The latest wake-up, gaps included: so a limit on it holds for them too.
+    worst: f64,
+    overruns: u64,
+    gaps: usize,
+    host_ticks: u64,
+    wakes: u64,
+}
+
+/// A figure of a row.
+type Figure = (&'static str, Unit, fn(&Row) -> f64);
+
+impl Row {
+    /// What is reported of each turn.
+    pub(super) const FIGURES: [Figure; 10] = [
+        ("average lateness", Unit::Ns, |row| row.average),
+        ("min lateness", Unit::Ns, |row| row.min),
+        ("median lateness", Unit::Ns, |row| row.median),
+        ("p99 lateness", Unit::Ns, |row| row.p99),
+        ("worst lateness", Unit::Ns, |row| row.worst),
+        ("samples", Unit::Count, |row| row.samples as f64),
+        ("overruns", Unit::Count, |row| row.overruns as f64),
+        ("gaps", Unit::Count, |row| row.gaps as f64),
+        ("host ticks", Unit::Count, |row| row.host_ticks as f64),
+        ("wake-ups", Unit::Count, |row| row.wakes as f64),
+    ];
+
+    pub(super) fn of(seen: &Seen) -> Self {
+        let mut sorted = seen.lateness.clone();
+        sorted.sort_unstable();
+        // The least sample that so many percent do not exceed.
+        let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
+        let of = |percent| sorted.get(rank(percent)).map_or(f64::NAN, |ns| *ns as f64);
+        let gap = seen.gaps.iter().map(|gap| gap.ns as f64).fold(f64::NAN, f64::max);
+        let sum: f64 = sorted.iter().map(|ns| *ns as f64).sum();
+        Self {
+            samples: sorted.len(),
+            min: of(0),
+            average: sum / sorted.len() as f64,
+            median: of(50),
+            p99: of(99),
+            worst: of(100).max(gap),
+            overruns: seen.overruns,
+            gaps: seen.gaps.len(),
+            host_ticks: seen.host_ticks,
+            wakes: seen.wakes,
+        }
+    }
 }
 
 /// All turns of a structure.
@@ -30,11 +70,10 @@ pub(super) struct Lane {
     pub(super) structure: &'static Structure,
     pub(super) all: Distribution,
     pub(super) cells: Cells,
-    pub(super) rows: Vec<Row>,
     pub(super) overruns: u64,
     pub(super) gaps: Vec<Gap>,
-    pub(super) host_ticks: u64,
-    pub(super) wakes: u64,
+    /// Of whole rounds alone.
+    pub(super) rows: Vec<Row>,
     /// Since the last line of it.
     pub(super) lately: Running,
     pub(super) lately_overruns: u64,
@@ -47,11 +86,9 @@ impl Lane {
             structure,
             all: Distribution::new(),
             cells: Cells::new(cells, bucket_ns),
-            rows: Vec::new(),
             overruns: 0,
             gaps: Vec::new(),
-            host_ticks: 0,
-            wakes: 0,
+            rows: Vec::new(),
             lately: Running::default(),
             lately_overruns: 0,
         }
@@ -59,9 +96,7 @@ impl Lane {
 
     /// One more turn.
     pub(super) fn add(&mut self, seen: &Seen) {
-        let mut turn = Running::default();
         for &ns in &seen.lateness {
-            turn.push(ns);
             self.lately.push(ns);
             self.all.push(ns);
             self.cells.push(ns);
@@ -69,44 +104,12 @@ impl Lane {
         self.overruns += seen.overruns;
         self.lately_overruns += seen.overruns;
         self.gaps.extend_from_slice(&seen.gaps);
-        self.host_ticks += seen.host_ticks;
-        self.wakes += seen.wakes;
-        let mut sorted = seen.lateness.clone();
-        sorted.sort_unstable();
-        let median = summarise(sorted.iter().map(|ns| *ns as f64)).map_or(f64::NAN, |summary| summary.median);
-        self.rows.push(Row {
-            structure: self.structure.id,
-            slice: self.rows.len() + 1,
-            samples: turn.count(),
-            min_us: us(turn.min() as f64),
-            // A turn without samples takes its place among the rounds and is left out of what they
-            // say.
-            avg_us: if turn.count() > 0 { us(turn.avg()) } else { f64::NAN },
-            median_us: us(median),
-            p99_us: us(nearest_rank(&sorted, 99) as f64),
-            max_us: us(turn.max() as f64),
-            overruns: seen.overruns,
-            gaps: seen.gaps.len(),
-            host_ticks: seen.host_ticks,
-        });
     }
 
-    /// Of all its samples, us; NaN of none.
-    pub(super) fn average(&self) -> f64 {
-        let running = self.all.running();
-        if running.count() > 0 { us(running.avg()) } else { f64::NAN }
+    /// A figure of all samples, ns in us; none without samples, as after an early Ctrl-C.
+    pub(super) fn us(&self, of: impl Fn(&Distribution) -> f64) -> Option<f64> {
+        (self.all.running().count() > 0).then(|| us(of(&self.all)))
     }
-
-    /// Averages of its turns, us.
-    pub(super) fn averages(&self) -> Vec<f64> {
-        self.rows.iter().map(|row| row.avg_us).collect()
-    }
-}
-
-/// The least value that `percent` of `sorted` do not exceed; 0 of nothing.
-fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    rank.checked_sub(1).and_then(|at| sorted.get(at)).copied().unwrap_or(0)
 }
 
 /// ns as us.

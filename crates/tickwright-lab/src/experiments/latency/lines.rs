@@ -1,69 +1,96 @@
-//! What the run says while it goes on: a line a second in the original's form.
+//! What the run prints while it goes on: a line a second in the original's form.
 
-use core::fmt::Write;
 use core::time::Duration;
 
 use super::lane::{Lane, us};
-use super::plan::Plan;
 use super::slice::Gap;
-use super::span;
+use crate::error::LabError;
+use crate::output;
 
 /// Lines between two headings, as in the original.
 const PER_HEADING: u64 = 21;
-
-/// The heading of a run.
-pub(super) fn opening(plan: &Plan, priority: u8) -> String {
-    let scheduled = if priority == 0 { "normal scheduling".into() } else { format!("SCHED_FIFO {priority}") };
-    format!(
-        "== Sampling period: {}, {} clock, {}, {scheduled}\n== All results in microseconds; each line is the last slices of one structure\nwarming up...\n",
-        span::show(plan.period),
-        plan.clock.word(),
-        plan.driver.word(),
-    )
-}
+const SECOND: Duration = Duration::from_secs(1);
 
 /// The lines of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lines {
+    /// Whether any are wanted.
+    on: bool,
     count: u64,
+    last: Duration,
 }
 
 impl Lines {
+    /// Prints the heading of a run with these settings, if lines are wanted.
+    pub(super) fn begin(on: bool, settings: &str) -> Result<Self, LabError> {
+        if on {
+            output::print(&format!(
+                "== {settings}\n== All results in microseconds; each line is the last slices of one \
+                 structure\nwarming up...\n"
+            ))?;
+        }
+        Ok(Self { on, count: 0, last: Duration::ZERO })
+    }
+
+    /// After a turn of structure `id`: a line for each gap, and the line of the next structure when
+    /// a second is over.
+    pub(super) fn turn(
+        &mut self,
+        (id, gaps): (&str, &[Gap]),
+        lanes: &mut [Lane],
+        elapsed: Duration,
+    ) -> Result<(), LabError> {
+        if !self.on {
+            return Ok(());
+        }
+        for gap in gaps {
+            output::print(&of_gap(id, gap))?;
+        }
+        let next = usize::try_from(self.count).unwrap_or(0) % lanes.len().max(1);
+        let due = elapsed.saturating_sub(self.last) >= SECOND;
+        match lanes.get_mut(next) {
+            Some(lane) if due && lane.lately.count() > 0 => {
+                self.last = elapsed;
+                output::print(&self.next(lane, elapsed))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The next line, of `lane`, which begins a new one; with a heading when that is due.
-    pub(super) fn next(&mut self, lane: &mut Lane, elapsed: Duration) -> String {
+    fn next(&mut self, lane: &mut Lane, elapsed: Duration) -> String {
         let mut out = String::new();
         if self.count.is_multiple_of(PER_HEADING) {
-            let seconds = elapsed.as_secs();
-            // Writing to a string does not fail.
-            let _ = writeln!(out, "RTT|  {:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-            out +=
-                "RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n";
+            let s = elapsed.as_secs();
+            out += &format!(
+                "RTT|  {:02}:{:02}:{:02}\n\
+                 RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n",
+                s / 3600,
+                s / 60 % 60,
+                s % 60
+            );
         }
         self.count += 1;
-        let (lately, all) = (lane.lately, lane.all.running());
-        let _ = writeln!(
-            out,
-            "RTD|{:<14}|{:>11.3}|{:>11.3}|{:>11.3}|{:>8}|{:>11.3}|{:>11.3}",
+        let (lately, all) = (core::mem::take(&mut lane.lately), lane.all.running());
+        let us = |ns: u64| us(ns as f64);
+        out += &format!(
+            "RTD|{:<14}|{:>11.3}|{:>11.3}|{:>11.3}|{:>8}|{:>11.3}|{:>11.3}\n",
             lane.structure.id,
-            us(lately.min() as f64),
-            us(lately.avg()),
-            us(lately.max() as f64),
-            lane.lately_overruns,
-            us(all.min() as f64),
-            us(all.max() as f64),
+            us(lately.min()),
+            lately.avg() / 1e3,
+            us(lately.max()),
+            core::mem::take(&mut lane.lately_overruns),
+            us(all.min()),
+            us(all.max()),
         );
-        lane.lately = crate::stats::Running::default();
-        lane.lately_overruns = 0;
         out
     }
 }
 
-/// The line of a gap.
-pub(super) fn gap(id: &str, gap: &Gap) -> String {
+fn of_gap(id: &str, gap: &Gap) -> String {
     let why = if gap.stopped { "the process was stopped" } else { "suspended, stopped or starved" };
+    let (seconds, periods) = (gap.ns as f64 / 1e9, gap.periods);
     format!(
-        "GAP|{id:<14}| no wake-up for {:.3} s ({why}): {} periods are overruns, none is a sample\n",
-        gap.ns as f64 / 1e9,
-        gap.periods
+        "GAP|{id:<14}| no wake-up for {seconds:.3} s ({why}): {periods} periods are overruns, none is a sample\n"
     )
 }

@@ -1,10 +1,7 @@
 //! The kinds of load.
 
-use serde::Serialize;
-
 /// What disturbs. Each takes a processor at normal priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Load {
     /// Writes over 32 MiB in large steps, so that caches and TLBs hold nothing else
     Cache,

@@ -6,9 +6,13 @@ use std::process::{Command, Stdio};
 
 use crate::error::LabError;
 use crate::experiments::latency::clock::{Clock, Driver};
-use crate::experiments::latency::plan::Plan;
+use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
+use crate::experiments::latency::settings::Wake;
 use crate::interrupt;
+
+/// Width of cyclictest's cells.
+pub(super) const CELL_NS: u64 = 1000;
 
 /// cyclictest, of Debian's rt-tests.
 #[derive(Debug)]
@@ -24,6 +28,11 @@ pub(super) struct Call {
 }
 
 impl Tool {
+    #[cfg(test)]
+    pub(super) fn at(path: &str) -> Self {
+        Self { path: path.into() }
+    }
+
     /// On PATH.
     pub(super) fn find() -> Option<Self> {
         let path = std::env::var_os("PATH")?;
@@ -31,46 +40,46 @@ impl Tool {
         places.find(|path| path.is_file()).map(|path| Self { path })
     }
 
-    /// The call that measures what `plan` does.
+    /// The call that measures with these settings.
     ///
     /// # Errors
     /// What it cannot do.
-    pub(super) fn call(self, plan: &Plan) -> Result<Call, LabError> {
-        Ok(Call { path: self.path, args: arguments(plan)? })
+    pub(super) fn call(self, wake: &Wake) -> Result<Call, LabError> {
+        Ok(Call { path: self.path, args: arguments(wake)? })
     }
 }
 
 /// # Errors
 /// What cyclictest cannot do.
-pub(super) fn arguments(plan: &Plan) -> Result<Vec<String>, LabError> {
-    let period = plan.period.as_nanos();
+pub(super) fn arguments(wake: &Wake) -> Result<Vec<String>, LabError> {
+    let period = wake.interval.as_nanos();
     if !period.is_multiple_of(1000) {
         return Err(LabError::usage(
-            "cyclictest takes periods in whole microseconds: give --period such a one",
+            "cyclictest takes intervals in whole microseconds: give --interval such a one",
         ));
     }
-    let clock = match plan.clock {
+    let clock = match wake.clock {
         Clock::Monotonic => "0",
         Clock::Realtime => "1",
         Clock::Boot => {
             return Err(LabError::usage("cyclictest has no boot clock: --clock monotonic or realtime"));
         }
     };
-    if plan.driver == Driver::Spin {
+    if wake.driver == Driver::Spin {
         return Err(LabError::usage("cyclictest sleeps: --driver nanosleep, timerfd or thread"));
     }
     // Power management is left alone by both.
     let mut args: Vec<String> =
         ["-q", "-t", "1", "--default-system", "-c", clock, "-i"].map(str::to_owned).to_vec();
     args.push((period / 1000).to_string());
-    match plan.priority.get() {
+    match wake.wish.priority.get() {
         0 => args.push("--policy=other".into()),
         priority => args.extend(["-p".into(), priority.to_string()]),
     }
-    if plan.mlock {
+    if wake.wish.mlock {
         args.push("-m".into());
     }
-    if let Some(cpu) = plan.cpu {
+    if let Some(cpu) = wake.wish.cpu {
         args.extend(["-a".into(), cpu.to_string()]);
     }
     Ok(args)
@@ -87,7 +96,7 @@ impl Call {
     ///
     /// # Errors
     /// When it cannot be started, fails, or says something else than it should.
-    pub(super) fn run(&self, loops: u64, cells: usize) -> Result<(Vec<u64>, Duration), LabError> {
+    pub(super) fn run(&self, loops: u64, cells: usize) -> Result<(Cells, Duration), LabError> {
         let before = children_cpu();
         let mut tool = Command::new(&self.path);
         tool.args(&self.args).args(["-l", &loops.to_string(), "-h", &cells.to_string()]).stdin(Stdio::null());
@@ -104,8 +113,8 @@ impl Call {
 }
 
 /// Reads `000034 000012` lines, and the overflows into the last cell.
-pub(super) fn histogram(text: &str, cells: usize) -> Vec<u64> {
-    let mut counts = vec![0; cells.max(1)];
+pub(super) fn histogram(text: &str, cells: usize) -> Cells {
+    let mut counts = Cells::new(cells, CELL_NS);
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
@@ -115,8 +124,7 @@ pub(super) fn histogram(text: &str, cells: usize) -> Vec<u64> {
             (number(words.next()), number(words.next()))
         };
         if let (Some(cell), Some(count)) = (cell, count) {
-            let last = counts.len() - 1;
-            counts[usize::try_from(cell).unwrap_or(last).min(last)] += count;
+            counts.add(cell.saturating_mul(CELL_NS), count);
         }
     }
     counts

@@ -1,38 +1,24 @@
 //! What ticks cost: slices of all structures in turns, less what the loop and the measurement cost.
 
-use serde::Serialize;
-
 use super::slice::{Lane, Slice, Spans, Timers, Watched, expected};
-use crate::counter::Counter;
+use crate::counter::{Calibrated, Counter};
 use crate::error::LabError;
 use crate::experiments::crossover::{Sampled, in_turns};
+use crate::result::Unit;
 
 /// What is sampled.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// [`Lane::Loop`] first.
     pub(super) lanes: Vec<Lane>,
     pub(super) sizes: Vec<usize>,
     pub(super) rounds: usize,
     pub(super) ticks: usize,
     pub(super) seed: u64,
-}
-
-/// By what a tick was weighed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Unit {
-    Ns,
-    Instructions,
-}
-
-impl Unit {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Ns => "ns",
-            Self::Instructions => "instructions",
-        }
-    }
+    /// Whether instructions are counted too.
+    pub(super) instructions: bool,
+    /// What was left out.
+    pub(super) notes: Vec<String>,
 }
 
 /// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
@@ -58,7 +44,16 @@ pub(super) struct Row {
     pub(super) tick: Vec<f64>,
 }
 
-/// All structures at one population.
+/// What a run saw.
+#[derive(Debug)]
+pub(crate) struct Ticks {
+    pub(super) counter: Calibrated,
+    /// Ticks whose order was the oracle's.
+    pub(super) verified: usize,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// All structures at one population, in ns or in instructions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) population: usize,
