@@ -89,8 +89,8 @@ impl LatencyArgs {
         match &self.mode {
             None => execute(&self.run, &self.run.output),
             Some(Mode::Run(args)) => execute(args, &args.output),
-            Some(Mode::Path(args)) => args.execute(),
-            Some(Mode::Crossover(args)) => args.execute(),
+            Some(Mode::Path(args)) => args.ticks.execute(args),
+            Some(Mode::Crossover(args)) => args.ticks.execute(args),
             Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),
         }
     }

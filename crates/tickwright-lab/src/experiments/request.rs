@@ -1,6 +1,6 @@
 //! What the arguments of several experiments share.
 
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 
 use crate::error::LabError;
 use crate::experiment::Parameters;
@@ -21,6 +21,11 @@ pub(crate) fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
     }
     let parsed = Own::<A>::try_parse_from(words).map_err(|error| LabError::Command(error.to_string()))?;
     Ok(parsed.args)
+}
+
+/// The name of a choice on the command line.
+pub(crate) fn word(choice: &impl ValueEnum) -> String {
+    choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// Populations as sizes.

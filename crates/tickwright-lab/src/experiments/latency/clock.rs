@@ -50,15 +50,6 @@ impl Clock {
     pub(super) fn resolution(self) -> u64 {
         ns(clock_getres(self.id())).max(1)
     }
-
-    /// Its name on the command line.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Monotonic => "monotonic",
-            Self::Realtime => "realtime",
-            Self::Boot => "boot",
-        }
-    }
 }
 
 /// How the program waits.
@@ -72,18 +63,6 @@ pub(crate) enum Driver {
     Thread,
     /// Reads the clock in a loop; takes a whole processor
     Spin,
-}
-
-impl Driver {
-    /// Its name on the command line.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Nanosleep => "nanosleep",
-            Self::Timerfd => "timerfd",
-            Self::Thread => "thread",
-            Self::Spin => "spin",
-        }
-    }
 }
 
 /// A clock and a way to wait for it.
@@ -107,9 +86,6 @@ struct Continued {
 
 impl Continued {
     /// From now on.
-    ///
-    /// # Errors
-    /// When the system refuses the handler.
     fn watch() -> Result<Self, LabError> {
         let heard = Arc::<AtomicBool>::default();
         let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
@@ -143,9 +119,6 @@ pub(super) struct System {
 
 impl System {
     /// Ready to wait.
-    ///
-    /// # Errors
-    /// When the system has no descriptor or no handler left.
     pub(super) fn new(clock: Clock, driver: Driver) -> Result<Self, LabError> {
         let id = match clock {
             Clock::Monotonic => TimerfdClockId::Monotonic,
@@ -196,9 +169,6 @@ impl Host for System {
 
 /// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a
 /// real-time thread has none anyway.
-///
-/// # Errors
-/// What the system says, in words.
 pub(super) fn no_slack() -> Result<(), String> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
         .map_err(|error| format!("the timer slack stays as it is ({error}): wake-ups may be late on purpose"))

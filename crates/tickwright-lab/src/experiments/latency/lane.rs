@@ -6,62 +6,37 @@ use crate::result::Unit;
 use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
-/// One turn; times in ns. A turn that gaps filled has no average: it keeps its place among the
+/// What is told of a turn, with the unit. The worst lateness is that of gaps too, so a limit on it
+/// holds for them.
+pub(super) const FIGURES: [(&str, Unit); 10] = [
+    ("average lateness", Unit::Ns),
+    ("min lateness", Unit::Ns),
+    ("median lateness", Unit::Ns),
+    ("p99 lateness", Unit::Ns),
+    ("worst lateness", Unit::Ns),
+    ("samples", Unit::Count),
+    ("overruns", Unit::Count),
+    ("gaps", Unit::Count),
+    ("host ticks", Unit::Count),
+    ("wake-ups", Unit::Count),
+];
+
+/// One turn, by [`FIGURES`]. A turn that gaps filled has no average: it keeps its place among the
 /// rounds.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
-    samples: usize,
-    min: f64,
-    pub(super) average: f64,
-    median: f64,
-    p99: f64,
-    /// The latest wake-up, gaps included: so a limit on it holds for them too.
-    worst: f64,
-    overruns: u64,
-    gaps: usize,
-    host_ticks: u64,
-    wakes: u64,
-}
+pub(super) type Row = [f64; FIGURES.len()];
 
-/// A figure of a row.
-type Figure = (&'static str, Unit, fn(&Row) -> f64);
-
-impl Row {
-    /// What is reported of each turn.
-    pub(super) const FIGURES: [Figure; 10] = [
-        ("average lateness", Unit::Ns, |row| row.average),
-        ("min lateness", Unit::Ns, |row| row.min),
-        ("median lateness", Unit::Ns, |row| row.median),
-        ("p99 lateness", Unit::Ns, |row| row.p99),
-        ("worst lateness", Unit::Ns, |row| row.worst),
-        ("samples", Unit::Count, |row| row.samples as f64),
-        ("overruns", Unit::Count, |row| row.overruns as f64),
-        ("gaps", Unit::Count, |row| row.gaps as f64),
-        ("host ticks", Unit::Count, |row| row.host_ticks as f64),
-        ("wake-ups", Unit::Count, |row| row.wakes as f64),
-    ];
-
-    pub(super) fn of(seen: &Seen) -> Self {
-        let mut sorted = seen.lateness.clone();
-        sorted.sort_unstable();
-        // The least sample that so many percent do not exceed.
-        let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
-        let of = |percent| sorted.get(rank(percent)).map_or(f64::NAN, |ns| *ns as f64);
-        let gap = seen.gaps.iter().map(|gap| gap.ns as f64).fold(f64::NAN, f64::max);
-        let sum: f64 = sorted.iter().map(|ns| *ns as f64).sum();
-        Self {
-            samples: sorted.len(),
-            min: of(0),
-            average: sum / sorted.len() as f64,
-            median: of(50),
-            p99: of(99),
-            worst: of(100).max(gap),
-            overruns: seen.overruns,
-            gaps: seen.gaps.len(),
-            host_ticks: seen.host_ticks,
-            wakes: seen.wakes,
-        }
-    }
+pub(super) fn row(seen: &Seen) -> Row {
+    let mut sorted = seen.lateness.clone();
+    sorted.sort_unstable();
+    // The least sample that so many percent do not exceed.
+    let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    let of = |percent| sorted.get(rank(percent)).map_or(f64::NAN, |ns| *ns as f64);
+    let gap = seen.gaps.iter().map(|gap| gap.ns as f64).fold(f64::NAN, f64::max);
+    let average = sorted.iter().map(|ns| *ns as f64).sum::<f64>() / sorted.len() as f64;
+    let counts = [sorted.len() as u64, seen.overruns, seen.gaps.len() as u64, seen.host_ticks, seen.wakes];
+    let [samples, overruns, gaps, host_ticks, wakes] = counts.map(|count| count as f64);
+    let worst = of(100).max(gap);
+    [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
 /// All turns of a structure.

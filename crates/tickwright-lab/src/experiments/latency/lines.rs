@@ -1,5 +1,6 @@
 //! What the run prints while it goes on: a line a second in the original's form.
 
+use core::mem;
 use core::time::Duration;
 
 use super::lane::{Lane, us};
@@ -8,7 +9,7 @@ use crate::error::LabError;
 use crate::output;
 
 /// Lines between two headings, as in the original.
-const PER_HEADING: u64 = 21;
+const PER_HEADING: usize = 21;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The lines of a run.
@@ -16,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) struct Lines {
     /// Whether any are wanted.
     on: bool,
-    count: u64,
+    count: usize,
     last: Duration,
 }
 
@@ -43,54 +44,33 @@ impl Lines {
         if !self.on {
             return Ok(());
         }
-        for gap in gaps {
-            output::print(&of_gap(id, gap))?;
-        }
-        let next = usize::try_from(self.count).unwrap_or(0) % lanes.len().max(1);
-        let due = elapsed.saturating_sub(self.last) >= SECOND;
-        match lanes.get_mut(next) {
-            Some(lane) if due && lane.lately.count() > 0 => {
-                self.last = elapsed;
-                output::print(&self.next(lane, elapsed))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The next line, of `lane`, which begins a new one; with a heading when that is due.
-    fn next(&mut self, lane: &mut Lane, elapsed: Duration) -> String {
         let mut out = String::new();
-        if self.count.is_multiple_of(PER_HEADING) {
-            let s = elapsed.as_secs();
+        for Gap { ns, periods, stopped } in gaps {
+            let why = if *stopped { "the process was stopped" } else { "suspended, stopped or starved" };
+            let seconds = *ns as f64 / 1e9;
             out += &format!(
-                "RTT|  {:02}:{:02}:{:02}\n\
-                 RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n",
-                s / 3600,
-                s / 60 % 60,
-                s % 60
+                "GAP|{id:<14}| no wake-up for {seconds:.3} s ({why}): {periods} periods are overruns, none is a \
+                 sample\n"
             );
         }
-        self.count += 1;
-        let (lately, all) = (core::mem::take(&mut lane.lately), lane.all.running());
-        let us = |ns: u64| us(ns as f64);
-        out += &format!(
-            "RTD|{:<14}|{:>11.3}|{:>11.3}|{:>11.3}|{:>8}|{:>11.3}|{:>11.3}\n",
-            lane.structure.id,
-            us(lately.min()),
-            lately.avg() / 1e3,
-            us(lately.max()),
-            core::mem::take(&mut lane.lately_overruns),
-            us(all.min()),
-            us(all.max()),
-        );
-        out
+        let next = self.count % lanes.len().max(1);
+        if let Some(lane) = lanes.get_mut(next).filter(|lane| lane.lately.count() > 0)
+            && elapsed.saturating_sub(self.last) >= SECOND
+        {
+            if self.count.is_multiple_of(PER_HEADING) {
+                let s = elapsed.as_secs();
+                out += &format!("RTT|  {:02}:{:02}:{:02}\n", s / 3600, s / 60 % 60, s % 60);
+                out += "RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n";
+            }
+            self.count += 1;
+            self.last = elapsed;
+            let (lately, all) = (mem::take(&mut lane.lately), lane.all.running());
+            let figures = [lately.min() as f64, lately.avg(), lately.max() as f64].map(us);
+            let [min, avg, max] = figures.map(|us| format!("{us:>11.3}"));
+            let [best, worst] = [all.min(), all.max()].map(|ns| format!("{:>11.3}", us(ns as f64)));
+            let (id, overruns) = (lane.structure.id, mem::take(&mut lane.lately_overruns));
+            out += &format!("RTD|{id:<14}|{min}|{avg}|{max}|{overruns:>8}|{best}|{worst}\n");
+        }
+        if out.is_empty() { Ok(()) } else { output::print(&out) }
     }
-}
-
-fn of_gap(id: &str, gap: &Gap) -> String {
-    let why = if gap.stopped { "the process was stopped" } else { "suspended, stopped or starved" };
-    let (seconds, periods) = (gap.ns as f64 / 1e9, gap.periods);
-    format!(
-        "GAP|{id:<14}| no wake-up for {seconds:.3} s ({why}): {periods} periods are overruns, none is a sample\n"
-    )
 }

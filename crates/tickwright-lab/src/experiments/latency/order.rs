@@ -67,7 +67,8 @@ impl Order {
         self.pairs.iter().map(|pair| {
             let Pair { earlier, later, ratio, ahead, behind } = pair;
             let chance = sign_test(*ahead, *behind);
-            let here = format!("earlier in {ahead} of {} rounds, p = {chance:.1e}", ahead + behind);
+            let chance = if chance < 0.001 { "< 0.001".into() } else { format!("= {chance:.3}") };
+            let here = format!("{ahead} of {} rounds, p {chance}", ahead + behind);
             Finding::ratio(format!("{earlier} beside {later}"), *ratio, here)
                 .labelled(labels([("structure", (*earlier).into()), ("beside", (*later).into())]))
         })

@@ -69,7 +69,7 @@ pub(crate) struct TickArgs {
 #[command(mut_arg("n", |n| n.default_value("1,2")))]
 pub(crate) struct PathArgs {
     #[command(flatten)]
-    ticks: TickArgs,
+    pub(super) ticks: TickArgs,
 }
 
 /// From how many timers on each structure overtakes the list, by the tick of `latency path`
@@ -79,7 +79,7 @@ pub(crate) struct PathArgs {
 #[command(mut_arg("n", |n| n.default_value("1,2,3,4,6,8,12,16,24,32,48,64,96,128,256,512")))]
 pub(crate) struct CrossoverArgs {
     #[command(flatten)]
-    ticks: TickArgs,
+    pub(super) ticks: TickArgs,
 }
 
 /// Ticks in a slice by the clock, and one under valgrind, which is fifty times as slow and counts
@@ -108,7 +108,7 @@ impl TickArgs {
     }
 
     /// Runs an experiment, or the slices of its plan for valgrind.
-    fn execute<E: Experiment<Plan = Plan>>(&self, experiment: &E) -> Result<(), LabError> {
+    pub(super) fn execute<E: Experiment<Plan = Plan>>(&self, experiment: &E) -> Result<(), LabError> {
         if self.counted {
             return counted::child(&Plan { ticks: COUNTED_TICKS, ..experiment.plan()? });
         }
@@ -116,21 +116,7 @@ impl TickArgs {
     }
 }
 
-impl PathArgs {
-    /// # Errors
-    /// Those of the experiment.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        self.ticks.execute(self)
-    }
-}
-
 impl CrossoverArgs {
-    /// # Errors
-    /// Those of the experiment.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        self.ticks.execute(self)
-    }
-
     /// What takes part: of each storage that a pattern names, the list too.
     fn select(&self) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
         let ours = |structure: &Structure| structure.id.contains('/');

@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::order::{Entry, Order};
 use super::overhead::Overhead;
 use super::rights::Priority;
-use super::settings::Wake;
+use super::settings::WakeArgs;
 use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
 use crate::duration;
@@ -16,7 +16,7 @@ use crate::structures::registry::Structure;
 /// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    pub(super) wake: Wake,
+    pub(super) wake: WakeArgs,
     pub(super) structures: Vec<&'static Structure>,
     /// What was left out.
     pub(super) notes: Vec<String>,
@@ -46,7 +46,7 @@ const PERIODS: u32 = 20;
 
 impl Plan {
     /// A turn that nobody chose: short enough for many turns, long enough for some periods.
-    pub(super) fn usual_slice(wake: &Wake, structures: usize) -> Duration {
+    pub(super) fn usual_slice(wake: &WakeArgs, structures: usize) -> Duration {
         let share = wake.duration / (TURNS + 1) / u32::try_from(structures).unwrap_or(u32::MAX);
         share.min(LONGEST_SLICE).max(wake.interval.saturating_mul(PERIODS))
     }
@@ -69,9 +69,6 @@ impl Plan {
     }
 
     /// Whether the times fit together.
-    ///
-    /// # Errors
-    /// With what would fit.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let (slice, interval) = (duration::show(self.slice), duration::show(self.wake.interval));
         if self.slice < self.wake.interval {
@@ -100,9 +97,6 @@ impl Plan {
 }
 
 /// The cells, if a histogram for each structure takes at most a quarter of the machine's memory.
-///
-/// # Errors
-/// The largest number that would do.
 pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Result<usize, LabError> {
     // Where the memory is unknown, 16 MiB a structure.
     let share = memory.map_or(1 << 24, |bytes| bytes / 4 / structures.max(1) as u64);
@@ -122,7 +116,7 @@ impl Data {
             Some(Entry {
                 id: lane.structure.id,
                 average,
-                rounds: lane.rows.iter().map(|row| row.average).collect(),
+                rounds: lane.rows.iter().map(|row| row[0]).collect(),
             })
         };
         let entries: Vec<Entry> = self.lanes.iter().filter_map(entry).collect();

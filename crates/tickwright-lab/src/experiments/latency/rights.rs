@@ -44,9 +44,6 @@ impl FromStr for Priority {
 }
 
 /// Reads the number of a CPU.
-///
-/// # Errors
-/// What is wrong, with the range.
 pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| {
         format!("'{text}' is not the number of a CPU: this process may use {}", ranges(&mine()))
@@ -54,9 +51,6 @@ pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
 }
 
 /// Whether this process may run on `cpu`.
-///
-/// # Errors
-/// That it does not exist or is not allowed, with those that are.
 pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     let mine = mine();
     if mine.contains(&cpu) {

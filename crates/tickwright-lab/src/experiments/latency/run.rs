@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::clock::{Clock, Driver};
 use super::hdr::Log;
 use super::histogram::gnuplot;
-use super::lane::{Lane, Row};
+use super::lane::{self, Lane};
 use super::lines::Lines;
 use super::load::Generator;
 use super::overhead::Overhead;
@@ -96,18 +96,19 @@ impl Experiment for RunArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        let wake = self.wake.checked()?;
+        self.wake.check()?;
+        let wake = &self.wake;
         let why = "a period needs an exact head";
         let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
         let plan = Plan {
-            slice: self.slice.unwrap_or_else(|| Plan::usual_slice(&wake, structures.len())),
+            slice: self.slice.unwrap_or_else(|| Plan::usual_slice(wake, structures.len())),
             cells: fitting(self.cells.get(), structures.len(), Host::read().memory_bytes)?,
             structures,
             notes,
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
-            wake,
+            wake: wake.clone(),
         };
         plan.check()?;
         Ok(plan)
@@ -127,7 +128,7 @@ impl Experiment for RunArgs {
     }
 
     fn seed(&self, plan: &Plan) -> Option<u64> {
-        Some(plan.wake.seed)
+        Some(plan.wake.seed.get())
     }
 
     /// The clock is one of the system's, by choice; see [`Overhead`].
@@ -147,14 +148,14 @@ impl Experiment for RunArgs {
         let mut seen = Seen::new(turn.points);
         let mut host = plan.wake.system()?;
         let load = plan.wake.start_load()?;
-        let (rights, refused) = Granted::ask(plan.wake.wish);
+        let (rights, refused) = Granted::ask(plan.wake.wish());
         lab.notes.extend(refused);
         let granted = rights.priority;
         let overhead = Overhead::measure(&mut host);
         let mut lines = Lines::begin(self.output.terminal() && !self.quiet, &plan.wake.words(granted))?;
         let mut log = Log::start();
         let (began, cpu_before) = (Instant::now(), thread_cpu());
-        let taken = Rounds::new(plan.turns(), plan.wake.seed).run(lanes.len(), |at| {
+        let taken = Rounds::new(plan.turns(), plan.wake.seed.get()).run(lanes.len(), |at| {
             let (structure, since) = (plan.structures[at.lane], began.elapsed());
             let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &interrupt::requested };
             registry::visit(structure, drive)?;
@@ -164,7 +165,7 @@ impl Experiment for RunArgs {
                 log.add(structure.id, since, until, &seen.lateness);
                 lines.turn((structure.id, &seen.gaps), &mut lanes, until)?;
             }
-            Ok::<_, LabError>(Row::of(&seen))
+            Ok::<_, LabError>(lane::row(&seen))
         })?;
         let (cpu, wall) = (thread_cpu().saturating_sub(cpu_before), began.elapsed());
         drop(rights);
@@ -183,15 +184,16 @@ impl Experiment for RunArgs {
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let of_lane = |lane: &Lane| {
-            Row::FIGURES.map(|(name, unit, figure)| {
+        let mut all = Vec::new();
+        for lane in &data.lanes {
+            for (at, (name, unit)) in lane::FIGURES.into_iter().enumerate() {
                 let of = labels([("structure", lane.structure.id.into())]);
-                let series = Series::new(name, unit, of).of(lane.rows.iter().map(figure));
                 let describes = ["samples", "host ticks", "wake-ups"].contains(&name);
-                series.better(if describes { Better::Neither } else { Better::Lower })
-            })
-        };
-        data.lanes.iter().flat_map(of_lane).collect()
+                let better = if describes { Better::Neither } else { Better::Lower };
+                all.push(Series::new(name, unit, of).better(better).of(lane.rows.iter().map(|row| row[at])));
+            }
+        }
+        all
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
@@ -250,7 +252,8 @@ pub(crate) fn checks() -> Result<Vec<RunArgs>, LabError> {
     let mut runs = vec![args(&["--structures", "*", "--duration", "1s"])?];
     for driver in Driver::value_variants() {
         for clock in Clock::value_variants() {
-            let words = ["--driver", driver.word(), "--clock", clock.word()];
+            let [driver, clock] = [request::word(driver), request::word(clock)];
+            let words = ["--driver", &driver, "--clock", &clock];
             runs.push(args(&[&words[..], &["--structures", "list/hook", "--duration", "20ms"]].concat())?);
         }
     }

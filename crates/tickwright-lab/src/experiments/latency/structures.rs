@@ -31,9 +31,6 @@ impl Published {
 
 /// What patterns name, or else the published structures as a kernel holds them. A structure that
 /// cannot take part is left out, with a note that says why.
-///
-/// # Errors
-/// A pattern that names nothing; no structure that can take part.
 pub(super) fn choose(
     patterns: &[String],
     able: fn(&Structure) -> bool,

@@ -21,14 +21,18 @@ pub(super) fn sections(plan: &Plan, data: &Data, order: &Order, findings: &[Find
     let mut all = vec![lateness];
     if order.by_average.len() > 1 {
         let words = format!(
-            "By average here: {}.\nPublished: {} ({}).\nShown: {}.",
+            "By average here: {}.\nPublished: {} ({}).\nShown: {}.\nEach ratio is the median of the rounds, with its interval. Beside it stand the rounds in which the \
+             first was earlier, and the chance of so many if there were no difference.",
             order.by_average.join(" < "),
             PUBLISHED.words,
             PUBLISHED.source,
             order.here
         );
-        let pairs =
-            findings_table("average lateness", Format::Fixed(3), findings.get(1..).unwrap_or_default());
+        let pairs = findings_table(
+            "average lateness, by rounds",
+            Format::Fixed(2),
+            findings.get(1..).unwrap_or_default(),
+        );
         all.push(Section::new("Order of the structures").text(words).table(pairs));
     }
     if plan.histogram {

@@ -1,5 +1,6 @@
 use core::time::Duration;
 
+use super::lane::{FIGURES, Lane, row};
 use super::overhead::Overhead;
 use super::path::PathArgs;
 use super::plan::{Data, Plan, fitting};
@@ -9,7 +10,6 @@ use super::slice::{Gap, Seen};
 use super::structures::PUBLISHED;
 use super::{LatencyArgs, Mode};
 use crate::experiment::Experiment;
-use crate::experiments::latency::lane::{Lane, Row};
 use crate::experiments::request;
 use crate::render;
 use crate::result::{Condition, Report};
@@ -115,7 +115,7 @@ fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> D
             let overruns = gaps.iter().map(|gap| gap.periods).sum();
             let seen = Seen { lateness: lateness(at, turn), overruns, gaps, host_ticks: 25, wakes: 275 };
             lane.add(&seen);
-            lane.rows.push(Row::of(&seen));
+            lane.rows.push(row(&seen));
         }
         lane
     };
@@ -149,7 +149,7 @@ fn a_limit_on_the_worst_lateness_counts_gaps() {
     let plan = args.plan().unwrap();
     let data = data(&plan, 2, published);
     let series = args.series(&plan, &data);
-    assert_eq!(series.len(), 4 * Row::FIGURES.len());
+    assert_eq!(series.len(), 4 * FIGURES.len());
     let worst = |structure: usize| {
         let of = series.iter().filter(|series| series.name == "worst lateness");
         of.map(|series| series.samples.clone()).nth(structure).unwrap()

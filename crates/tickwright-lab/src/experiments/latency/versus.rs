@@ -14,13 +14,13 @@ use core::time::Duration;
 use clap::Args;
 
 use self::data::{CELLS, Data, Leg, Plan, ROUNDS, TOOLS};
-use self::tool::{CELL_NS, Tool};
+use self::tool::{CELL_NS, Call};
 use super::clock::no_slack;
 use super::histogram::Cells;
 use super::load::Generator;
 use super::rights::{Granted, Priority};
 use super::run::thread_cpu;
-use super::settings::{Wake, WakeArgs};
+use super::settings::WakeArgs;
 use super::slice::{Drive, Seen, Turn, takes_part};
 use super::structures::choose;
 use crate::duration;
@@ -55,7 +55,8 @@ impl Experiment for VersusArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        let wake = self.wake.checked()?;
+        self.wake.check()?;
+        let wake = &self.wake;
         let (chosen, _) = choose(&self.wake.structures, takes_part, "an interval needs an exact head")?;
         let structure = match chosen.as_slice() {
             [one] => *one,
@@ -69,8 +70,8 @@ impl Experiment for VersusArgs {
                 )));
             }
         };
-        let call = Tool::find().map(|tool| tool.call(&wake)).transpose()?;
-        Ok(Plan { points: points(&wake)?, wake, structure, call })
+        let call = tool::find().map(|path| Call::new(path, wake)).transpose()?;
+        Ok(Plan { points: points(wake)?, wake: wake.clone(), structure, call })
     }
 
     fn parameters(&self, plan: &Plan) -> Parameters {
@@ -84,7 +85,7 @@ impl Experiment for VersusArgs {
     }
 
     fn seed(&self, plan: &Plan) -> Option<u64> {
-        Some(plan.wake.seed)
+        Some(plan.wake.seed.get())
     }
 
     fn is_timed(&self) -> bool {
@@ -110,10 +111,10 @@ impl Experiment for VersusArgs {
         let mut system = plan.wake.system()?;
         let mut seen = Seen::new(turn.points);
         let progress = Progress::steps((2 * ROUNDS).into(), "cyclictest");
-        let mut rounds = Rounds::new(ROUNDS as usize, plan.wake.seed).without_warm_up();
+        let mut rounds = Rounds::new(ROUNDS as usize, plan.wake.seed.get()).without_warm_up();
         let taken = rounds.run(TOOLS.len(), |at| {
             let (cells, cpu) = if at.lane == 0 {
-                let (rights, refused) = Granted::ask(plan.wake.wish);
+                let (rights, refused) = Granted::ask(plan.wake.wish());
                 data.granted = rights.priority;
                 if at.round == 0 {
                     lab.notes.extend(refused);
@@ -171,10 +172,7 @@ impl Experiment for VersusArgs {
 }
 
 /// Intervals in a run of a tool: an equal share of the time.
-///
-/// # Errors
-/// When that is too short for a p99, or longer than can be kept.
-fn points(wake: &Wake) -> Result<u64, LabError> {
+fn points(wake: &WakeArgs) -> Result<u64, LabError> {
     const LEAST: u32 = 100;
     let (given, interval) = (duration::show(wake.duration), duration::show(wake.interval));
     let points = (wake.duration / (2 * ROUNDS)).as_nanos() / wake.interval.as_nanos().max(1);

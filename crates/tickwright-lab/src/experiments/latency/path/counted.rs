@@ -10,8 +10,8 @@ use std::process::{self, Command, Stdio};
 
 use rustix::process::getppid;
 
-use super::sample::{Cell, Cost, Plan};
-use super::slice::{Lane, Slice};
+use super::sample::{Cell, Plan};
+use super::slice::{Cost, Lane, Slice};
 use crate::error::LabError;
 use crate::experiments::crossover::Sampled;
 use crate::experiments::request;
@@ -38,9 +38,6 @@ fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
 }
 
 /// The part of the child: runs all slices, and prints nothing.
-///
-/// # Errors
-/// A structure that lost a timer, or Ctrl-C.
 pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
     // Valgrind runs this program in its own process: so whose child it is tells whether anybody
     // still waits for the counts.
@@ -83,9 +80,6 @@ fn arguments(plan: &Plan) -> Vec<String> {
 }
 
 /// Counts the slices of `plan`; or says why there are no counts.
-///
-/// # Errors
-/// When callgrind fails or its files are not understood; Ctrl-C.
 pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
     match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
         Ok(status) if status.success() => {}

@@ -1,6 +1,6 @@
 //! What ticks cost: slices of all structures in turns, less what the loop and the measurement cost.
 
-use super::slice::{Lane, Slice, Spans, Timers, Watched, expected};
+use super::slice::{Cost, Lane, Slice, Timers, Watched, expected};
 use crate::counter::{Calibrated, Counter};
 use crate::error::LabError;
 use crate::experiments::crossover::{Sampled, in_turns};
@@ -19,20 +19,6 @@ pub(crate) struct Plan {
     pub(super) instructions: bool,
     /// What was left out.
     pub(super) notes: Vec<String>,
-}
-
-/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
-/// instructions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cost {
-    pub(super) to_callback: Option<f64>,
-    pub(super) tick: f64,
-}
-
-impl From<Spans> for Cost {
-    fn from(spans: Spans) -> Self {
-        Self { to_callback: Some(spans.to_callback), tick: spans.whole }
-    }
 }
 
 /// The samples of one structure at one population, in the order of rounds, without the loop and the
@@ -75,9 +61,6 @@ impl Plan {
 
     /// Compares what every structure delivers with the oracle. The number of deliveries that were
     /// right.
-    ///
-    /// # Errors
-    /// The structure that is wrong.
     pub(super) fn verify(&self) -> Result<usize, LabError> {
         let mut right = 0;
         for &population in &self.sizes {
@@ -99,9 +82,6 @@ impl Plan {
     }
 
     /// Samples by the counter. An interruption leaves populations out.
-    ///
-    /// # Errors
-    /// A structure that lost a timer.
     pub(super) fn by_clock(&self, counter: &Counter, what: &str) -> Result<Vec<Cell>, LabError> {
         let sampled =
             in_turns(&self.lanes, &self.sizes, self.rounds, self.seed, what.to_owned(), |lane, n, round| {
@@ -110,7 +90,7 @@ impl Plan {
                 let slice =
                     Slice { timers: &timers, ticks: self.ticks, watch: &mut watch, around: &mut |run| run() };
                 lane.run(slice).ok_or_else(|| LabError::failed(format!("{}: a timer is lost", lane.id())))?;
-                Ok(Cost::from(watch.means()))
+                Ok(watch.means())
             })?;
         Ok(sampled.iter().filter_map(|sampled| self.cell(sampled, Unit::Ns)).collect())
     }

@@ -1,8 +1,8 @@
 //! The path, its counts and what is made of them, without a clock.
 
 use super::counted::{cells, total};
-use super::sample::{Cell, Cost, Plan, Row, Ticks};
-use super::slice::{Lane, Slice, Timers, Watch, expected, trimmed_mean};
+use super::sample::{Cell, Plan, Row, Ticks};
+use super::slice::{Cost, Lane, Slice, Timers, Watch, expected, trimmed_mean};
 use super::*;
 use crate::experiments::crossover::Sampled;
 use crate::render;

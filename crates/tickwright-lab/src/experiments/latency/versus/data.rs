@@ -5,13 +5,13 @@ use core::time::Duration;
 use super::tool::{CELL_NS, Call};
 use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::rights::Priority;
-use crate::experiments::latency::settings::Wake;
+use crate::experiments::latency::settings::WakeArgs;
 use crate::structures::registry::Structure;
 
 /// What to run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(super) wake: Wake,
+    pub(super) wake: WakeArgs,
     pub(super) structure: &'static Structure,
     /// `None` where it is not installed.
     pub(super) call: Option<Call>,

@@ -1,4 +1,4 @@
-use super::tool::{arguments, histogram};
+use super::tool::histogram;
 use super::*;
 use crate::render;
 use crate::result::Unit;
@@ -35,14 +35,14 @@ fn args(words: &[&str]) -> VersusArgs {
 }
 
 fn call(words: &[&str]) -> Result<String, LabError> {
-    arguments(&args(words).wake.checked().unwrap()).map(|words| words.join(" "))
+    Call::new("cyclictest".into(), &args(words).wake).map(|call| call.words())
 }
 
 #[test]
 fn it_is_called_with_the_same_interval_priority_and_clock() {
-    assert_eq!(call(&[]).unwrap(), "-q -t 1 --default-system -c 0 -i 1000 -p 80");
+    assert_eq!(call(&[]).unwrap(), "cyclictest -q -t 1 --default-system -c 0 -i 1000 -p 80");
     let words = call(&["-c", "1", "-p", "none", "-a", "0", "-m"]).unwrap();
-    assert_eq!(words, "-q -t 1 --default-system -c 1 -i 1000 --policy=other -m -a 0");
+    assert_eq!(words, "cyclictest -q -t 1 --default-system -c 1 -i 1000 --policy=other -m -a 0");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn what_cyclictest_cannot_do_is_refused() {
 
 #[test]
 fn a_run_of_each_tool_has_intervals_enough() {
-    let points = |words: &[&str]| points(&args(words).wake.checked().unwrap());
+    let points = |words: &[&str]| points(&args(words).wake);
     assert_eq!(points(&[]).unwrap(), 1250);
     let error = points(&["--interval", "1s"]).unwrap_err().to_string();
     assert!(error.contains("at least 26m40s"), "{error}");
@@ -86,8 +86,7 @@ fn a_ratio_keeps_to_a_tenth_misses_it_or_does_not_show_it() {
 #[test]
 fn a_report_shows_both_tools_and_a_reason() {
     let args = args(&["--priority", "none"]);
-    let wake = args.wake.checked().unwrap();
-    let call = Some(Tool::at("/usr/bin/cyclictest").call(&wake).unwrap());
+    let call = Some(Call::new("cyclictest".into(), &args.wake).unwrap());
     let plan = Plan { call, ..args.plan().unwrap() };
     let data = data([20, 21, 22, 20, 21, 22, 20, 21], [10; 8]);
     let findings = args.findings(&plan, &data);
