@@ -175,12 +175,13 @@ fn begin(args: &[&str]) -> Begun {
         .spawn()
         .unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("warming up") {
-        line.clear();
-        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before it began");
-    }
+    line(&mut out, "warming up").expect("it ended before it began");
     Begun { child, out }
+}
+
+/// The next line that begins so; `None` at the end.
+fn line(out: &mut impl BufRead, begin: &str) -> Option<String> {
+    out.lines().map(Result::unwrap).find(|line| line.starts_with(begin))
 }
 
 fn signal(name: &str, pid: u32) {
@@ -315,14 +316,10 @@ fn what_it_inherits_of_real_time_is_given_up() {
     let mut child = Command::new("sh").args(["-c", &command]).stdout(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("warming up") {
-        line.clear();
-        if out.read_line(&mut line).unwrap() == 0 {
-            // Where it is not allowed there is nothing to give up.
-            assert_eq!(child.wait().unwrap().code(), Some(77));
-            return;
-        }
+    if line(&mut out, "warming up").is_none() {
+        // Where it is not allowed there is nothing to give up.
+        assert_eq!(child.wait().unwrap().code(), Some(77));
+        return;
     }
     // The policy is the 41st word of the line; 0 is the usual one.
     let usual = |pid: u32| {
@@ -361,11 +358,8 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
     let mut run = begin(&["--duration", "1h", "--structures", "list/hook,rb/hook", "--slice", "100ms"]);
     let pid = run.child.id();
     // The first line comes when the turns that are thrown away are over.
-    let mut line = String::new();
-    while !line.starts_with("RTD|") {
-        line.clear();
-        assert_ne!(run.out.read_line(&mut line).unwrap(), 0);
-    }
+    line(&mut run.out, "RTD|").unwrap();
+    let mut told = String::new();
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // A stop between two turns touches no sample, and none is told: then the next line is of a
     // structure, and another stop follows. A turn takes nearly all of the time.
@@ -380,17 +374,16 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
         signal("-CONT", pid);
         // The first line may have been written before the stop.
         for _ in 0..2 {
-            line.clear();
-            assert_ne!(run.out.read_line(&mut line).unwrap(), 0, "no gap was told");
-            if line.starts_with("GAP|") {
+            told = line(&mut run.out, "").expect("no gap was told");
+            if told.starts_with("GAP|") {
                 break;
             }
         }
-        if line.starts_with("GAP|") {
+        if told.starts_with("GAP|") {
             break;
         }
     }
-    assert!(line.contains("the process was stopped") && line.contains("none is a sample"), "{line}");
+    assert!(told.contains("the process was stopped") && told.contains("none is a sample"), "{told}");
     signal("-INT", pid);
     let mut rest = String::new();
     run.out.read_to_string(&mut rest).unwrap();

@@ -87,8 +87,8 @@ impl LatencyArgs {
     /// Those of the mode.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match &self.mode {
-            None => execute(&self.run, &self.run.output),
-            Some(Mode::Run(args)) => execute(args, &args.output),
+            None => self.run.execute(),
+            Some(Mode::Run(args)) => args.execute(),
             Some(Mode::Path(args)) => args.ticks.execute(args),
             Some(Mode::Crossover(args)) => args.ticks.execute(args),
             Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),

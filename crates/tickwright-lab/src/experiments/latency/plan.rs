@@ -1,5 +1,6 @@
 //! What `latency run` is to do, and what it saw.
 
+use core::cell::RefCell;
 use core::time::Duration;
 
 use super::lane::Lane;
@@ -11,10 +12,11 @@ use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
 use crate::duration;
 use crate::error::LabError;
+use crate::output::TextFile;
 use crate::structures::registry::Structure;
 
 /// What to run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) wake: WakeArgs,
     pub(super) structures: Vec<&'static Structure>,
@@ -25,6 +27,9 @@ pub(crate) struct Plan {
     pub(super) cells: usize,
     pub(super) bucket: Duration,
     pub(super) histogram: bool,
+    /// Files in formats of others. They are written after the report, which a full disk does not
+    /// take along.
+    pub(super) files: RefCell<Vec<(TextFile, String)>>,
 }
 
 /// What a run saw.

@@ -1,5 +1,6 @@
 //! `tickwright latency run`: structures take turns in slices, in random order.
 
+use core::cell::RefCell;
 use core::fmt::Write;
 use core::time::Duration;
 use std::path::PathBuf;
@@ -20,14 +21,15 @@ use super::settings::WakeArgs;
 use super::slice::{Drive, Seen, takes_part};
 use super::structures::choose;
 use super::tables;
+use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiment::{Experiment, Lab, Parameters, conduct_plan};
 use crate::experiments::request;
 use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Within;
-use crate::output::{ReportArgs, TextFile};
+use crate::output::ReportArgs;
 use crate::result::{Better, Finding, Section, Series, labels};
 use crate::rounds::Rounds;
 use crate::structures::registry;
@@ -108,6 +110,7 @@ impl Experiment for RunArgs {
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
+            files: RefCell::default(),
             wake: wake.clone(),
         };
         plan.check()?;
@@ -174,8 +177,9 @@ impl Experiment for RunArgs {
         for (lane, rows) in lanes.iter_mut().zip(taken.lanes()) {
             lane.rows = rows;
         }
-        write(plot.as_ref(), || data_sets(plan, &lanes))?;
-        write(log_file.as_ref(), || log.text().into_owned())?;
+        let plot = plot.map(|file| (file, data_sets(plan, &lanes)));
+        let logged = log_file.map(|file| (file, log.text().into_owned()));
+        plan.files.borrow_mut().extend(plot.into_iter().chain(logged));
         if log.lost > 0 {
             lab.notes.push(format!("{} slices are missing in the log of --hdr", log.lost));
         }
@@ -207,8 +211,15 @@ impl Experiment for RunArgs {
     }
 }
 
-fn write(file: Option<&TextFile>, text: impl FnOnce() -> String) -> Result<(), LabError> {
-    file.map_or(Ok(()), |file| file.write(&text()))
+impl RunArgs {
+    /// Runs it, prints its report and writes its files.
+    pub(super) fn execute(&self) -> Result<(), LabError> {
+        let plan = self.plan()?;
+        let files = self.output.open(&self.name())?;
+        let delivered = files.deliver(&conduct_plan(self, &plan, &OsClock::start())?);
+        plan.files.take().iter().try_for_each(|(file, text)| file.write(text))?;
+        delivered
+    }
 }
 
 /// The histograms for gnuplot.
