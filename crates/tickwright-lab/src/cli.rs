@@ -22,6 +22,7 @@ use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
 use crate::results::{CompareArgs, PageArgs, ShowArgs};
+use crate::tour::TourArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -81,11 +82,13 @@ fn file_after_blank() -> Option<String> {
 ///
 /// Without a command it gives the tour: a first useful answer in under a minute.
 #[derive(Debug, Parser)]
-#[command(name = "tickwright", version)]
+#[command(name = "tickwright", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
     /// What to do; the tour when nothing is asked for.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) tour: TourArgs,
 }
 
 /// The commands.

@@ -11,7 +11,6 @@ use crate::host::Host;
 use crate::list;
 use crate::models::scenario::Model;
 use crate::output::{self, OutputArgs, Run};
-use crate::tour;
 
 /// Runs what was asked for.
 ///
@@ -19,7 +18,7 @@ use crate::tour;
 /// Those of the command.
 pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     match cli.command {
-        None => tour::run_all(),
+        None => cli.tour.execute(),
         Some(Command::Bench(Bench::Hold(args))) => compare(Comparison::new(Model::Hold, args)),
         Some(Command::Bench(Bench::Network(args))) => compare(Comparison::new(Model::Network, args)),
         Some(Command::Bench(Bench::Expire(args))) => compare(Comparison::timed(Model::Expire, args)),

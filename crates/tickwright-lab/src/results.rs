@@ -140,3 +140,6 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         sections: sections(&a.display().to_string(), &b.display().to_string(), compared),
     }
 }
+
+#[cfg(test)]
+mod reference;

@@ -65,6 +65,7 @@ impl Meter for FakeMeter {
 }
 
 /// What reading the clock costs, and how fine it is.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// ns between two readings in a row, the median of the means of batches: what each timed

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The way that a column or an axis writes its figures.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {

@@ -8,6 +8,7 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 /// The host, as a run found it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// CPU model name.

@@ -37,9 +37,10 @@ pub use self::series::{Better, Label, Labels, Series, Unit, labels};
 pub const SCHEMA: u32 = 2;
 
 /// The result of one run of one command.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// See [`SCHEMA`].
+    /// The version of this layout: [`SCHEMA`].
     pub schema: u32,
     /// What was run, as the command line names it: `bench hold`.
     pub experiment: String,
@@ -49,7 +50,7 @@ pub struct Report {
     pub interrupted: bool,
     /// The machine and the build.
     pub host: Host,
-    /// What reading the clock costs; `None` where no time was taken.
+    /// What reading the clock costs; missing where no time was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Calibration>,
     /// What all random choices follow from.

@@ -19,6 +19,7 @@ pub const FEWEST_ROUNDS: u64 = 6;
 
 /// An interval that holds the true median with probability `coverage`, whatever the distribution:
 /// two order statistics.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -31,6 +32,7 @@ pub struct Interval {
 }
 
 /// What a handful of samples of one thing say.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many.

@@ -15,6 +15,7 @@ use crate::output::text;
 use crate::structures::registry::{self, nearest};
 
 /// A scenario file.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
@@ -44,6 +45,7 @@ pub(crate) struct Scenario {
 }
 
 /// How far ahead timers are set, in ticks.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Increments {
@@ -55,11 +57,13 @@ pub(crate) struct Increments {
 }
 
 /// Time-outs of a network server, in ticks.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeouts {
     /// The shortest; from there they are uniform.
     pub(crate) shortest: Span,
+    /// The longest; not below the shortest.
     longest: Span,
     /// The mean time between two exchanges of one connection. With `shortest` it decides how many
     /// time-outs expire.
@@ -79,6 +83,7 @@ impl Timeouts {
 type Span = Within<1, { 1 << 30 }>;
 
 /// A shape of delays; all are at least one tick.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Distribution {
@@ -91,6 +96,7 @@ pub(crate) enum Distribution {
 }
 
 /// How long and how often.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
@@ -106,6 +112,7 @@ pub(crate) struct Run {
 }
 
 /// A pattern that names structures; one that names none is a mistake in its line.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Pattern(String);

@@ -175,10 +175,18 @@ impl ReportFiles {
         if self.terminal() {
             print(&render::text(&report))?;
         }
+        self.write(&report)
+    }
+
+    /// Writes a report where it was asked for, and prints nothing.
+    ///
+    /// # Errors
+    /// Those of [`deliver`](Self::deliver).
+    pub fn write(&self, report: &Report) -> Result<(), LabError> {
         for (writer, sink) in &self.sinks {
-            sink.write(|out| writer(&report, out))?;
+            sink.write(|out| writer(report, out))?;
         }
-        if report.interrupted { Err(LabError::Interrupted) } else { self.judge(&report) }
+        if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
     }
 
     /// Looks whether a condition of `--fail-if` is fulfilled.

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use super::scale::Scale;
-use crate::result::Plot;
+use crate::result::{Curve, Plot};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -16,6 +16,27 @@ pub fn spark(values: &[f64], width: usize) -> String {
     let most = means.iter().copied().fold(0.0, f64::max);
     let block = |mean: f64| if most > 0.0 { (mean / most * 7.0).round() as usize } else { 0 };
     means.iter().map(|&mean| BLOCKS[block(mean.max(0.0)).min(7)]).collect()
+}
+
+/// A line for each of the first `most` curves: its name, its points as blocks, its range. All are on
+/// the scale of the plot, so lines compare. A curve of more than `width` points is thinned.
+#[must_use]
+pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
+    let Some((_, y)) = Scale::of(plot) else { return Vec::new() };
+    let shown = || plot.curves.iter().filter(|curve| !curve.points.is_empty()).take(most);
+    let wide = shown().map(|curve| curve.name.chars().count()).max().unwrap_or(0);
+    let line = |curve: &Curve| {
+        let every = curve.points.len().div_ceil(width.max(1)).max(1);
+        let heights = curve.points.iter().step_by(every).map(|point| y.at(point.1));
+        let blocks: String = heights.map(|height| BLOCKS[((height * 7.0).round() as usize).min(7)]).collect();
+        let values = || curve.points.iter().map(|point| point.1);
+        let least = values().fold(f64::INFINITY, f64::min);
+        let greatest = values().fold(f64::NEG_INFINITY, f64::max);
+        let (least, greatest) = (plot.y.format.write(least), plot.y.format.write(greatest));
+        let range = if least == greatest { least } else { format!("{least} to {greatest}") };
+        format!("{:wide$}  {blocks}  {range} {}", curve.name, plot.y.name)
+    };
+    shown().map(line).collect()
 }
 
 /// Columns and lines of the area that is drawn on.
@@ -50,10 +71,26 @@ pub fn plot(plot: &Plot) -> String {
     }
     let _ = writeln!(out, "{:wide$} +{}", "", "-".repeat(WIDTH));
     let _ = writeln!(out, "{:wide$}  {}  {}", "", below(plot, &x).trim_end(), plot.x.name);
-    let names: Vec<String> =
-        plot.curves.iter().zip(letters).map(|(curve, letter)| format!("{letter} {}", curve.name)).collect();
-    let _ = writeln!(out, "{:wide$}  {}", "", names.join("   "));
+    let names = plot.curves.iter().zip(letters).map(|(curve, letter)| format!("{letter} {}", curve.name));
+    for line in legend(names, WIDTH + 20) {
+        let _ = writeln!(out, "{:wide$}  {line}", "");
+    }
     out
+}
+
+/// Names in lines of at most `width` columns.
+fn legend(names: impl Iterator<Item = String>, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for name in names {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 3 + name.chars().count() <= width => {
+                line.push_str("   ");
+                line.push_str(&name);
+            }
+            _ => lines.push(name),
+        }
+    }
+    lines
 }
 
 /// The marks of the horizontal axis; one that would touch its neighbour is left out.

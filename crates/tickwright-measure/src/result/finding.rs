@@ -8,6 +8,7 @@ use crate::format::Format;
 use crate::stats::{Bound, CONFIDENCE, Summary, TIE, Verdict};
 
 /// One thing that a run found.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// What it is about, in words: `heap4 beside the fastest rival, n=10k`.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::Format;
 
 /// A titled part of a report.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Section {
     /// Empty where the section needs none.
@@ -50,6 +51,7 @@ impl Section {
 }
 
 /// A piece of a section.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
@@ -62,6 +64,7 @@ pub enum Block {
 }
 
 /// A column of a table.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// Its heading.
@@ -71,6 +74,7 @@ pub struct Column {
 }
 
 /// One field of a table.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -127,6 +131,7 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 }
 
 /// Rows under declared columns.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
     /// From left to right.
@@ -155,6 +160,7 @@ impl Table {
 }
 
 /// One axis of a plot.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// What it counts, with the unit: `timers`, `ns per operation`.
@@ -178,6 +184,7 @@ impl Axis {
 }
 
 /// How points are drawn.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -191,6 +198,7 @@ pub enum Mark {
 }
 
 /// Points of one name.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// What the legend says.
@@ -200,6 +208,7 @@ pub struct Curve {
 }
 
 /// A picture of curves over two axes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
     /// What it shows.

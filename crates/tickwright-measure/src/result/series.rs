@@ -15,6 +15,7 @@ pub fn labels<const N: usize>(pairs: [(&str, Label); N]) -> Labels {
 }
 
 /// The value of a label or of a parameter.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
@@ -60,6 +61,7 @@ label_from! {
 }
 
 /// The unit of a series' samples.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -80,6 +82,7 @@ pub enum Unit {
 }
 
 /// Which direction is good.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -93,13 +96,14 @@ pub enum Better {
 }
 
 /// Samples of one thing.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What was measured: `insert`.
     pub name: String,
     /// The unit of a sample.
     pub unit: Unit,
-    /// What a sample is spread over: `operation`, `timer`. `None`: a sample is a total.
+    /// What a sample is spread over: `operation`, `timer`. Without it a sample is a total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Cow<'static, str>>,
     /// Which direction is good.

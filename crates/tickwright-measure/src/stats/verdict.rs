@@ -15,6 +15,7 @@ use super::{CONFIDENCE, Interval, Summary};
 pub const TIE: f64 = 0.20;
 
 /// What a figure shows.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -66,6 +67,7 @@ impl Verdict {
 }
 
 /// What a figure should keep to.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

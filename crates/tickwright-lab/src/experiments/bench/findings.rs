@@ -1,6 +1,7 @@
 //! The best of ours beside the best of others, at each population.
 
 use crate::experiments::bench::cell::Cell;
+use crate::experiments::bench::tables::groups;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Finding, Section, findings_table, labels};
@@ -24,11 +25,37 @@ pub(crate) fn of(cell: &Cell) -> Vec<Finding> {
     findings
 }
 
-/// All of them as a table. The best of ours is the one with the least median: it was chosen by the
+/// Which of ours is fastest at each population, a finding for each scenario and measure:
+/// `list/hook at 16; coarse/hook at 500, 10k`.
+pub(crate) fn fastest(cells: &[Cell]) -> Vec<Finding> {
+    groups(cells).iter().filter_map(|cells| fastest_of(cells)).collect()
+}
+
+fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
+    let first = cells.first()?;
+    let mut by_structure: Vec<(&str, Vec<String>)> = Vec::new();
+    for cell in cells {
+        let best = cell.best(Kind::Ours)?.structure.id;
+        match by_structure.last_mut() {
+            Some((id, at)) if *id == best => at.push(count(cell.population)),
+            _ => by_structure.push((best, vec![count(cell.population)])),
+        }
+    }
+    let here: Vec<String> =
+        by_structure.iter().map(|(id, at)| format!("{id} at n={}", at.join(", "))).collect();
+    let about = format!("fastest of ours, {}, {}", first.scenario, first.measure);
+    let of =
+        labels([("scenario", first.scenario.clone().into()), ("measure", first.measure.to_string().into())]);
+    Some(Finding::stated(about, here.join("; ")).labelled(of))
+}
+
+/// Those with a ratio as a table. The best of ours is the one with the least median: it was chosen by the
 /// same samples, and the interval does not know that.
 pub(crate) fn section(findings: &[Finding]) -> Section {
     let heading = "best of ours beside the fastest of others";
-    Section::new("In short").table(findings_table(heading, Format::Ratio, findings))
+    let compared: Vec<Finding> =
+        findings.iter().filter(|finding| finding.labels.contains_key("beside")).cloned().collect();
+    Section::new("In short").table(findings_table(heading, Format::Ratio, &compared))
 }
 
 fn against_baseline(cell: &Cell, at: &str) -> Option<Finding> {

@@ -45,6 +45,21 @@ impl<const LOW: u64, const HIGH: u64> From<Within<LOW, HIGH>> for u64 {
     }
 }
 
+#[cfg(test)]
+impl<const LOW: u64, const HIGH: u64> schemars::JsonSchema for Within<LOW, HIGH> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Within{LOW}To{HIGH}").into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "integer", "minimum": LOW, "maximum": HIGH })
+    }
+}
+
 /// Timers pending at once.
 pub(crate) type Population = Within<1, 16_777_216>;
 /// Operations in a sample.

@@ -1,0 +1,116 @@
+//! The page of a tour: a few lines for each part, and what follows from all of them.
+
+use std::path::Path;
+
+use crate::experiment::Parameters;
+use crate::output::command_line;
+use crate::render::{self, Format};
+use crate::result::{Labels, Report, Section, Table, labels};
+
+/// Curves of a picture, and columns of one.
+const CURVES: usize = 3;
+const COLUMNS: usize = 32;
+
+/// Columns of a line, less its indentation.
+const WIDTH: usize = 98;
+
+/// What a part found: what was published, what was seen here, the verdict, a small picture.
+pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
+    let mut lines = Vec::new();
+    if let Some(headline) = report.findings.first() {
+        let verdict = headline.verdict.words();
+        let verdict = if verdict.is_empty() { String::new() } else { format!("; {verdict}") };
+        let here = format!("here: {}{verdict}", headline.here);
+        let published = headline.published.as_ref().map(|words| format!("published: {words}"));
+        match published {
+            Some(words) if (words.chars().count() + here.chars().count()) < WIDTH => {
+                lines.push(format!("{words}; {here}"));
+            }
+            published => lines.extend(published.into_iter().chain([here])),
+        }
+    }
+    if let Some(plot) = report.plots().next() {
+        lines.extend(render::sparks(plot, COLUMNS, CURVES));
+    }
+    if report.interrupted {
+        lines.push("INTERRUPTED: figures are missing or rest on fewer rounds".into());
+    }
+    let mut out = format!("{name}: {about}\n");
+    for line in lines {
+        out += &format!("  {line}\n");
+    }
+    out
+}
+
+/// Which structure for what.
+pub(super) fn conclusion(advice: &[String]) -> String {
+    let lines: String = advice.iter().map(|line| format!("  {line}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\nOn this machine\n{lines}") }
+}
+
+/// Where everything is, and what to run next.
+pub(super) fn next(page: &Path) -> String {
+    format!(
+        "\n{} holds every table, plot and command of this tour.\n\
+         Next: tickwright bench hold | reproduce all | latency | list; `tickwright help` names all.\n",
+        page.display()
+    )
+}
+
+/// A tour as one report: the headlines and the advice first, then all of its parts.
+pub(super) fn merged(reports: &[Report], advice: &[String]) -> Option<Report> {
+    let first = reports.first()?;
+    let mut all = Report {
+        experiment: "tour".into(),
+        command: command_line(),
+        interrupted: reports.iter().any(|report| report.interrupted),
+        seed: None,
+        parameters: Parameters::new(),
+        notes: Vec::new(),
+        series: Vec::new(),
+        findings: Vec::new(),
+        sections: summary(reports, advice),
+        ..first.clone()
+    };
+    for Report { experiment, notes, series, findings, sections, .. } in reports.iter().cloned() {
+        let mark = |of: &mut Labels| of.extend(labels([("experiment", experiment.clone().into())]));
+        let new: Vec<String> = notes.into_iter().filter(|note| !all.notes.contains(note)).collect();
+        all.notes.extend(new);
+        all.series.extend(series.into_iter().map(|mut series| {
+            mark(&mut series.labels);
+            series
+        }));
+        all.findings.extend(findings.into_iter().map(|mut finding| {
+            mark(&mut finding.labels);
+            finding
+        }));
+        all.sections.extend(sections.into_iter().map(|section| {
+            let title = [experiment.as_str(), section.title.as_str()];
+            Section { title: title.join(": ").trim_end_matches(": ").to_owned(), ..section }
+        }));
+    }
+    Some(all)
+}
+
+/// The headlines as a table, and which structure for what.
+pub(super) fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
+    let columns = ["experiment", "published", "here", "verdict"];
+    let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
+    for report in reports {
+        let Some(headline) = report.findings.first() else { continue };
+        table.row([
+            report.experiment.as_str().into(),
+            headline.published.clone().unwrap_or_default().into(),
+            headline.here.as_str().into(),
+            headline.verdict.words().into(),
+        ]);
+    }
+    let mut sections = vec![Section::new("In short").table(table)];
+    if !advice.is_empty() {
+        sections.push(Section::new("On this machine").text(advice.join("\n")));
+    }
+    sections
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+use crate::result::{Axis, Finding, Plot, Series, Unit};
+use crate::stats::Verdict;
+use crate::tour::tests::report;
+use crate::tour::{PLAN, Part};
+
+/// A report with a headline, a plot of `curves` curves and a note.
+fn found(name: &'static str, curves: usize) -> Report {
+    let headline = Finding::stated("which tree", "heap4 41 ns a tick, rb-cached 55 ns")
+        .published("within 12 % of each other")
+        .judged(Verdict::Faster);
+    let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
+    let plot = Plot::new("a tick", axes.0, axes.1);
+    let points = |at: usize| [1.0, 10.0, 100.0].map(|n| (n, (at + 1) as f64 * n * 10.0));
+    let plot = (0..curves).fold(plot, |plot, at| plot.curve(format!("curve {at}"), points(at)));
+    Report {
+        notes: vec!["a note".into()],
+        findings: vec![headline],
+        sections: vec![Section::new("Ticks").plot(plot), Section::new("")],
+        series: vec![Series::new("tick", Unit::Ns, Labels::new()).of([1.0])],
+        ..report(name)
+    }
+}
+
+#[test]
+fn a_part_is_its_question_its_answer_and_a_small_picture() {
+    insta::assert_snapshot!(block("hold", "which structure is fastest?", &found("bench hold", 4)));
+}
+
+#[test]
+fn the_page_has_at_most_sixty_lines() {
+    // Each headline in words that need two lines; benches have nothing published.
+    let longest = |part: &Part| {
+        let mut report = found("x", 9);
+        for finding in &mut report.findings {
+            finding.here = "x".repeat(WIDTH - 20);
+            finding.published = part.command.starts_with("reproduce").then(|| "x".repeat(WIDTH - 20));
+        }
+        block(part.name, part.about, &report)
+    };
+    let parts: String = PLAN.iter().map(longest).collect();
+    let advice: Vec<String> = (0..5).map(|at| format!("line {at}")).collect();
+    // Before the parts: what is run, and three lines about the host.
+    let lines = 4 + (parts + &conclusion(&advice) + &next(Path::new("page.html"))).lines().count();
+    assert!(lines <= 60, "{lines} lines");
+}
+
+#[test]
+fn an_interrupted_part_says_so() {
+    let partial = Report { interrupted: true, ..found("bench hold", 1) };
+    assert!(block("hold", "which structure is fastest?", &partial).contains("INTERRUPTED"));
+}
+
+#[test]
+fn parts_become_one_report_that_names_them() {
+    let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
+    let all = merged(&[found("bench hold", 1), found("reproduce linux", 1)], &advice).unwrap();
+    assert_eq!(all.notes, ["a note"]);
+    let titles: Vec<&str> = all.sections.iter().map(|section| section.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "In short",
+            "On this machine",
+            "bench hold: Ticks",
+            "bench hold",
+            "reproduce linux: Ticks",
+            "reproduce linux"
+        ]
+    );
+    assert_eq!(all.series[1].labels["experiment"], "reproduce linux".to_owned().into());
+    insta::assert_snapshot!(render::sections(&all.sections[..2]));
+    assert!(merged(&[], &advice).is_none());
+}
