@@ -11,15 +11,17 @@ use crate::clock::{FakeMeter, OsClock};
 use crate::error::LabError;
 use crate::experiment::{Experiment, conduct_plan};
 use crate::experiments::adversary::AdversaryArgs;
+use crate::experiments::asterisk::{self, AsteriskArgs};
 use crate::experiments::bench::Comparison;
 use crate::experiments::dictionaries::RegistryArgs;
-use crate::experiments::heap;
+use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency;
 use crate::experiments::request;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::micro::Lane;
-use crate::experiments::{asterisk, linux, nptl, xenomai};
+use crate::experiments::xenomai::XenomaiArgs;
+use crate::experiments::{linux, nptl, xenomai};
 use crate::interrupt;
 use crate::models::scenario::Scenario;
 use crate::output;
@@ -74,13 +76,13 @@ fn all() -> Result<(), LabError> {
     interrupted()?;
     findings.note("registries", registered())?;
     interrupted()?;
-    findings.note("experiment xenomai", xenomai::check())?;
+    findings.note("experiment xenomai", kernel_ticks())?;
     interrupted()?;
     findings.note("experiment linux", linux::check())?;
     interrupted()?;
     findings.note("heap", by_itself())?;
     interrupted()?;
-    findings.note("experiment asterisk", asterisk::check())?;
+    findings.note("experiment asterisk", deleted())?;
     #[cfg(target_os = "linux")]
     {
         interrupted()?;
@@ -145,13 +147,36 @@ fn attacks() -> Result<String, String> {
     Ok(format!("{} kinds of calls answered rightly", answers(&args)?.series.len() / 2))
 }
 
-/// The heap with the user's comparator.
+/// Every exact structure through a second of virtual time.
+fn kernel_ticks() -> Result<String, String> {
+    let words = ["--mode", "virtual", "--duration", "1s", "--structures", "*"];
+    let args: XenomaiArgs = request::words(&words).map_err(|error| error.to_string())?;
+    let report = answers(&args)?;
+    xenomai::accepted(&report)?;
+    let ticks: Vec<f64> = report
+        .series
+        .iter()
+        .filter(|series| series.name == "ticks")
+        .flat_map(|series| series.samples.clone())
+        .collect();
+    Ok(format!("{:.0} ticks in the oracle's order, in {} structures", ticks.iter().sum::<f64>(), ticks.len()))
+}
+
+/// The heap with the caller's comparator.
 fn by_itself() -> Result<String, String> {
-    let rows = heap::run(10_000, 1).map_err(|error| error.to_string())?;
-    if rows.len() < heap::PARTS {
-        return Err("interrupted".into());
-    }
-    Ok(format!("{} parts passed", rows.len()))
+    let args: HeapArgs = request::words(&["--n", "10k"]).map_err(|error| error.to_string())?;
+    Ok(format!("{} parts passed", answers(&args)?.findings.len()))
+}
+
+/// Every structure and the schedulers of 2009, in virtual time and with a few timers.
+fn deleted() -> Result<String, String> {
+    let structures = request::list(&Structure::all());
+    let few = ["--n", "1,2,100", "--rounds", "1", "--only", "table,comparisons"];
+    let words = ["--mode", asterisk::modes(), "--structures", &structures];
+    let args: AsteriskArgs =
+        request::words(&[&words[..], &few].concat()).map_err(|error| error.to_string())?;
+    let samples = answers(&args)?.series.iter().filter(|series| series.name == "delete").count();
+    Ok(format!("{samples} times every timer was added and deleted, in virtual time in the order of sorting"))
 }
 
 /// Every structure under the scheduler and alone, with few timers.

@@ -12,12 +12,11 @@ use crate::experiments::adversary::AdversaryArgs;
 use crate::experiments::bench::{CountedArgs, TimedArgs};
 use crate::experiments::c_peers::PeersArgs;
 use crate::experiments::dictionaries::RegistryArgs;
-use crate::experiments::heap::HeapCommand;
+use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::memory::MemoryArgs;
 use crate::experiments::reproduce::Reproduce;
-use crate::experiments::sched::Sched;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
@@ -107,12 +106,6 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
-    /// Try the heap that is a part by itself
-    #[command(subcommand)]
-    Heap(HeapCommand),
-    /// Try the callback scheduler by itself
-    #[command(subcommand)]
-    Sched(Sched),
     /// Print a result again that --json=FILE wrote
     Show(ShowArgs),
     /// Compare two results of one command: ratios with intervals, a rank test, a verdict
@@ -163,4 +156,7 @@ pub(crate) enum Bench {
     Registry(RegistryArgs),
     /// Creating, switching and waking threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),
+    /// The heap with the caller's comparator: push, pop, remove and push again; answers verified
+    /// and comparisons counted, nothing timed
+    Heap(HeapArgs),
 }

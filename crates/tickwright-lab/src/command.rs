@@ -29,13 +29,12 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Scheduler(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Registry(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Threads(args))) => execute(&args, &args.output),
+        Some(Command::Bench(Bench::Heap(args))) => execute(&args, &args.output),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::Latency(args)) => args.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::LatencyLoad(args)) => args.execute(),
-        Some(Command::Heap(command)) => command.execute(),
-        Some(Command::Sched(sched)) => sched.execute(),
         Some(Command::Show(args)) => args.execute(),
         Some(Command::Compare(args)) => args.execute(),
         Some(Command::Report(args)) => args.execute(),

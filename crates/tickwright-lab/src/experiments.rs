@@ -16,7 +16,6 @@ pub(crate) mod memory;
 pub(crate) mod nptl;
 pub(crate) mod reproduce;
 pub(crate) mod request;
-pub(crate) mod sched;
 pub(crate) mod scheduler;
 pub(crate) mod threads;
 pub(crate) mod xenomai;

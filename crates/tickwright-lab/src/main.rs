@@ -18,8 +18,8 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 use tickwright_measure::counter;
 use tickwright_measure::{
-    clock, duration, error, experiment, host, interrupt, output, progress, render, result, rounds, stats,
-    virtualisation,
+    clock, duration, error, experiment, host, interrupt, output, progress, render, result, rights, rounds,
+    stats, virtualisation,
 };
 
 use crate::allocator::Counting;

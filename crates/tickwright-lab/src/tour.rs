@@ -61,21 +61,21 @@ pub(crate) const PLAN: &[Part] = &[
         about: "which structure for a real-time kernel's tick?",
         seconds: 13,
         command: "reproduce xenomai",
-        run: |within| xenomai::tour(within).map(|()| None),
+        run: |within| xenomai::tour(within).map(Some),
     },
     Part {
         name: "linux",
         about: "how many re-arms stay in their bucket, without the lock?",
         seconds: 6,
         command: "reproduce linux",
-        run: |within| linux::tour(within).map(|()| None),
+        run: |within| linux::tour(within).map(Some),
     },
     Part {
         name: "asterisk",
         about: "a sorted list or a heap under a scheduler of callbacks?",
         seconds: 5,
         command: "reproduce asterisk",
-        run: |within| asterisk::tour(within).map(|()| None),
+        run: |within| asterisk::tour(within).map(Some),
     },
     #[cfg(target_os = "linux")]
     Part {

@@ -129,13 +129,7 @@ fn other_benches() {
     terminated("threads", "bench threads --rounds 1000 --operations 1k");
     let many = ["10k"; 100].join(",");
     terminated("memory", &format!("bench memory --n {many}"));
-}
-
-#[test]
-fn parts_by_themselves() {
-    terminated("heap", "heap test 8M");
-    terminated("sched", "sched test 10k --rounds 1000 --budget 1h --mode ours");
-    terminated("beat", "sched beat --duration 1h");
+    terminated("heap", "bench heap --n 8M");
 }
 
 #[test]
@@ -144,6 +138,7 @@ fn experiments_in_one_process() {
         "asterisk",
         "reproduce asterisk --n 1k,10k --rounds 1000 --budget 1h --mode ours --structures heap4",
     );
+    terminated("beat", "reproduce asterisk-beat --duration 1h");
     terminated("linux", "reproduce linux --only simple,network --connections 3 --duration 1h");
     terminated("xenomai", "reproduce xenomai --duration 1h");
     terminated("virtual", "reproduce xenomai --mode virtual --duration 100h");
@@ -166,7 +161,8 @@ fn latencies() {
 #[test]
 fn ctrl_c_is_no_other() {
     stopped("ctrl-c", "bench hold --scenario hold-exp-sparse --rounds 1000", true, "-INT", 130);
-    stopped("ctrl-c-asterisk", "sched test 10k --rounds 1000 --budget 1h --mode ours", true, "-INT", 130);
+    let asterisk = "reproduce asterisk --only table --n 10k --rounds 1000 --budget 1h --mode ours";
+    stopped("ctrl-c-asterisk", asterisk, true, "-INT", 130);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`rounds`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |
+//! | [`rights`] | what a run asks of the system, given back when it ends |
 //! | [`output`] | files that are whole or not there |
 //! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
@@ -31,6 +32,7 @@ pub mod output;
 pub mod progress;
 pub mod render;
 pub mod result;
+pub mod rights;
 pub mod rounds;
 pub mod stats;
 pub mod table;

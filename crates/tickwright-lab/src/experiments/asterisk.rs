@@ -1,13 +1,13 @@
 //! Asterisk's scheduler experiment of 2009: a sorted list or a heap under a scheduler of callbacks?
 //!
 //! Russell Bryant's change (Review Board #160) replaced the doubly linked list of the scheduler by
-//! a binary heap. Its test module made a new context, timed N adds with delays from 0 to 60 s drawn
-//! at random, and then N deletes by id in the order of the adds. The published result: up to about
+//! a binary heap. Its test module created a context, timed N adds with random delays from 0 to
+//! 60 s, and then N deletes by id in the order of the adds. The published result: up to about
 //! N = 100 the two are alike, at a million the heap takes 0.4 % of the list's time.
 //!
 //! # Two modes
 //!
-//! *faithful*: the schedulers of then ([`then`]), with what their times contained: a mutex, an
+//! *faithful*: the schedulers of 2009 ([`then`]), with what their times contained: a mutex, an
 //! allocation, a hash table, and a read of eight bytes from the system's random source for each
 //! delay. *ours*: this project's scheduler over each structure, its delays drawn before.
 //!
@@ -17,23 +17,247 @@
 //! - What of a red-black tree, of a hash and a ring? They are columns: the trees, and the wheel.
 //! - How were the calls sequenced? The report says it in its first sentence.
 //! - Is the load wavy near saturation, is there a beat? [`beat`] runs thousands of short calls a
-//!   second and looks for a period.
+//!   second and looks for a period; `reproduce asterisk-beat` does so at other rates.
 
 mod beat;
-mod cli;
 mod column;
 mod comparisons;
 mod crossover;
 mod power;
 mod published;
-mod report;
 mod sample;
+mod shape;
 mod table;
 mod then;
 mod verify;
 
-pub(crate) use beat::BeatArgs;
-pub(crate) use cli::{AsteriskArgs, TestArgs, check, tour};
+use core::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tickwright::service::Structure;
+
+pub(crate) use self::beat::BeatArgs;
+use self::beat::{Beat, Load};
+use self::column::{Column, Mode};
+use self::crossover::Few;
+use self::published::Published;
+use self::sample::Delays;
+use self::table::Table;
+use crate::duration;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters, conduct};
+use crate::experiments::request;
+use crate::interrupt;
+use crate::models::scenario::{Population, Rounds, Seed};
+use crate::output::ReportArgs;
+use crate::result::{Finding, Report, Section, Series};
+use crate::structures::registry;
+
+/// A part of the experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// N adds and N deletes, beside the published times
+    Table,
+    /// Up to how many timers the list is as good as the best
+    Crossover,
+    /// Whether a heap can degrade to a list: comparisons counted
+    Comparisons,
+    /// Whether the load of short calls shows a period
+    Beat,
+}
+
+/// Asterisk's scheduler experiment of 2009: a sorted list or a heap under a scheduler of callbacks?
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AsteriskArgs {
+    /// Parts to run, separated by commas
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "PARTS",
+        default_value = "table,crossover,comparisons,beat"
+    )]
+    only: Vec<Part>,
+    /// The schedulers of 2009, this project's, or both
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "faithful,ours")]
+    mode: Vec<Mode>,
+    /// Structures of this project's scheduler, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "list,heap2,heap4,rb,rb-cached,avl,wheel", value_parser = registry::family)]
+    structures: Vec<Structure>,
+    /// How many timers are added and deleted
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100,500,1k,5k,10k,100k,1M", value_parser = Population::parse)]
+    n: Vec<Population>,
+    /// Samples of each structure at each N, at most; below 6 no difference can be shown
+    #[arg(long, allow_hyphen_values = true, default_value = "9", value_parser = Rounds::parse)]
+    rounds: Rounds,
+    /// What a structure may take at one N; what does not fit is extrapolated. The list at a million
+    /// takes hours
+    #[arg(long, allow_hyphen_values = true, default_value = "10s", value_parser = duration::parse)]
+    budget: Duration,
+    /// How long calls arrive, to look for a beat
+    #[arg(long, allow_hyphen_values = true, default_value = "5s", value_parser = duration::parse)]
+    duration: Duration,
+    /// What delays, orders and calls are generated from; the faithful mode draws its delays from
+    /// the system
+    #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
+    seed: Seed,
+    #[command(flatten)]
+    pub(crate) output: ReportArgs,
+}
+
+/// A request that was checked.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    table: table::Plan,
+    published: Published,
+}
+
+/// What was measured; a part that was not run is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    /// Events of the scripts in virtual time, all in the order of sorting.
+    verified: usize,
+    table: Option<Table>,
+    few: Vec<Few>,
+    comparisons: Vec<comparisons::Row>,
+    beat: Option<Beat>,
+}
+
+/// Adds of the scripts in virtual time.
+const SCRIPT: usize = 2000;
+/// Timers whose comparisons are counted.
+const COUNTED: u32 = 10_000;
+
+impl AsteriskArgs {
+    fn columns(&self) -> Vec<Column> {
+        let of = |mode| self.mode.contains(&mode);
+        let mut columns: Vec<Column> = Column::THEN.into_iter().filter(|_| of(Mode::Faithful)).collect();
+        for column in self.structures.iter().map(|&structure| Column::Ours(structure)) {
+            if of(Mode::Ours) && !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        columns
+    }
+
+    fn runs(&self, part: Part) -> bool {
+        self.only.contains(&part) && !interrupt::requested()
+    }
+}
+
+impl Experiment for AsteriskArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "reproduce asterisk".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        for &mode in &self.mode {
+            Delays::of(mode, 1, 0)?;
+        }
+        let mut sizes = request::sizes(&self.n);
+        sizes.sort_unstable();
+        sizes.dedup();
+        let table = table::Plan {
+            columns: self.columns(),
+            sizes,
+            rounds: self.rounds.get() as usize,
+            budget: self.budget,
+            seed: self.seed.get(),
+        };
+        Ok(Plan { table, published: Published::read()? })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        let names = |values: &[&str]| values.join(",");
+        request::parameters([
+            ("mode", names(&self.mode.iter().map(|mode| mode.name()).collect::<Vec<_>>()).into()),
+            ("structures", request::list(&self.structures).into()),
+            ("n", request::list(&plan.table.sizes).into()),
+            ("rounds", plan.table.rounds.into()),
+            ("budget", duration::show(self.budget).into()),
+            ("duration", duration::show(self.duration).into()),
+        ])
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.table.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let table::Plan { columns, rounds, seed, .. } = &plan.table;
+        let mut data = Data { verified: verify::run(columns, SCRIPT, *seed)?, ..Data::default() };
+        if self.runs(Part::Table) {
+            data.table = Some(table::run(&plan.table, lab.meter)?);
+        }
+        if self.runs(Part::Crossover) {
+            data.few = crossover::run(columns, *rounds, *seed, lab.meter)?;
+        }
+        if self.runs(Part::Comparisons) {
+            data.comparisons = comparisons::run(COUNTED)?;
+        }
+        if self.runs(Part::Beat) {
+            data.beat = Some(beat::run(&Load::usual(self.duration, *seed))?);
+        }
+        Ok(data)
+    }
+
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        let mut all: Vec<Series> = data.table.iter().flat_map(shape::series).collect();
+        all.extend(data.few.iter().flat_map(Few::series));
+        all.extend(comparisons::series(&data.comparisons));
+        all.extend(data.beat.iter().flat_map(beat::series));
+        all
+    }
+
+    fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
+        let table = data.table.iter().flat_map(|table| shape::findings(table, &plan.published));
+        let mut all: Vec<Finding> = table.collect();
+        all.extend(data.few.iter().filter_map(Few::finding));
+        all.extend(comparisons::finding(&data.comparisons));
+        all.extend(data.beat.iter().flat_map(beat::findings));
+        all
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        let sequence = format!(
+            "A sample creates a context, adds N timers with random delays from 0 to 60 s, and deletes them by id in the \
+             order of the adds. Nothing runs, and no thread waits.\nEvery sample is verified: N timers were pending, \
+             each due its delay after its add, and each was deleted once. In virtual time, {} events ran in the order \
+             of sorting.",
+            data.verified
+        );
+        let mut all = vec![Section::new("").text(sequence)];
+        if let Some(table) = &data.table {
+            let times = |mode| shape::times(table, &plan.published, plan.table.budget, mode);
+            all.extend(Mode::ALL.into_iter().flat_map(times));
+            all.extend(shape::shapes(findings));
+        }
+        all.extend(data.few.iter().filter_map(Few::section));
+        all.extend(comparisons::sections(&data.comparisons));
+        all.extend(data.beat.iter().map(|beat| beat::section(beat, findings)));
+        all
+    }
+}
+
+/// Modes that can run here: without the random source of 2009, ours alone.
+pub(crate) fn modes() -> &'static str {
+    if Delays::of(Mode::Faithful, 1, 0).is_ok() { "faithful,ours" } else { "ours" }
+}
+
+/// The experiment as a part of the tour.
+///
+/// # Errors
+/// A wrong answer, or memory that is refused.
+pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
+    // Eleven columns; only at the two largest N does one need its budget.
+    let [budget, duration] = [within / 50, within * 2 / 5].map(duration::show);
+    let n = "100,1k,10k,100k,1M";
+    let words = ["--mode", modes(), "--n", n, "--rounds", "7", "--budget", &budget, "--duration", &duration];
+    conduct(&request::words::<AsteriskArgs>(&words)?)
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,18 @@
-//! `tickwright heap test N`: the test that Asterisk's heap came with in 2009, on ours. Numbers at
-//! random are pushed and popped; then some are taken out from wherever they are and put back,
-//! before all are popped again.
+//! `tickwright bench heap`: the test that Asterisk's heap came with in 2009, on ours. Random numbers
+//! are pushed and popped. Then some are removed from wherever they are and pushed again, before all
+//! are popped.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use tickwright_collections::{Heap, HeapOrder};
 
 use crate::allocator;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Lab, Parameters, execute};
+use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Seed};
@@ -21,36 +21,17 @@ use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Better, Finding, Section, Series, Table, Unit, labels};
 
-/// What can be done with the heap by itself.
-#[derive(Debug, Subcommand)]
-pub(crate) enum HeapCommand {
-    /// Push and pop N random numbers, then remove and push again N/10 of them: order, count and
-    /// positions verified
-    Test(TestArgs),
-}
-
-/// Arguments of `heap test`.
+/// Arguments of `bench heap`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct TestArgs {
-    /// Numbers: 500, 10k, 1M
-    #[arg(value_name = "N", allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
+pub(crate) struct HeapArgs {
+    /// How many numbers are pushed; a tenth of them is removed and pushed again
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
     n: Population,
     /// What the numbers are generated from
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    output: ReportArgs,
-}
-
-impl HeapCommand {
-    /// Runs it and prints its report.
-    ///
-    /// # Errors
-    /// A wrong answer of the heap; memory that is refused; an interruption.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let Self::Test(args) = self;
-        execute(args, &args.output)
-    }
+    pub(crate) output: ReportArgs,
 }
 
 /// A part that was passed.
@@ -75,12 +56,12 @@ impl Row {
     }
 }
 
-impl Experiment for TestArgs {
+impl Experiment for HeapArgs {
     type Plan = usize;
     type Data = Vec<Row>;
 
     fn name(&self) -> String {
-        "heap test".into()
+        "bench heap".into()
     }
 
     fn plan(&self) -> Result<usize, LabError> {
@@ -134,7 +115,7 @@ impl Experiment for TestArgs {
 }
 
 /// Parts of a test.
-pub(crate) const PARTS: usize = 2;
+const PARTS: usize = 2;
 
 /// Bytes that one number takes in all: in the heap, and in what it is verified with.
 const BYTES: usize = 4 + 8 + 4 + 4 + 1;
@@ -143,7 +124,7 @@ const BYTES: usize = 4 + 8 + 4 + 4 + 1;
 ///
 /// # Errors
 /// [`LabError::Failed`] with the first wrong answer, [`LabError::Memory`].
-pub(crate) fn run(n: usize, seed: u64) -> Result<Vec<Row>, LabError> {
+fn run(n: usize, seed: u64) -> Result<Vec<Row>, LabError> {
     allocator::room(n.saturating_mul(BYTES), &format!("a heap of {n} numbers"))?;
     let mut random = Pcg64::seed_from_u64(seed);
     let parts: [_; PARTS] = [("push, pop", 0), ("push, remove and push again, pop", n / 10)];
@@ -193,7 +174,7 @@ fn one(part: &'static str, n: usize, removals: usize, random: &mut Pcg64) -> Res
         positions: vec![Cell::new(0); n],
         comparisons: Cell::new(0),
     };
-    let wrong = |what: &str| LabError::failed(format!("heap test, {part}: {what}"));
+    let wrong = |what: &str| LabError::failed(format!("bench heap, {part}: {what}"));
     let progress = Progress::steps(((2 * n + removals) / CHUNK) as u64, part);
     let mut done = 0;
     let mut step = || {

@@ -51,14 +51,15 @@
 mod cli;
 mod cost;
 mod counts;
+mod findings;
 mod network;
 mod oracle;
-mod outcome;
 mod published;
-mod report;
+mod run;
 mod simple;
 mod subject;
 mod sweep;
+mod tables;
 
 pub(crate) use cli::{LinuxArgs, check, tour};
 

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use crate::error::LabError;
+use crate::experiment::execute;
 #[cfg(target_os = "linux")]
 use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
@@ -16,6 +17,9 @@ pub(crate) enum Reproduce {
     Linux(linux::LinuxArgs),
     /// Asterisk 2009: a sorted list or a heap under a scheduler of callbacks?
     Asterisk(asterisk::AsteriskArgs),
+    /// Asterisk 2009, a reviewer's question: is there a beat under thousands of short calls a
+    /// second?
+    AsteriskBeat(asterisk::BeatArgs),
     /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
     #[cfg(target_os = "linux")]
     Helenos(helenos::HelenosArgs),
@@ -31,8 +35,9 @@ impl Reproduce {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
             Self::Xenomai(args) => args.execute(),
-            Self::Linux(args) => args.execute(),
-            Self::Asterisk(args) => args.execute(),
+            Self::Linux(args) => execute(args, &args.output),
+            Self::Asterisk(args) => execute(args, &args.output),
+            Self::AsteriskBeat(args) => execute(args, &args.output),
             #[cfg(target_os = "linux")]
             Self::Helenos(args) => args.execute(),
             Self::Nptl(args) => args.execute(),

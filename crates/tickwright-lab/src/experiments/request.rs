@@ -23,11 +23,6 @@ pub(crate) fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
     Ok(parsed.args)
 }
 
-/// The name of a choice on the command line.
-pub(crate) fn word(choice: &impl ValueEnum) -> String {
-    choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
 /// Populations as sizes.
 pub(crate) fn sizes(populations: &[Population]) -> Vec<usize> {
     populations.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect()
@@ -36,6 +31,11 @@ pub(crate) fn sizes(populations: &[Population]) -> Vec<usize> {
 /// Names and values for a report.
 pub(crate) fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameters {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The word that stands for a value on the command line.
+pub(crate) fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
 /// `a,b,c`.

@@ -46,15 +46,14 @@ mod instrument;
 mod log;
 mod machine;
 mod oracle;
-mod published;
-mod report;
 mod run;
 mod scenario;
 mod slice;
+mod tables;
 mod verdict;
 mod workload;
 
-pub(crate) use cli::{XenomaiArgs, check, tour};
+pub(crate) use cli::{XenomaiArgs, accepted, tour};
 
 #[cfg(test)]
 mod tests;

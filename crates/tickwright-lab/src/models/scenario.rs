@@ -6,6 +6,7 @@ mod number;
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::model::{Measure, Model};
@@ -142,8 +143,7 @@ impl Scenario {
     /// # Errors
     /// A mistake in it, with file, line and key.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        let scenario: Self = toml::from_str(text)
-            .map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))?;
+        let scenario: Self = parse(file, text)?;
         scenario.consistent().map_err(|wrong| LabError::usage(format!("{file}: {wrong}")))?;
         Ok(scenario)
     }
@@ -238,9 +238,7 @@ impl Scenario {
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
-            let text = text::read(path)
-                .map_err(|error| LabError::usage(format!("{name} cannot be read: {error}")))?;
-            return Self::parse(name, &text);
+            return Self::parse(name, &read(path)?);
         }
         let all = Self::built_in()?;
         let names: Vec<String> = all.iter().map(|scenario| scenario.name.clone()).collect();
@@ -249,6 +247,22 @@ impl Scenario {
             LabError::usage(format!("there is no scenario '{name}'; {nearest}; a file ends in .toml"))
         })
     }
+}
+
+/// Reads the text of a scenario file of any form.
+///
+/// # Errors
+/// The file cannot be read, or is too long.
+pub(crate) fn read(path: &Path) -> Result<String, LabError> {
+    text::read(path).map_err(|error| LabError::usage(format!("{} cannot be read: {error}", path.display())))
+}
+
+/// Reads a scenario of any form; `file` is for messages.
+///
+/// # Errors
+/// A mistake in it, with file, line and key.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, LabError> {
+    toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
 }
 
 #[cfg(test)]

@@ -252,11 +252,11 @@ pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
     })
 }
 
-/// Why a structure is not run with `population` timers; `None` when it is.
+/// Whether a structure can hold `population` timers.
 ///
 /// # Errors
 /// Memory that the system refuses.
-pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Result<Option<String>, LabError> {
+pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<bool, LabError> {
     struct Holds(usize);
     impl Visitor for Holds {
         type Out = bool;
@@ -264,19 +264,26 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Resul
             C::holds(self.0)
         }
     }
-    if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
-        return Ok(Some(why.into()));
-    }
     let before = allocator::refusals();
     match visit(structure, Holds(population)) {
-        true => Ok(None),
         // Without memory every structure looks bounded.
         false if allocator::refusals() > before => {
             let id = structure.id;
             Err(LabError::memory(format!("the system refuses the memory for {id} with {population} timers")))
         }
-        false => Ok(Some("bounded below this population".into())),
+        holds => Ok(holds),
     }
+}
+
+/// Why a structure is not run with `population` timers; `None` when it is.
+///
+/// # Errors
+/// Memory that the system refuses.
+pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Result<Option<String>, LabError> {
+    if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
+        return Ok(Some(why.into()));
+    }
+    Ok((!holds(structure, population)?).then(|| "bounded below this population".into()))
 }
 
 /// The structures that a list of patterns names, in table order. `*` stands for anything, a family

@@ -146,11 +146,22 @@ impl Table {
         Self::default()
     }
 
+    /// An empty table with these columns.
+    pub fn of<S: Into<String>>(columns: impl IntoIterator<Item = (S, Format)>) -> Self {
+        columns.into_iter().fold(Self::new(), |table, (name, format)| table.column(name, format))
+    }
+
     /// Adds a column to the right.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, format: Format) -> Self {
         self.columns.push(Column { name: name.into(), format });
         self
+    }
+
+    /// Adds columns of one format to the right.
+    #[must_use]
+    pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>, format: Format) -> Self {
+        names.into_iter().fold(self, |table, name| table.column(name, format))
     }
 
     /// Adds a row below.

@@ -8,7 +8,7 @@ fn whole() -> Report {
         vec![Series::new("hold", Unit::Ns, labels([("n", 16_u32.into())])).per("operation").of([1.0, 2.0])];
     let figure = crate::stats::summarise([0.4, 0.5, 0.5, 0.5, 0.5, 0.6]).unwrap();
     report.findings = vec![Finding::ratio("heap4 beside list", figure, "0.5 of it").published("slower")];
-    let mut table = Table::new().column("structure", Format::Text).column("ns", Format::Ns);
+    let mut table = Table::of([("structure", Format::Text), ("ns", Format::Ns)]);
     table.row(["heap4".into(), 9.5.into()]);
     table.row(["list".into(), Cell::maybe(None)]);
     let plot = Plot::new("time", Axis::log("timers", Format::Count), Axis::linear("ns", Format::Ns));
@@ -24,6 +24,12 @@ fn a_report_comes_back_from_its_json() {
     assert_eq!(whole().find("hold", &labels([("n", 16_u32.into())])).unwrap().samples, [1.0, 2.0]);
     assert_eq!(whole().find("hold", &labels([("n", 17_u32.into())])), None);
     assert_eq!(whole().findings[0].verdict, crate::stats::Verdict::Faster);
+}
+
+#[test]
+fn columns_of_one_format_can_be_added_at_once() {
+    let one_by_one = Table::new().column("from", Format::Ns).column("to", Format::Ns);
+    assert_eq!(Table::new().columns(["from", "to"], Format::Ns), one_by_one);
 }
 
 #[test]

@@ -1,228 +1,278 @@
-//! Is there a beat in the load? Thousands of short calls a second on the real clock, and what the
-//! scheduler ran in each interval.
+//! `tickwright reproduce asterisk-beat`: is there a beat in the load? Thousands of short calls a
+//! second on the real clock, and what the scheduler ran in each interval.
 //!
 //! A reviewer of 2009 saw the load near saturation go in waves while very short calls were set up
 //! and taken down, and asked whether a harmonic of the scheduler could be the cause. [`calls`] is
-//! such a load; [`periodicity`] looks for a period in the entries run per interval and in their
-//! lateness, against the same series shuffled.
+//! such a load. [`periodicity`] looks for a period in the entries run per interval and in their
+//! lateness, beside the same series shuffled.
 
 mod calls;
 mod periodicity;
-mod plot;
 
 use core::time::Duration;
-use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 use tickwright::service::Structure;
 
 pub(crate) use self::calls::Load;
 use self::calls::{Counts, Ran};
-use self::periodicity::Search;
+use self::periodicity::{Period, Search};
 use crate::duration;
 use crate::error::LabError;
-use crate::host::Host;
+use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::Seed;
-use crate::output::{OutputArgs, RowsFile, Run};
-use crate::render::spark;
+use crate::output::ReportArgs;
+use crate::render::Format;
+use crate::result::{Axis, Better, Cell, Finding, Plot, Section, Series, Table, Unit, labels};
+use crate::stats;
 use crate::structures::registry;
 
 /// Looks for a beat: runs thousands of short calls a second on the real clock.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeatArgs {
-    /// How long calls arrive; the first fifth, at most 3s, fills the exchange and is not looked at
+    /// How long calls arrive over each structure; the first fifth, at most 3s, warms up and is not
+    /// looked at
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "10s")]
     duration: Duration,
-
     /// Calls a second, at random
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, default_value = "2000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     calls: u32,
-
     /// Entries are counted in intervals of this length
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "10ms")]
     interval: Duration,
-
-    /// The structure of the scheduler
-    #[arg(long, default_value = "heap4", value_parser = registry::family)]
-    structure: Structure,
-
-    /// Write a plot of entries, lateness and autocorrelation
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-
-    /// What calls follow from
-    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
-    seed: Option<Seed>,
-
+    /// Structures of the scheduler, one after the other, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4", value_parser = registry::family)]
+    structures: Vec<Structure>,
+    /// What calls are generated from
+    #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
+    seed: Seed,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: ReportArgs,
 }
 
-/// One interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Interval {
-    /// When it began, in ms from the first call.
-    pub(crate) at_ms: f64,
-    /// Entries run.
-    pub(crate) entries: u64,
-    /// How late they ran, in us.
-    pub(crate) late_mean_us: f64,
-    pub(crate) late_max_us: f64,
-}
-
-/// What was seen.
-#[derive(Debug, Clone, Serialize)]
+/// What was seen of one load; figures by interval.
+#[derive(Debug, Clone)]
 pub(crate) struct Beat {
-    pub(crate) structure: &'static str,
-    pub(crate) calls_per_second: u32,
-    pub(crate) interval_ms: f64,
-    pub(crate) counts: Counts,
-    pub(crate) intervals: Vec<Interval>,
-    pub(crate) entries: Search,
-    pub(crate) lateness: Search,
+    load: Load,
+    counts: Counts,
+    entries: Vec<f64>,
+    /// ns.
+    mean_late: Vec<f64>,
+    most_late: Vec<f64>,
 }
 
-/// Runs it. An interruption ends it early.
+impl Experiment for BeatArgs {
+    type Plan = Vec<Load>;
+    type Data = Vec<Beat>;
+
+    fn name(&self) -> String {
+        "reproduce asterisk-beat".into()
+    }
+
+    fn plan(&self) -> Result<Vec<Load>, LabError> {
+        let load = |&structure: &Structure| Load {
+            lasts: self.duration,
+            calls: self.calls,
+            interval: self.interval,
+            structure,
+            seed: self.seed.get(),
+        };
+        let loads: Vec<Load> = self.structures.iter().map(load).collect();
+        if loads.iter().any(|load| load.interval > (load.lasts - load.warm_up()) / 16) {
+            return Err(LabError::usage(
+                "--interval is too long: at least 16 intervals fit into four fifths of --duration \
+                 (nothing was run)",
+            ));
+        }
+        Ok(loads)
+    }
+
+    fn parameters(&self, _: &Vec<Load>) -> Parameters {
+        request::parameters([
+            ("duration", duration::show(self.duration).into()),
+            ("calls", self.calls.into()),
+            ("interval", duration::show(self.interval).into()),
+            ("structures", request::list(&self.structures).into()),
+        ])
+    }
+
+    fn seed(&self, _: &Vec<Load>) -> Option<u64> {
+        Some(self.seed.get())
+    }
+
+    /// The calls read the system's clock themselves.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn run(&self, loads: &Vec<Load>, _: &mut Lab<'_>) -> Result<Vec<Beat>, LabError> {
+        loads.iter().filter(|_| !interrupt::requested()).map(run).collect()
+    }
+
+    fn series(&self, _: &Vec<Load>, beats: &Vec<Beat>) -> Vec<Series> {
+        beats.iter().flat_map(series).collect()
+    }
+
+    fn findings(&self, _: &Vec<Load>, beats: &Vec<Beat>) -> Vec<Finding> {
+        beats.iter().flat_map(findings).collect()
+    }
+
+    fn sections(&self, _: &Vec<Load>, beats: &Vec<Beat>, findings: &[Finding]) -> Vec<Section> {
+        beats.iter().map(|beat| section(beat, findings)).collect()
+    }
+}
+
+/// Runs a load. An interruption ends it early.
 ///
 /// # Errors
 /// Calls that are not accounted for.
 pub(crate) fn run(load: &Load) -> Result<Beat, LabError> {
     let (ran, counts) = calls::run(load)?;
-    let intervals = intervals(load, &ran);
-    let series = |of: fn(&Interval) -> f64| intervals.iter().map(of).collect::<Vec<_>>();
-    Ok(Beat {
-        structure: load.structure.id(),
-        calls_per_second: load.calls,
-        interval_ms: load.interval.as_secs_f64() * 1e3,
-        counts,
-        entries: periodicity::search(&series(|interval| interval.entries as f64), load.seed),
-        lateness: periodicity::search(&series(|interval| interval.late_mean_us), load.seed),
-        intervals,
-    })
+    Ok(Beat::of(load, counts, &ran))
 }
-
-/// The whole intervals between the warm-up and the last run.
-fn intervals(load: &Load, ran: &[Ran]) -> Vec<Interval> {
-    let length = u64::try_from(load.interval.as_nanos()).unwrap_or(u64::MAX).max(1);
-    let from = u64::try_from(load.warm_up().as_nanos()).unwrap_or(u64::MAX);
-    let last = ran.last().map_or(0, |ran| ran.at_ns);
-    let count = last.saturating_sub(from) / length;
-    let mut found: Vec<Interval> = (0..count)
-        .map(|at| Interval {
-            at_ms: (from + at * length) as f64 / 1e6,
-            entries: 0,
-            late_mean_us: 0.0,
-            late_max_us: 0.0,
-        })
-        .collect();
-    for ran in ran {
-        let Some(since) = ran.at_ns.checked_sub(from) else { continue };
-        let Some(interval) = found.get_mut((since / length) as usize) else { continue };
-        let late = ran.late_ns as f64 / 1e3;
-        interval.entries += 1;
-        interval.late_mean_us += (late - interval.late_mean_us) / interval.entries as f64;
-        interval.late_max_us = interval.late_max_us.max(late);
-    }
-    found
-}
-
-/// Columns of a plot on the terminal.
-const WIDTH: usize = 80;
 
 impl Beat {
-    pub(crate) fn text(&self) -> String {
+    /// By the whole intervals between the warm-up and the last run.
+    fn of(load: &Load, counts: Counts, ran: &[Ran]) -> Self {
+        let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let (length, from) = (ns(load.interval).max(1), ns(load.warm_up()));
+        let last = ran.last().map_or(0, |ran| ran.at_ns);
+        let zeros = vec![0.0; (last.saturating_sub(from) / length) as usize];
+        let (entries, mean_late, most_late) = (zeros.clone(), zeros.clone(), zeros);
+        let mut beat = Self { load: *load, counts, entries, mean_late, most_late };
+        for ran in ran {
+            let Some(since) = ran.at_ns.checked_sub(from) else { continue };
+            let (at, late) = ((since / length) as usize, ran.late_ns as f64);
+            if at < beat.entries.len() {
+                beat.entries[at] += 1.0;
+                beat.mean_late[at] += (late - beat.mean_late[at]) / beat.entries[at];
+                beat.most_late[at] = beat.most_late[at].max(late);
+            }
+        }
+        beat
+    }
+
+    fn structure(&self) -> &'static str {
+        self.load.structure.id()
+    }
+
+    /// What became of the calls.
+    fn calls(&self) -> [(&'static str, u64); 5] {
         let Counts { begun, completed, given_up, retransmitted, live } = self.counts;
-        let series = |of: fn(&Interval) -> f64| self.intervals.iter().map(of).collect::<Vec<_>>();
-        let (entries, late) = (series(|i| i.entries as f64), series(|i| i.late_mean_us));
-        let most = self.intervals.iter().map(|i| i.late_max_us).fold(0.0, f64::max);
-        format!(
-            "Is there a beat? {} calls a second over {}: {begun} begun, {completed} completed, {given_up} given up, {retransmitted} \
-             retransmissions, {live} under way at the end\n\
-             {} intervals of {} ms\n\
-             entries run    {}  {:.0} on average\n\
-             mean lateness  {}  {:.0} us on average, {most:.0} us at most\n\
-             entries run: {}.\nlateness: {}.",
-            self.calls_per_second,
-            self.structure,
-            self.intervals.len(),
-            self.interval_ms,
-            spark(&entries, WIDTH),
-            mean(&entries),
-            spark(&late, WIDTH),
-            mean(&late),
-            self.entries.words(self.interval_ms),
-            self.lateness.words(self.interval_ms),
-        )
-    }
-
-    /// A plot of all of it.
-    fn svg(&self) -> String {
-        let series = |of: fn(&Interval) -> f64| self.intervals.iter().map(of).collect::<Vec<_>>();
-        plot::svg(&[
-            (format!("entries run in {} ms", self.interval_ms), series(|i| i.entries as f64)),
-            ("mean lateness, us".into(), series(|i| i.late_mean_us)),
-            ("greatest lateness, us".into(), series(|i| i.late_max_us)),
-            (
-                format!("autocorrelation of entries, by lags of {} ms", self.interval_ms),
-                self.entries.autocorrelation.clone(),
-            ),
-            (
-                format!("autocorrelation of lateness, by lags of {} ms", self.interval_ms),
-                self.lateness.autocorrelation.clone(),
-            ),
-        ])
+        [
+            ("begun", begun),
+            ("completed", completed),
+            ("given up", given_up),
+            ("under way", live),
+            ("retransmitted", retransmitted),
+        ]
     }
 }
 
-fn mean(series: &[f64]) -> f64 {
-    series.iter().sum::<f64>() / series.len().max(1) as f64
+/// Every interval.
+pub(crate) fn series(beat: &Beat) -> Vec<Series> {
+    let of = labels([("structure", beat.structure().into()), ("calls", beat.load.calls.into())]);
+    let by_interval = |name, unit, samples: &[f64]| {
+        Series::new(name, unit, of.clone()).per("interval").of(samples.iter().copied())
+    };
+    let mut all = vec![
+        by_interval("entries", Unit::Count, &beat.entries).better(Better::Neither),
+        by_interval("mean lateness", Unit::Ns, &beat.mean_late),
+        by_interval("greatest lateness", Unit::Ns, &beat.most_late),
+    ];
+    let total = |(name, calls): (&'static str, u64)| {
+        Series::new(name, Unit::Count, of.clone()).better(Better::Neither).of([calls as f64])
+    };
+    all.extend(beat.calls().map(total));
+    all
 }
 
-/// The report of `sched beat`.
-#[derive(Debug, Serialize)]
-struct Report {
-    beat: Beat,
-    notes: Vec<String>,
+/// Whether there is a beat, and the two searches for a period.
+pub(crate) fn findings(beat: &Beat) -> Vec<Finding> {
+    let span = |period: Period| Format::Span.write(period.lag as f64 * beat.load.interval.as_nanos() as f64);
+    let mut seen = Vec::new();
+    let mut search = |what: &str, series: &[f64]| {
+        let Search { threshold, period } = periodicity::search(series, beat.load.seed);
+        seen.extend(period.map(|period| format!("{what}: {}", span(period))));
+        let here = period.map_or(
+            format!("no period above chance, by which the autocorrelation stands out by {threshold:.2}"),
+            |period| {
+                format!(
+                    "a period of {}: the autocorrelation stands out by {:.2}, by chance by {threshold:.2}; if \
+                     other structures have it too, the machine causes it",
+                    span(period),
+                    period.strength
+                )
+            },
+        );
+        Finding::stated(what, here)
+            .labelled(labels([("part", "beat".into()), ("structure", beat.structure().into())]))
+    };
+    let searches = [search("entries by interval", &beat.entries), search("mean lateness", &beat.mean_late)];
+    let here = if seen.is_empty() { "no period above chance".to_owned() } else { seen.join("; ") };
+    let about = format!("a beat under {} short calls a second, {}", beat.load.calls, beat.structure());
+    let asked = Finding::stated(about, here).published("a reviewer saw the load near saturation go in waves");
+    [asked].into_iter().chain(searches).collect()
 }
 
-impl BeatArgs {
-    /// Runs it and prints the report.
-    ///
-    /// # Errors
-    /// A request that cannot be served, calls that are not accounted for, or Ctrl-C.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let load = Load {
-            lasts: self.duration,
-            calls: self.calls,
-            interval: self.interval,
-            structure: self.structure,
-            seed: self.seed.map_or(0, Seed::get),
+/// Points of a curve, at most.
+const POINTS: usize = 500;
+
+/// The calls, the searches among `findings`, and what ran by time.
+pub(crate) fn section(beat: &Beat, findings: &[Finding]) -> Section {
+    let Beat { load, entries, mean_late, most_late, .. } = beat;
+    let interval = duration::show(load.interval);
+    let mut table = Table::of(beat.calls().map(|(name, _)| (name, Format::Thousands)))
+        .column("intervals", Format::Thousands)
+        .column("entries each", Format::Fixed(0))
+        .column("mean lateness", Format::Span)
+        .column("greatest", Format::Span);
+    let figures: [Cell; 4] = [
+        entries.len().into(),
+        stats::mean(entries).into(),
+        stats::mean(mean_late).into(),
+        most_late.iter().copied().reduce(f64::max).into(),
+    ];
+    table.row(beat.calls().map(|(_, calls)| calls.into()).into_iter().chain(figures));
+    let of = labels([("part", "beat".into()), ("structure", beat.structure().into())]);
+    let searches = findings.iter().filter(|finding| finding.labels == of);
+    let words: Vec<String> = searches.map(|search| format!("{}: {}.", search.about, search.here)).collect();
+
+    // Long runs have more intervals than a picture has room for.
+    let share = entries.len().div_ceil(POINTS).max(1);
+    let by_time = |series: &[f64], fold: fn(&[f64]) -> f64| -> Vec<(f64, f64)> {
+        let at = |chunk: usize| {
+            load.warm_up().as_secs_f64() + (chunk * share) as f64 * load.interval.as_secs_f64()
         };
-        if load.interval > (load.lasts - load.warm_up()) / 16 {
-            return Err(LabError::usage(
-                "--interval is too long: at least 16 of them in four fifths of --duration",
-            ));
-        }
-        let files = self.output.open()?;
-        let svg = self.svg.as_deref().map(|path| RowsFile::open("--svg", path, &self.output)).transpose()?;
-        let host = Host::read();
-        let notes = host.doubts();
-        let beat = run(&load)?;
-        let interrupted = interrupt::requested();
-        let report = Report { beat, notes };
-        let text = || {
-            let notes: String = report.notes.iter().map(|note| format!("note   {note}\n")).collect();
-            format!("{host}\n{notes}\n{}\n", report.beat.text())
-        };
-        let finished = files.finish(Run { interrupted, host: &host }, text, &report, &report.beat.intervals);
-        if let Some(svg) = svg {
-            svg.text(&report.beat.svg())?;
-        }
-        finished
-    }
+        series.chunks(share).enumerate().map(|(chunk, values)| (at(chunk), fold(values))).collect()
+    };
+    let by_lag = |series: &[f64]| {
+        let lags = periodicity::autocorrelation(series).into_iter().enumerate().skip(1);
+        lags.map(|(lag, value)| (lag as f64 * load.interval.as_secs_f64() * 1e3, value)).collect::<Vec<_>>()
+    };
+    let plot = |title: &str, x: &str, y: Axis| Plot::new(title, Axis::linear(x, Format::Text), y);
+    let ran = plot("Entries by interval", "s", Axis::linear(format!("entries in {interval}"), Format::Text))
+        .curve("entries", by_time(entries, stats::mean));
+    let late = plot("Lateness by interval", "s", Axis::log("lateness", Format::Span))
+        .curve("greatest", by_time(most_late, |values| values.iter().copied().fold(0.0, f64::max)))
+        .curve("mean", by_time(mean_late, stats::mean));
+    let again = "Autocorrelation: a period is a peak that comes again at twice its lag";
+    let alike = plot(again, "lag in ms", Axis::linear("autocorrelation", Format::Fixed(2)))
+        .curve("entries", by_lag(entries))
+        .curve("mean lateness", by_lag(mean_late));
+    let calls = format!("{} calls a second over {}", load.calls, beat.structure());
+    Section::new(format!("Is there a beat? {calls}, intervals of {interval}"))
+        .table(table)
+        .text(words.join("\n"))
+        .plot(ran)
+        .plot(late)
+        .plot(alike)
 }
+
+#[cfg(test)]
+pub(crate) use tests::made_up;
 
 #[cfg(test)]
 mod tests;

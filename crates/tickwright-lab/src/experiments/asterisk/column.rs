@@ -1,6 +1,6 @@
 //! What is compared: the schedulers of 2009, and ours over each structure.
 
-use serde::{Serialize, Serializer};
+use clap::ValueEnum;
 use tickwright::clock::Instant;
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Settings, Structure};
@@ -9,14 +9,24 @@ use super::then::{Context, Heap, List, Order, Tree};
 use crate::clock::{Meter, OsClock};
 
 /// How a scheduler is built and driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// As in 2009: an allocation per entry, lookup as then, a random source of the system inside
-    /// the timed loop
+    /// As in 2009: an allocation per entry, ids looked up as then, and a random source of the
+    /// system inside the timed loop
     Faithful,
     /// This project's scheduler, its delays drawn before the clock starts
     Ours,
+}
+
+impl Mode {
+    pub(crate) const ALL: [Self; 2] = [Self::Faithful, Self::Ours];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Faithful => "faithful",
+            Self::Ours => "ours",
+        }
+    }
 }
 
 /// The columns of the faithful mode.
@@ -47,7 +57,7 @@ impl Column {
         }
     }
 
-    /// For the heading of a table of its mode.
+    /// Among the columns of its mode.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Then(Then::List) => "list",
@@ -58,7 +68,7 @@ impl Column {
         }
     }
 
-    /// For messages and files.
+    /// Among all columns.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
@@ -76,22 +86,19 @@ impl Column {
         self == Self::Then(Then::HeapScan)
     }
 
-    /// A new scheduler on the real clock, given to `visitor`.
-    pub(crate) fn visit<V: Visitor>(self, clock: OsClock, visitor: V) -> V::Out {
+    /// Gives a new scheduler on the real clock to `visitor`.
+    pub(crate) fn visit<V: Visitor>(self, visitor: V) -> V::Out {
+        let clock = OsClock::start();
         let at = move |ahead: u64| clock.now() / 1000 + ahead;
         match self {
             Self::Then(Then::List) => visitor.visit(Context::<List<u64>, u64, _>::new(at)),
             Self::Then(Then::Heap) => visitor.visit(Context::<Heap<u64>, u64, _>::new(at)),
             Self::Then(Then::Tree) => visitor.visit(Context::<Tree<u64>, u64, _>::new(at)),
-            Self::Then(Then::HeapScan) => visitor.visit(Context::<Heap<u64>, u64, _, true>::new(at)),
-            Self::Ours(structure) => visitor.visit(Ours::new(Settings::new().structure(structure))),
+            Self::Then(Then::HeapScan) => visitor.visit(Context::<Heap<u64, true>, u64, _>::new(at)),
+            Self::Ours(structure) => {
+                visitor.visit(Ours(Scheduler::new(Settings::new().structure(structure))))
+            }
         }
-    }
-}
-
-impl Serialize for Column {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name())
     }
 }
 
@@ -105,8 +112,8 @@ pub(crate) trait Visitor {
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. None if it is refused, which no scheduler has a reason
-    /// for.
+    /// Schedules a callback in `delay` ms. `None` if it is refused, for which no scheduler has a
+    /// reason.
     fn add(&self, delay: u32) -> Option<Self::Id>;
     /// Whether it was pending.
     fn del(&self, id: Self::Id) -> bool;
@@ -123,7 +130,7 @@ fn nothing(_: usize) -> i32 {
     0
 }
 
-impl<O: Order<u64>, C: Fn(u64) -> u64, const SCAN: bool> Subject for Context<O, u64, C, SCAN> {
+impl<O: Order<u64>, C: Fn(u64) -> u64> Subject for Context<O, u64, C> {
     type Id = i32;
 
     #[inline]
@@ -154,14 +161,7 @@ impl<O: Order<u64>, C: Fn(u64) -> u64, const SCAN: bool> Subject for Context<O, 
 }
 
 /// This project's scheduler with plain callbacks.
-#[derive(Debug)]
-pub(crate) struct Ours(Scheduler<Plain<usize>>);
-
-impl Ours {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self(Scheduler::new(settings))
-    }
-}
+struct Ours(Scheduler<Plain<usize>>);
 
 fn done(_: &mut usize, _: &Firing<'_, Plain<usize>>) -> Next {
     Next::Done

@@ -3,17 +3,94 @@
 
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
-use crate::clock::{Meter, OsClock};
+use super::shape::of_column;
+use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiments::crossover::{Crossover, Point, Sampled, in_turns};
+use crate::render::Format;
+use crate::result::{Axis, Finding, Plot, Section, Series, Table, Unit, labels};
 
-pub(crate) const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
+const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
 /// Adds in a sample.
 const ADDS: usize = 4096;
 
-/// Compares the lists among `columns` with the rest of their modes. An interruption leaves points
-/// out.
+/// The list of a mode and its rivals; ns of an add and its delete, by N and column.
+#[derive(Debug, Clone)]
+pub(crate) struct Few {
+    /// The list first.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) sampled: Vec<Sampled<f64>>,
+}
+
+impl Few {
+    /// The list beside the best of its rivals at each N.
+    pub(crate) fn crossover(&self) -> Option<Crossover<Column>> {
+        let (&list, rivals) = self.columns.split_first()?;
+        let point = |sampled: &Sampled<f64>| {
+            let (first, rest) = sampled.samples.split_first()?;
+            let rivals: Vec<(Column, &[f64])> =
+                rivals.iter().copied().zip(rest.iter().map(Vec::as_slice)).collect();
+            Point::of(sampled.n, first, &rivals)
+        };
+        Some(Crossover { list, points: self.sampled.iter().filter_map(point).collect() })
+    }
+
+    /// Every sample: ns of an add and its delete.
+    pub(super) fn series(&self) -> Vec<Series> {
+        let of = |sampled: &Sampled<f64>, at: usize| {
+            let series = Series::new("add and delete", Unit::Ns, of_column(self.columns[at], sampled.n));
+            series.per("pair").of(sampled.samples[at].iter().copied())
+        };
+        let lanes = 0..self.columns.len();
+        self.sampled.iter().flat_map(|sampled| lanes.clone().map(move |at| of(sampled, at))).collect()
+    }
+
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let crossover = self.crossover()?;
+        let mode = crossover.list.mode().name();
+        let about = format!("up to how many timers the list is as good as the best, {mode}");
+        let of = labels([("part", "crossover".into()), ("mode", mode.into())]);
+        Some(Finding::stated(about, crossover.words("the best")).labelled(of))
+    }
+
+    pub(super) fn section(&self) -> Option<Section> {
+        let crossover = self.crossover()?;
+        let mut table = Table::of([
+            ("N", Format::Count),
+            ("list, ns", Format::Ns),
+            ("best, ns", Format::Ns),
+            ("best", Format::Text),
+            ("list to best", Format::Ratio),
+            ("from", Format::Ratio),
+            ("to", Format::Ratio),
+            ("verdict", Format::Text),
+        ]);
+        for Point { n, list_ns, best, best_ns, ratio, verdict } in &crossover.points {
+            table.row([
+                (*n).into(),
+                (*list_ns).into(),
+                (*best_ns).into(),
+                best.title().into(),
+                ratio.median.into(),
+                ratio.interval.low.into(),
+                ratio.interval.high.into(),
+                verdict.words().into(),
+            ]);
+        }
+        let curve = |of: fn(&Point<Column>) -> f64| crossover.points.iter().map(move |p| (p.n as f64, of(p)));
+        let (x, y) = (Axis::log("timers", Format::Count), Axis::linear("ns", Format::Thousands));
+        let plot = Plot::new("The list beside the best of the others", x, y)
+            .curve("list", curve(|point| point.list_ns))
+            .curve("best of the others", curve(|point| point.best_ns));
+        let mode = crossover.list.mode().name();
+        let title = format!("Few timers, {mode}: an add and its delete, with up to N pending");
+        Some(Section::new(title).table(table).text(crossover.words("the best")).plot(plot))
+    }
+}
+
+/// Samples the lists among `columns` and the other structures of their modes. An interruption
+/// leaves sizes out.
 ///
 /// # Errors
 /// A wrong answer, or no random source.
@@ -21,57 +98,42 @@ pub(crate) fn run(
     columns: &[Column],
     rounds: usize,
     seed: u64,
-    clock: OsClock,
-) -> Result<Vec<Crossover<Column>>, LabError> {
+    meter: &dyn Meter,
+) -> Result<Vec<Few>, LabError> {
     let mut found = Vec::new();
     for list in columns.iter().copied().filter(|column| column.is_list()) {
         let rivals = |column: &Column| column.mode() == list.mode() && !column.is_list() && !column.scans();
-        let others: Vec<Column> = columns.iter().copied().filter(rivals).collect();
-        if !others.is_empty() {
-            found.push(Crossover { list, points: points(list, &others, rounds, seed, clock)? });
+        let mut columns: Vec<Column> = columns.iter().copied().filter(rivals).collect();
+        if columns.is_empty() {
+            continue;
         }
+        columns.insert(0, list);
+        let mut delays = Delays::of(list.mode(), ADDS, seed)?;
+        let what = format!("crossover, {}", list.name());
+        let sampled = in_turns(&columns, &SIZES, rounds, seed, what, |column, n, _| {
+            let ns = column.visit(Cycle { n, delays: &mut delays, meter });
+            ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
+        })?;
+        found.push(Few { columns, sampled });
     }
     Ok(found)
-}
-
-fn points(
-    list: Column,
-    others: &[Column],
-    rounds: usize,
-    seed: u64,
-    clock: OsClock,
-) -> Result<Vec<Point<Column>>, LabError> {
-    let columns = [&[list], others].concat();
-    let mut delays = Delays::of(list.mode(), ADDS, seed)?;
-    let what = format!("crossover, {}", list.name());
-    let sampled = in_turns(&columns, &SIZES, rounds, seed, what, |column, n, _| {
-        let ns = column.visit(clock, Cycle { n, delays: &mut delays, clock });
-        ns.ok_or_else(|| LabError::failed(format!("{}: a timer is lost", column.name())))
-    })?;
-    let point = |sampled: &Sampled<f64>| {
-        let (first, rest) = sampled.samples.split_first()?;
-        let rivals: Vec<(Column, &[f64])> =
-            others.iter().copied().zip(rest.iter().map(Vec::as_slice)).collect();
-        Point::of(sampled.n, first, &rivals)
-    };
-    Ok(sampled.iter().filter_map(point).collect())
 }
 
 /// `n` adds and `n` deletes in turns, [`ADDS`] in all; ns of a pair.
 struct Cycle<'a> {
     n: usize,
     delays: &'a mut Delays,
-    clock: OsClock,
+    meter: &'a dyn Meter,
 }
 
 impl Visitor for Cycle<'_> {
     type Out = Option<f64>;
 
     fn visit<S: Subject>(self, scheduler: S) -> Option<f64> {
-        let Self { n, delays, clock } = self;
+        let Self { n, delays, meter } = self;
         let mut ids = Vec::with_capacity(n);
         let (cycles, mut deleted) = ((ADDS / n).max(1), 0);
-        let start = clock.now();
+        let start = meter.now();
         for _ in 0..cycles {
             for _ in 0..n {
                 ids.push(scheduler.add(delays.next())?);
@@ -80,7 +142,7 @@ impl Visitor for Cycle<'_> {
                 deleted += usize::from(scheduler.del(id));
             }
         }
-        let ns = clock.now().saturating_sub(start);
+        let ns = meter.now().saturating_sub(start);
         (deleted == cycles * n).then(|| ns as f64 / (cycles * n) as f64)
     }
 }

@@ -1,9 +1,7 @@
 //! A power law through measured times: what cannot be waited for is read off it.
 
-use serde::Serialize;
-
 /// t = factor * n^exponent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Power {
     pub(crate) exponent: f64,
     pub(crate) factor: f64,
@@ -11,12 +9,12 @@ pub(crate) struct Power {
     pub(crate) on: Vec<usize>,
 }
 
-/// A law is fitted on sizes down to this share of the largest: below, costs that do not grow weigh
+/// A law is fitted on sizes down to this share of the largest. Below, costs that do not grow weigh
 /// in.
 const RANGE: usize = 16;
 
 impl Power {
-    /// Least squares of the logarithms over the largest sizes, at least two. None for fewer.
+    /// Least squares of the logarithms over the largest sizes, at least two. `None` for fewer.
     pub(crate) fn fit(points: &[(usize, f64)]) -> Option<Self> {
         let mut points: Vec<(usize, f64)> =
             points.iter().copied().filter(|(n, t)| *n > 0 && t.is_finite() && *t > 0.0).collect();

@@ -1,14 +1,13 @@
-//! One measurement: N adds, a look at every one of them, N deletes by id in the order of the adds.
+//! One sample: N adds, a look at every one of them, N deletes by id in the order of the adds.
 
 use std::fs::File;
 use std::io::Read;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 
 use super::column::{Column, Mode, Subject, Visitor};
-use crate::clock::{Meter, OsClock};
+use crate::clock::Meter;
 use crate::error::LabError;
 use crate::interrupt;
 
@@ -19,16 +18,10 @@ pub(crate) const DELAYS_MS: u32 = 60_000;
 const SOURCE: &str = "/dev/urandom";
 
 /// What N adds and N deletes took.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) add_ns: u64,
-    pub(crate) del_ns: u64,
-}
-
-impl Sample {
-    pub(crate) fn total(self) -> u64 {
-        self.add_ns + self.del_ns
-    }
+    pub(crate) delete_ns: u64,
 }
 
 /// Where delays come from.
@@ -36,7 +29,7 @@ impl Sample {
 pub(crate) enum Delays {
     /// Eight bytes of the system's random source for each, as in 2009.
     System(File),
-    /// Drawn before; begun again at the end.
+    /// Drawn before the clock starts.
     Drawn { delays: Vec<u32>, at: usize },
 }
 
@@ -44,23 +37,20 @@ impl Delays {
     /// Those of a mode; `most` are drawn at once.
     ///
     /// # Errors
-    /// A system without a random source to read.
+    /// A system without a random source to read: the faithful mode cannot run.
     pub(crate) fn of(mode: Mode, most: usize, seed: u64) -> Result<Self, LabError> {
         match mode {
             Mode::Ours => Ok(Self::drawn(most, seed)),
             Mode::Faithful => File::open(SOURCE).map(Self::System).map_err(|error| {
                 LabError::usage(format!(
-                    "the faithful mode reads {SOURCE}, which cannot be opened here: {error}; take --mode ours"
+                    "the faithful mode reads {SOURCE}, which cannot be opened here: {error}; \
+                     use --mode ours (nothing was run)"
                 ))
             }),
         }
     }
 
-    /// Whether the faithful mode can run here.
-    pub(crate) fn system_is_there() -> bool {
-        File::open(SOURCE).is_ok()
-    }
-
+    /// Random delays; the first follows the last again.
     pub(crate) fn drawn(most: usize, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let delays = (0..most.max(1)).map(|_| random.random_range(0..DELAYS_MS)).collect();
@@ -90,44 +80,38 @@ impl Delays {
 const CHUNK: usize = 4096;
 
 /// What to measure.
-#[derive(Debug)]
 pub(crate) struct Measure<'a> {
     pub(crate) n: usize,
     pub(crate) delays: &'a mut Delays,
-    pub(crate) clock: OsClock,
-    /// It is given up at this time.
+    pub(crate) meter: &'a dyn Meter,
+    /// The sample is given up at this time.
     pub(crate) until: u64,
+    /// Every id is asked when it is due. Where ids are looked for through all entries, that would
+    /// take longer than what is measured: then the deletes alone tell.
+    pub(crate) look: bool,
 }
 
 impl Measure<'_> {
-    /// Measures `column`; none if it was given up.
+    /// Measures `column`; `None` if it was given up.
     ///
     /// # Errors
     /// A wrong answer.
     pub(crate) fn take(self, column: Column) -> Result<Option<Sample>, LabError> {
-        let (clock, what) = (self.clock, format!("{}, N = {}", column.name(), self.n));
-        let taken = column.visit(clock, Take { measure: self, look: !column.scans() });
-        taken.map_err(|wrong| LabError::failed(format!("{what}: {wrong}")))
+        let what = format!("{}, N = {}", column.name(), self.n);
+        column.visit(self).map_err(|wrong| LabError::failed(format!("{what}: {wrong}")))
     }
 }
 
-struct Take<'a> {
-    measure: Measure<'a>,
-    /// Every id is asked when it is due. Where ids are looked for through all entries, that would
-    /// take longer than what is measured: then the deletes alone tell.
-    look: bool,
-}
-
-impl Visitor for Take<'_> {
+impl Visitor for Measure<'_> {
     type Out = Result<Option<Sample>, String>;
 
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out {
-        let Self { measure: Measure { n, delays, clock, until }, look } = self;
-        let over = || interrupt::requested() || clock.now() > until;
+        let Self { n, delays, meter, until, look } = self;
+        let over = || interrupt::requested() || meter.now() > until;
         let mut ids = Vec::with_capacity(n);
         let mut asked = Vec::with_capacity(n);
         let begun = scheduler.now();
-        let start = clock.now();
+        let start = meter.now();
         while ids.len() < n {
             for _ in 0..CHUNK.min(n - ids.len()) {
                 let delay = delays.next();
@@ -139,7 +123,7 @@ impl Visitor for Take<'_> {
                 return Ok(None);
             }
         }
-        let add_ns = clock.now().saturating_sub(start);
+        let add_ns = meter.now().saturating_sub(start);
         let pending = scheduler.pending();
         if pending != n {
             return Err(format!("{pending} are pending"));
@@ -150,7 +134,7 @@ impl Visitor for Take<'_> {
         if let Some(fault) = scheduler.fault() {
             return Err(fault);
         }
-        let (mut deleted, start) = (0, clock.now());
+        let (mut deleted, start) = (0, meter.now());
         for chunk in ids.chunks(CHUNK) {
             for &id in chunk {
                 deleted += usize::from(scheduler.del(id));
@@ -159,16 +143,16 @@ impl Visitor for Take<'_> {
                 return Ok(None);
             }
         }
-        let del_ns = clock.now().saturating_sub(start);
+        let delete_ns = meter.now().saturating_sub(start);
         match (deleted, scheduler.pending()) {
-            (deleted, 0) if deleted == n => Ok(Some(Sample { add_ns, del_ns })),
+            (deleted, 0) if deleted == n => Ok(Some(Sample { add_ns, delete_ns })),
             (deleted, left) => Err(format!("{deleted} were deleted and {left} are left")),
         }
     }
 }
 
-/// Every id is pending, and due its delay after it was added: between the begin and now, and not
-/// before the one added before it.
+/// Every id is pending, and due its delay after its add. The adds lie in order between the begin
+/// and now.
 fn in_time<S: Subject>(
     scheduler: &S,
     asked: impl Iterator<Item = (S::Id, u32)>,

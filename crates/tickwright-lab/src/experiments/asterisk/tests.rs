@@ -1,18 +1,13 @@
-use core::time::Duration;
-
-use tickwright::service::Structure;
-
-use super::column::{Column, Mode, Then};
-use super::comparisons::{self, Sequence};
+use super::column::Then;
 use super::power::Power;
-use super::published::ROWS;
-use super::report::{Report, span};
 use super::sample::Sample;
-use super::table::{Cell, Growth, Plan, Table, What};
-use super::{table, verify};
-use crate::clock::{Calibration, OsClock};
-use crate::experiments::crossover::{Crossover, Point};
-use crate::host::Host;
+use super::table::{Lane, What};
+use super::*;
+use crate::clock::FakeMeter;
+use crate::experiment::conduct_plan;
+use crate::experiments::crossover::Sampled;
+use crate::result::labels;
+use crate::stats::Verdict;
 
 fn every_column() -> Vec<Column> {
     let mut columns = Column::THEN.to_vec();
@@ -20,11 +15,19 @@ fn every_column() -> Vec<Column> {
     columns
 }
 
+fn plan(words: &[&str]) -> (AsteriskArgs, Plan) {
+    let args: AsteriskArgs = request::words(words).unwrap();
+    let plan = args.plan().unwrap();
+    (args, plan)
+}
+
 #[test]
-fn what_is_printed_of_2009_agrees_with_itself() {
-    for row in ROWS {
-        for times in [row.list, row.heap] {
-            let off = (times.add + times.del - times.total).abs() / times.total;
+fn the_published_times_agree_with_themselves() {
+    let published = Published::read().unwrap();
+    assert_eq!(published.times.iter().map(|row| row.n).collect::<Vec<_>>(), plan(&[]).1.table.sizes);
+    for row in &published.times {
+        for times in [&row.list, &row.heap] {
+            let off = (times.add + times.delete - times.total).abs() / times.total;
             assert!(off < 0.02, "N = {}: {times:?}", row.n);
         }
         let percent = 100.0 * row.heap.total / row.list.total;
@@ -59,133 +62,121 @@ fn a_power_law_is_found_again() {
 /// What does not fit is left to the power law, after trials alone too.
 #[test]
 fn a_budget_bounds_what_is_measured() {
-    let columns = vec![Column::Then(Then::Heap), Column::Ours(Structure::default())];
-    let plan =
-        Plan { columns, sizes: vec![100, 8_000_000], rounds: 2, budget: Duration::from_millis(1), seed: 1 };
-    let table = table::run(&plan, OsClock::start()).unwrap();
-    for &column in &plan.columns {
-        for what in What::ALL {
-            assert!(!table.figure(column, 100, what).unwrap().extrapolated);
-            let far = table.figure(column, 8_000_000, what).unwrap();
-            assert!(far.extrapolated && far.ns > 0.0);
+    let (_, Plan { table: plan, .. }) =
+        plan(&["--n", "100,8M", "--rounds", "2", "--budget", "1ms", "--structures", "heap4"]);
+    let table = table::run(&plan, &FakeMeter::steady(1_000_000)).unwrap();
+    assert_eq!(table.lanes.len(), 5);
+    for lane in &table.lanes {
+        assert_eq!(lane.samples(100, What::Add), [2e6; 2], "two readings after the first");
+        assert!(lane.samples(8_000_000, What::Add).is_empty());
+        for what in [What::Add, What::Delete, What::Total] {
+            assert!(!lane.figure(100, what).unwrap().extrapolated);
+            let far = lane.figure(8_000_000, what).unwrap();
+            assert!(far.extrapolated && far.value > 0.0);
         }
-        assert!(table.ratio(column, plan.columns[0], 8_000_000).is_none());
     }
-    assert_eq!(table.growths.len(), 2);
+}
+
+#[test]
+fn every_sample_is_in_a_series() {
+    let (args, plan) = plan(&["--only", "table,comparisons", "--n", "100,1k", "--rounds", "2"]);
+    let report = conduct_plan(&args, &plan, &FakeMeter::steady(1000)).unwrap();
+    let of =
+        labels([("mode", "faithful".into()), ("structure", "heap, scanned".into()), ("n", 1000_u32.into())]);
+    // Two readings after the first, spread over 1000 timers.
+    assert_eq!(report.find("add", &of).unwrap().samples, [2.0; 2]);
+    assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (4 + 7));
 }
 
 #[test]
 fn a_heap_keeps_its_bounds_and_a_list_has_none() {
     for n in [1, 2, 3, 1000] {
-        let (add, del) = comparisons::heap_bounds(n);
-        for row in comparisons::run(n) {
+        for row in comparisons::run(n).unwrap() {
             match row.structure {
-                "heap" => assert!(row.add.most <= add && row.del.most <= del, "{row:?}"),
-                "list" => assert_eq!(row.del.most, 0, "it is unlinked"),
+                // `run` has looked.
+                "heap" => {}
+                "list" => assert_eq!(row.delete.most, 0, "it is unlinked"),
                 // Twice the levels of a perfect tree, and the leaf.
                 _ => assert!(row.add.most <= 2 * (u64::from(n) + 1).ilog2() as u64 + 1, "{row:?}"),
             }
         }
     }
-    let rows = comparisons::run(1000);
-    let worst = rows.iter().find(|row| row.structure == "list" && row.sequence == Sequence::Equal).unwrap();
+    let rows = comparisons::run(1000).unwrap();
+    let worst = rows.iter().find(|row| (row.structure, row.order) == ("list", "equal")).unwrap();
     assert!(worst.add.most >= 999, "{worst:?}");
 }
 
-fn cell(column: Column, n: usize, totals: &[u64]) -> Cell {
-    let samples = totals.iter().map(|&ns| Sample { add_ns: ns, del_ns: 0 }).collect();
-    Cell { column, n, samples }
+/// Adds of so many ns a sample, and deletes of a tenth of that.
+fn lane(column: Column, cells: &[(usize, &[u64])]) -> Lane {
+    let sample = |&ns: &u64| Sample { add_ns: ns, delete_ns: ns / 10 };
+    let cell = |&(n, adds): &(usize, &[u64])| (n, adds.iter().map(sample).collect());
+    Lane { column, trials: Vec::new(), cells: cells.iter().map(cell).collect() }
 }
 
-/// The list and the heap of 2009 at 100 and at 1000, and the list not at 100,000.
+const SIZES: [usize; 4] = [100, 1000, 10_000, 100_000];
+
+/// The list and the heap of 2009 at 100 and at 1000.
 fn made_up(list: [&[u64]; 2], heap: [&[u64]; 2]) -> Table {
-    let columns = vec![Column::Then(Then::List), Column::Then(Then::Heap)];
-    let growth = |column| {
-        let law = |exponent| Power { exponent, factor: 1.0, on: vec![100, 1000] };
-        Growth { column, add: law(2.0), del: law(1.0) }
+    let lane = |then, [few, many]: [&[u64]; 2]| lane(Column::Then(then), &[(100, few), (1000, many)]);
+    Table { sizes: SIZES.to_vec(), lanes: vec![lane(Then::List, list), lane(Then::Heap, heap)] }
+}
+
+#[test]
+fn the_published_shape_is_judged_where_something_is_shown() {
+    let [even, more, wild] = [&[100; 9][..], &[300; 9], &[50, 300, 60, 310, 70, 320, 80, 330, 90]];
+    let judge = |table: &Table| shape::findings(table, &Published::read().unwrap())[0].verdict;
+    let verdict = |list, heap| judge(&made_up(list, heap));
+    assert_eq!(verdict([even, more], [even, even]), Verdict::Held);
+    assert_eq!(verdict([more, more], [even, even]), Verdict::Missed, "slower at 100");
+    assert_eq!(verdict([even, even], [even, more]), Verdict::Missed, "faster at 1000");
+    assert_eq!(verdict([even, wild], [even, even]), Verdict::NotShown);
+    assert_eq!(verdict([even, &more[..3]], [even, &even[..3]]), Verdict::NotShown, "too few rounds");
+    let table = Table { sizes: vec![1000], ..made_up([even, more], [even, even]) };
+    assert_eq!(judge(&table), Verdict::NotShown, "it needs an N up to 100 as well");
+}
+
+/// Two modes at four N, with the list of 2009 extrapolated at the largest, and every other part.
+fn data(plan: &Plan) -> Data {
+    let [list, heap] = ["list", "heap4"].map(|id| Column::Ours(id.parse().unwrap()));
+    let cells = |adds: &[u64]| -> Vec<(usize, Vec<u64>)> {
+        let noise = |ns: u64| (0..9).map(|round| ns + ns * round / 100).collect();
+        SIZES.into_iter().zip(adds.iter().map(|&ns| noise(ns))).collect()
     };
-    Table {
-        sizes: vec![100, 1000, 100_000],
-        cells: vec![
-            cell(columns[0], 100, list[0]),
-            cell(columns[1], 100, heap[0]),
-            cell(columns[0], 1000, list[1]),
-            cell(columns[1], 1000, heap[1]),
-            cell(columns[0], 100_000, &[]),
-            cell(columns[1], 100_000, &[1_000_000; 9]),
-        ],
-        growths: vec![growth(columns[0]), growth(columns[1])],
-        columns,
+    let lane = |column, adds: &[u64]| {
+        let cells = cells(adds);
+        lane(column, &cells.iter().map(|(n, adds)| (*n, adds.as_slice())).collect::<Vec<_>>())
+    };
+    let lanes = vec![
+        lane(Column::Then(Then::List), &[73_000, 1_180_000, 90_600_000]),
+        lane(Column::Then(Then::Heap), &[67_000, 654_000, 5_210_000, 53_100_000]),
+        lane(list, &[14_500, 537_000, 93_300_000, 17_400_000_000]),
+        lane(heap, &[11_500, 93_200, 729_000, 7_620_000]),
+    ];
+    let few = |n: usize| {
+        let own = |ns: f64| (0..9).map(|round| ns * (1.0 + f64::from(round) / 500.0)).collect();
+        Sampled { n, samples: vec![own(60.0 + n as f64), own(90.0)] }
+    };
+    Data {
+        verified: 14_663,
+        table: Some(Table { sizes: plan.table.sizes.clone(), lanes }),
+        few: vec![Few { columns: vec![list, heap], sampled: [8, 16, 32, 64].map(few).into() }],
+        comparisons: comparisons::run(1000).unwrap(),
+        beat: Some(beat::made_up()),
     }
 }
 
-fn report() -> Report {
-    let clock = Calibration { cost_ns: 20.0, cost_p99_ns: 30, resolution_ns: 1 };
-    Report::new(Host::default(), clock, Duration::from_secs(10), 0)
-}
-
-fn text(table: Table) -> String {
-    Report { table: Some(table), ..report() }.text()
-}
-
 #[test]
-fn what_is_extrapolated_is_marked_and_its_exponent_said() {
-    let same = [&[100; 9][..], &[100; 9]];
-    let text = text(made_up(same, same));
-    // 100,000 squared, and as much for the deletes: ns.
-    assert!(text.contains("10.0 s~"), "{text}");
-    assert!(text.contains("list as in 2009: add ~ N^2.00, del ~ N^1.00, fitted on N = 100, 1k"), "{text}");
-    assert!(text.contains("would take more than --budget 10s"), "{text}");
-    assert!(!text.contains("heap as in 2009: add ~"), "it was measured everywhere: {text}");
-    assert!(text.contains("53.8 s") && text.contains("0.01"), "{text}");
-}
-
-#[test]
-fn the_published_shape_is_judged_where_something_was_shown() {
-    let [even, more, wild] = [&[100; 9][..], &[300; 9], &[50, 300, 60, 310, 70, 320, 80, 330, 90]];
-    let verdict = |list, heap| {
-        let text = text(made_up(list, heap));
-        let from = text.find("The published shape").unwrap();
-        text[from..].lines().next().unwrap().to_owned()
-    };
-    assert!(verdict([even, more], [even, even]).contains(" holds, faithful"));
-    assert!(verdict([more, more], [even, even]).contains("does NOT hold"), "slower at 100");
-    assert!(verdict([even, even], [even, more]).contains("does NOT hold"), "faster at 1000");
-    assert!(verdict([even, wild], [even, even]).contains("is not shown"));
-    let mut table = made_up([even, more], [even, even]);
-    table.sizes = vec![1000];
-    assert!(text(table).contains("needs an N up to 100"));
-}
-
-#[test]
-fn the_crossover_is_told_in_words() {
-    let [list, best] = [Column::Ours("list".parse().unwrap()), Column::Ours(Structure::default())];
-    let point = Point::of(8, &[130.0; 7], &[(best, &[100.0; 7])]).unwrap();
-    let text = Report { crossovers: vec![Crossover { list, points: vec![point] }], ..report() }.text();
-    assert!(
-        text.contains("nowhere shown to be faster than the best; it is behind from the smallest N on"),
-        "{text}"
-    );
-}
-
-#[test]
-fn times_are_written_as_the_published_ones() {
-    let written = [686.7e9, 149.8e6, 4.28e6, 0.334e3, 53.8e9].map(span);
-    assert_eq!(written, ["686.7 s", "149.8 ms", "4.28 ms", "0.334 us", "53.8 s"]);
-}
-
-/// What goes into files: a line a sample, and one without a round for what was extrapolated.
-#[test]
-fn a_line_says_whether_it_was_measured() {
-    let even = [&[100; 2][..], &[100; 2]];
-    let report = Report { table: Some(made_up(even, even)), ..report() };
-    let lines = serde_json::to_value(report.lines()).unwrap();
-    let lines = lines.as_array().unwrap();
-    assert_eq!(lines.len(), 4 * 2 + 1 + 9);
-    let without: Vec<_> = lines.iter().filter(|line| line["round"].is_null()).collect();
-    assert_eq!(
-        (without.len(), &without[0]["structure"], &without[0]["n"]),
-        (1, &"list".into(), &100_000.into())
-    );
-    assert_eq!(serde_json::to_value(Mode::Faithful).unwrap(), "faithful");
+fn the_report_reads_well() {
+    let (args, plan) = plan(&["--n", "100,1k,10k,100k"]);
+    let data = data(&plan);
+    let findings = args.findings(&plan, &data);
+    let words: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let published = finding.published.as_deref().unwrap_or("-");
+            format!("{} | {published} | {} | {}", finding.about, finding.here, finding.verdict.words())
+        })
+        .collect();
+    insta::assert_snapshot!("findings", words.join("\n"));
+    insta::assert_snapshot!("report", crate::render::sections(&args.sections(&plan, &data, &findings)));
 }

@@ -13,8 +13,7 @@
 
 mod heap;
 mod ids;
-mod list;
-mod tree;
+mod linked;
 
 use core::cell::Cell;
 use core::fmt;
@@ -23,8 +22,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use heap::Heap;
-pub(crate) use list::List;
-pub(crate) use tree::Tree;
+pub(crate) use linked::{List, Tree};
 
 use ids::Ids;
 
@@ -63,40 +61,49 @@ pub(crate) trait Order<K: Moment>: Default {
     /// Where an entry stands.
     type Place: Default;
 
+    /// Whether ids are looked up by [`Self::find`]. Otherwise the context has a table of ids.
+    const SCANS: bool = false;
+
     fn add(&mut self, entry: Rc<Entry<K, Self::Place>>);
-    /// Takes out an entry that is in it.
+    /// Removes an entry that is in it.
     fn remove(&mut self, entry: &Rc<Entry<K, Self::Place>>);
     fn first(&self) -> Option<Rc<Entry<K, Self::Place>>>;
-    /// By going through all of them.
-    fn find(&self, id: i32) -> Option<Rc<Entry<K, Self::Place>>>;
-    fn len(&self) -> usize;
+    /// Looks through all entries, where [`Self::SCANS`].
+    fn find(&self, _id: i32) -> Option<Rc<Entry<K, Self::Place>>> {
+        None
+    }
 }
 
-/// A scheduler context, with the time by `now` in µs. With `SCAN` there is no table of ids, as
-/// since 2014: an id is looked for through all entries.
-pub(crate) struct Context<O: Order<K>, K: Moment, C, const SCAN: bool = false> {
+/// A scheduler context, with the time by `now` in µs.
+pub(crate) struct Context<O: Order<K>, K: Moment, C> {
     inner: Mutex<Inner<O, K>>,
     now: C,
 }
 
 struct Inner<O: Order<K>, K: Moment> {
     order: O,
+    len: usize,
+    /// Empty where the order scans.
     ids: Ids<Rc<Entry<K, O::Place>>>,
     freed: Vec<Rc<Entry<K, O::Place>>>,
     issued: i32,
 }
 
-impl<O: Order<K>, K: Moment, C, const SCAN: bool> fmt::Debug for Context<O, K, C, SCAN> {
+impl<O: Order<K>, K: Moment, C> fmt::Debug for Context<O, K, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("entries", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Context").finish_non_exhaustive()
     }
 }
 
-impl<O: Order<K>, K: Moment, C: Fn(u64) -> K, const SCAN: bool> Context<O, K, C, SCAN> {
-    /// An empty context; `now` is asked for the time so many µs from now.
+impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
+    /// An empty context; `now` returns the time so many µs from now.
     pub(crate) fn new(now: C) -> Self {
-        let inner = Inner { order: O::default(), ids: Ids::new(), freed: Vec::new(), issued: 0 };
+        let inner = Inner { order: O::default(), len: 0, ids: Ids::new(), freed: Vec::new(), issued: 0 };
         Self { inner: Mutex::new(inner), now }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<O, K>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Schedules `call(data)` in `delay` ms; its id.
@@ -111,11 +118,21 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K, const SCAN: bool> Context<O, K, C,
         entry.call.set(Some(call));
         entry.data.set(data);
         entry.when.set((self.now)(u64::from(delay) * 1000));
-        if !SCAN {
+        if !O::SCANS {
             inner.ids.insert(id, Rc::clone(&entry));
         }
         inner.order.add(entry);
+        inner.len += 1;
         id
+    }
+
+    /// Removes an entry; whether it was pending.
+    pub(crate) fn del(&self, id: i32) -> bool {
+        let mut inner = self.lock();
+        let Some(entry) = inner.find(id) else { return false };
+        inner.release(&entry);
+        drop(inner);
+        true
     }
 
     /// The time, in µs.
@@ -123,52 +140,37 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K, const SCAN: bool> Context<O, K, C,
         (self.now)(0)
     }
 
-    /// When an entry is due; none if it is not pending.
+    /// When an entry is due; `None` if it is not pending.
     pub(crate) fn when(&self, id: i32) -> Option<K> {
-        let inner = self.lock();
-        inner.find::<SCAN>(id).map(|entry| entry.when.get())
+        self.lock().find(id).map(|entry| entry.when.get())
     }
 
-    /// Takes out the earliest, whenever it is due: what it was scheduled with, and when it is due.
+    /// Removes the earliest, whenever it is due: its data, and when it is due.
     pub(crate) fn pop(&self) -> Option<(usize, K)> {
         let mut inner = self.lock();
         let first = inner.order.first()?;
         let found = (first.data.get(), first.when.get());
-        inner.release::<SCAN>(&first);
+        inner.release(&first);
         Some(found)
     }
-}
 
-impl<O: Order<K>, K: Moment, C, const SCAN: bool> Context<O, K, C, SCAN> {
-    fn lock(&self) -> MutexGuard<'_, Inner<O, K>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes an entry out; whether it was there.
-    pub(crate) fn del(&self, id: i32) -> bool {
-        let mut inner = self.lock();
-        let Some(entry) = inner.find::<SCAN>(id) else { return false };
-        inner.release::<SCAN>(&entry);
-        drop(inner);
-        true
-    }
-
-    /// Entries that are scheduled.
+    /// How many entries are pending.
     pub(crate) fn len(&self) -> usize {
-        self.lock().order.len()
+        self.lock().len
     }
 }
 
 impl<O: Order<K>, K: Moment> Inner<O, K> {
-    fn find<const SCAN: bool>(&self, id: i32) -> Option<Rc<Entry<K, O::Place>>> {
-        if SCAN { self.order.find(id) } else { self.ids.get(id).map(Rc::clone) }
+    fn find(&self, id: i32) -> Option<Rc<Entry<K, O::Place>>> {
+        if O::SCANS { self.order.find(id) } else { self.ids.get(id).map(Rc::clone) }
     }
 
-    fn release<const SCAN: bool>(&mut self, entry: &Rc<Entry<K, O::Place>>) {
-        if !SCAN {
+    fn release(&mut self, entry: &Rc<Entry<K, O::Place>>) {
+        if !O::SCANS {
             self.ids.remove(entry.id.get());
         }
         self.order.remove(entry);
+        self.len -= 1;
         if self.freed.len() < KEPT {
             self.freed.push(Rc::clone(entry));
         }

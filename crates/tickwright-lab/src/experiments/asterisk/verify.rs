@@ -2,7 +2,6 @@
 
 use core::cell::Cell;
 use core::time::Duration;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tickwright::clock::{Instant, VirtualHost};
@@ -51,49 +50,79 @@ impl Script {
         events
     }
 
-    fn then<O: Order<u64>, const SCAN: bool>(&self) -> Result<Vec<Event>, String> {
-        let now = Rc::new(Cell::new(0));
-        let clock = Rc::clone(&now);
-        let context = Context::<O, u64, _, SCAN>::new(move |ahead| clock.get() + ahead);
+    /// Adds all, with time going on; then deletes every third, once.
+    fn play<Id: Copy>(
+        &self,
+        pause: impl Fn(u32),
+        add: impl Fn(usize, u32) -> Result<Id, String>,
+        delete: impl Fn(Id) -> bool,
+    ) -> Result<(), String> {
         let mut ids = Vec::new();
-        for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
-            now.set(now.get() + u64::from(*pause) * 1000);
-            ids.push(context.add(*delay, |_| 0, at));
+        for (at, (before, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
+            pause(*before);
+            ids.push(add(at, *delay)?);
         }
-        for (at, &id) in ids.iter().enumerate().filter(|(at, _)| Self::deleted(*at)) {
-            if !context.del(id) || context.del(id) || context.when(id).is_some() {
-                return Err(format!("the {at}th was not deleted once"));
-            }
+        let mut deleted = ids.iter().enumerate().filter(|(at, _)| Self::deleted(*at));
+        match deleted.find(|(_, id)| !delete(**id) || delete(**id)) {
+            Some((at, _)) => Err(format!("the {at}th was not deleted once")),
+            None => Ok(()),
         }
-        Ok(core::iter::from_fn(|| context.pop()).collect())
     }
 
-    fn ours(&self, structure: Structure) -> Result<Vec<Ran>, String> {
+    /// Equals come in any order.
+    fn then<O: Order<u64>>(&self) -> Result<Vec<Event>, String> {
+        let now = Cell::new(0);
+        let context = Context::<O, u64, _>::new(|ahead| now.get() + ahead);
+        self.play(
+            |pause| now.set(now.get() + u64::from(pause) * 1000),
+            |at, delay| Ok(context.add(delay, |_| 0, at)),
+            |id| context.del(id),
+        )?;
+        let events: Vec<Event> = core::iter::from_fn(|| context.pop()).collect();
+        let ordered = events.is_sorted_by_key(|(_, when)| *when);
+        if ordered { Ok(events) } else { Err("not in the order of time".into()) }
+    }
+
+    fn ours(&self, structure: Structure) -> Result<Vec<Event>, String> {
         let host = VirtualHost::new();
         let scheduler = Scheduler::new(Settings::new().structure(structure).clock(host.monotonic()));
+        let ms = |ms: u32| Duration::from_millis(u64::from(ms));
         let log = Arc::new(Mutex::new(Vec::new()));
-        let mut ids = Vec::new();
-        for (at, (pause, delay)) in self.pauses.iter().zip(&self.delays).enumerate() {
-            host.advance(Duration::from_millis(u64::from(*pause)));
-            let delay = Duration::from_millis(u64::from(*delay));
-            let note = Note { at, log: Arc::clone(&log) };
-            ids.push(
-                scheduler.add(delay, Plain::new(note, Note::take)).map_err(|refused| refused.to_string())?,
-            );
-        }
-        for (at, &id) in ids.iter().enumerate().filter(|(at, _)| Self::deleted(*at)) {
-            let first = matches!(scheduler.cancel(id), Cancelled::Removed(_));
-            if !first || !matches!(scheduler.cancel(id), Cancelled::NotFound) {
-                return Err(format!("the {at}th was not deleted once"));
-            }
-        }
+        self.play(
+            |pause| host.advance(ms(pause)),
+            |at, delay| {
+                let note = Note { at, log: Arc::clone(&log) };
+                let added = scheduler.add(ms(delay), Plain::new(note, Note::take));
+                added.map_err(|refused| refused.to_string())
+            },
+            |id| matches!(scheduler.cancel(id), Cancelled::Removed(_)),
+        )?;
         while let Some(wait) = scheduler.timeout() {
             host.advance(wait);
             scheduler.run_queue().map_err(|error| error.to_string())?;
         }
         scheduler.check().map_err(|violation| violation.to_string())?;
         let ran = core::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(ran)
+        self.in_time(&ran, structure)?;
+        Ok(ran.iter().map(|ran| (ran.at, ran.due_us)).collect())
+    }
+
+    /// Whether each ran when it was due, or as late as the structure allows.
+    fn in_time(&self, ran: &[Ran], structure: Structure) -> Result<(), String> {
+        let tick = structure.default_tick();
+        // Nothing runs before all are added.
+        let begun = self.pauses.iter().map(|pause| u64::from(*pause) * 1000).sum::<u64>();
+        for &Ran { at, due_us, ran_us } in ran {
+            let delay = Duration::from_millis(u64::from(self.delays.get(at).copied().unwrap_or(0)));
+            let ticks = tick.now(Instant::ZERO + delay);
+            // And a tick, since the queue's clock may be that much behind.
+            let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
+            let most = late + if structure.is_exact() { 0 } else { 1000 };
+            if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
+                return Err(format!("the {at}th was due at {due_us} us and ran at {ran_us} us"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -135,46 +164,22 @@ pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabE
 }
 
 fn verify(script: &Script, expected: &[Event], column: Column) -> Result<(), String> {
-    let then = match column {
-        Column::Then(Then::List) => script.then::<List<u64>, false>()?,
-        Column::Then(Then::Heap) => script.then::<Heap<u64>, false>()?,
-        Column::Then(Then::Tree) => script.then::<Tree<u64>, false>()?,
-        Column::Then(Then::HeapScan) => script.then::<Heap<u64>, true>()?,
-        Column::Ours(structure) => return verify_ours(script, expected, structure),
+    let events = match column {
+        Column::Then(Then::List) => script.then::<List<u64>>()?,
+        Column::Then(Then::Heap) => script.then::<Heap<u64>>()?,
+        Column::Then(Then::Tree) => script.then::<Tree<u64>>()?,
+        Column::Then(Then::HeapScan) => script.then::<Heap<u64, true>>()?,
+        Column::Ours(structure) if structure.is_exact() => {
+            return compare(script.ours(structure)?, expected);
+        }
+        Column::Ours(structure) => script.ours(structure)?,
     };
-    // Equals came in any order then.
-    if !then.is_sorted_by_key(|(_, when)| *when) {
-        return Err("not in the order of time".into());
-    }
-    compare(sorted(then), &sorted(expected.to_vec()))
+    compare(sorted(events), &sorted(expected.to_vec()))
 }
 
 fn sorted(mut events: Vec<Event>) -> Vec<Event> {
     events.sort_by_key(|(at, when)| (*when, *at));
     events
-}
-
-fn verify_ours(script: &Script, expected: &[Event], structure: Structure) -> Result<(), String> {
-    let ran = script.ours(structure)?;
-    let tick = structure.default_tick();
-    // Nothing runs before all are added.
-    let begun = script.pauses.iter().map(|pause| u64::from(*pause) * 1000).sum::<u64>();
-    for &Ran { at, due_us, ran_us } in &ran {
-        let delay = Duration::from_millis(u64::from(script.delays.get(at).copied().unwrap_or(0)));
-        let ticks = tick.now(Instant::ZERO + delay);
-        // And a tick, since the queue's clock may be that much behind.
-        let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
-        let most = late + if structure.is_exact() { 0 } else { 1000 };
-        if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
-            return Err(format!("the {at}th was due at {due_us} us and ran at {ran_us} us"));
-        }
-    }
-    let events = ran.iter().map(|ran| (ran.at, ran.due_us)).collect();
-    if structure.is_exact() {
-        compare(events, expected)
-    } else {
-        compare(sorted(events), &sorted(expected.to_vec()))
-    }
 }
 
 fn compare(got: Vec<Event>, expected: &[Event]) -> Result<(), String> {

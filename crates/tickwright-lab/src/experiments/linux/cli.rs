@@ -1,38 +1,35 @@
-//! `tickwright reproduce linux`.
+//! `tickwright reproduce linux` as an experiment.
 
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::cost;
-use super::network::{Failure, Live, Logged, Replay, Share, Traffic};
-use super::outcome::Column;
-use super::published;
-use super::report::{LogLine, Network, Replayed, Report, Simple};
-use super::simple::{Real, STEP_MS, Virtual, Workload};
-use super::sweep;
-use crate::clock::{OsClock, calibrate};
+use super::counts::Counts;
+use super::network::{ENDS, Kind, Live, Traffic, replay};
+use super::oracle::BEYOND;
+use super::published::Published;
+use super::run::{self, Data, Part, Plan};
+use super::simple::{STEP_MS, Virtual, Workload};
+use super::subject::Column;
+use super::{findings, sweep, tables};
 use crate::duration;
 use crate::error::LabError;
-use crate::host::Host;
-use crate::interrupt;
-use crate::models::scenario::Seed;
-use crate::output::{OutputArgs, RowsFile, Run};
-use crate::progress::Progress;
+use crate::experiment::{Experiment, Lab, Parameters, conduct};
+use crate::experiments::request;
+use crate::models::scenario::{Rounds, Seed, Within};
+use crate::output::ReportArgs;
+use crate::result::{Better, Finding, Label, Labels, Report, Section, Series, Unit, labels};
 
-/// A part of the experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// Timers of one delay, re-armed at random
-    Simple,
-    /// Connections over loopback
-    Network,
-    /// Time per re-arm, with one thread and with two
-    Cost,
-    /// The simple test for every delay, step and HZ
-    Sweep,
-}
+/// Timers of the simple test.
+type Timers = Within<1, 1_000_000>;
+/// Connections over loopback.
+type Connections = Within<1, 10_000>;
+type Response = Within<8, 100_000_000>;
+/// Milliseconds of a pause.
+type Pause = Within<0, 3_600_000>;
+/// Megabits a second.
+type Line = Within<1, 1_000_000>;
 
 /// Linux's mod_timer experiment of 2016: how many re-arms can stay in their bucket, and without the
 /// lock?
@@ -50,9 +47,9 @@ pub(crate) struct LinuxArgs {
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "3s")]
     duration: Duration,
 
-    /// Simple: how many timers
-    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    timers: u32,
+    /// Simple: how many timers are pending
+    #[arg(long, allow_hyphen_values = true, default_value = "1k", value_parser = Timers::parse)]
+    n: Timers,
 
     /// Simple: how far ahead a timer is re-armed; short of the last level of the wheel
     #[arg(long, allow_hyphen_values = true, default_value = "1s", value_parser = duration::parse)]
@@ -63,48 +60,36 @@ pub(crate) struct LinuxArgs {
     step: f64,
 
     /// Networking: how many connections; each takes two open files
-    #[arg(long, allow_hyphen_values = true, default_value = "200", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    connections: u32,
+    #[arg(long, allow_hyphen_values = true, default_value = "200", value_parser = Connections::parse)]
+    connections: Connections,
 
     /// Networking: bytes of a response
-    #[arg(long, allow_hyphen_values = true, default_value_t = RESPONSE, value_parser = clap::value_parser!(u32).range(8..=100_000_000))]
-    response: u32,
+    #[arg(long, allow_hyphen_values = true, default_value = "524288", value_parser = Response::parse)]
+    response: Response,
 
     /// Networking: a client's mean pause before its next request, in ms
-    #[arg(long, allow_hyphen_values = true, default_value_t = PAUSE_MS, value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
-    pause: u32,
+    #[arg(long, allow_hyphen_values = true, default_value = "2000", value_parser = Pause::parse)]
+    pause: Pause,
 
     /// Networking: rate of the server's line, in Mbit/s
-    #[arg(long, allow_hyphen_values = true, default_value_t = LINE_MBITS, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    line: u32,
+    #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = Line::parse)]
+    line: Line,
 
-    /// Cost: rounds; below 6 no difference can be shown
-    #[arg(long, allow_hyphen_values = true, default_value = "25", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    rounds: u32,
+    /// Cost: samples of each; below 6 no difference can be shown
+    #[arg(long, allow_hyphen_values = true, default_value = "25", value_parser = Rounds::parse)]
+    rounds: Rounds,
 
     /// Networking: write every re-arm as CSV: time, end, connection, timer, tick, deadline
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 
     /// What all random choices follow from
-    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
-    seed: Option<Seed>,
+    #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
+    seed: Seed,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: ReportArgs,
 }
-
-/// What the clients of the networking test fetch, how often, and through what: the reasons stand in
-/// its module.
-const RESPONSE: u32 = 512 << 10;
-const PAUSE_MS: u32 = 2000;
-const LINE_MBITS: u32 = 1000;
-
-/// Re-arms that each side notes for the replay: some seconds of traffic, 32 MB.
-const NOTES: usize = 1_000_000;
-
-/// Passes of a thread over its 64 timers in a sample of the cost.
-const PASSES: u64 = 1500;
 
 fn step(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -113,189 +98,143 @@ fn step(text: &str) -> Result<f64, String> {
     }
 }
 
-impl LinuxArgs {
-    fn runs(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
+impl Experiment for LinuxArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "reproduce linux".into()
     }
 
-    fn hz(&self) -> u64 {
+    fn plan(&self) -> Result<Plan, LabError> {
         // The parser admits numbers alone.
-        self.hz.parse().unwrap_or(1000)
-    }
-
-    fn seed(&self) -> u64 {
-        self.seed.map_or(0, Seed::get)
-    }
-
-    fn workload(&self) -> Result<Workload, LabError> {
-        let delay_ms = u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX);
+        let hz = self.hz.parse().unwrap_or(1000);
+        let seed = self.seed.get();
         let work = Workload {
-            timers: self.timers as usize,
-            hz: self.hz(),
-            delay_ms,
+            timers: self.n.get() as usize,
+            hz,
+            delay_ms: u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX),
             step_ms: self.step,
-            seed: self.seed(),
+            seed,
         };
-        if work.delay() >= super::oracle::BEYOND {
-            let most = super::oracle::BEYOND * 1000 / work.hz / 1000;
+        if work.delay() >= BEYOND {
             return Err(LabError::usage(format!(
-                "--delay is beyond the last level of the wheel: less than {most} s at {} ticks a second",
-                work.hz
+                "--delay is beyond the last level of the wheel: less than {} s at {hz} ticks a second",
+                BEYOND / hz
             )));
         }
-        Ok(work)
-    }
-
-    fn traffic(&self) -> Traffic {
-        Traffic {
-            connections: self.connections as usize,
-            response: self.response as usize,
-            pause_ms: self.pause.into(),
-            line_mbits: self.line.into(),
-            hz: self.hz(),
-            seed: self.seed(),
-        }
-    }
-
-    /// Runs it and prints the report.
-    ///
-    /// # Errors
-    /// A request that cannot be served, a count that is not the oracle's, or Ctrl-C.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let work = self.workload()?;
-        let files = self.output.open()?;
-        if self.log.is_some() && !self.runs(Part::Network) {
+        let parts = Part::value_variants().iter().copied();
+        let parts: Vec<Part> =
+            parts.filter(|part| self.only.is_empty() || self.only.contains(part)).collect();
+        if self.log.is_some() && !parts.contains(&Part::Network) {
             return Err(LabError::usage(
                 "--log is for networking: name it under --only too, or leave --log away",
             ));
         }
-        let log = self.log.as_deref().map(|path| RowsFile::open("--log", path, &self.output)).transpose()?;
-        let meter = OsClock::start();
-        let host = Host::read();
-        let mut report = Report::new(host, calibrate(&meter));
-        let columns = Column::ALL.len() as u32;
-        let tests = [Part::Simple, Part::Network].into_iter().filter(|part| self.runs(*part)).count() as u32;
-        let progress = Progress::lasting(self.duration.saturating_mul(columns * tests), "linux");
-        let mut past = Duration::ZERO;
-        let mut next = |what: String| {
-            progress.doing(what);
-            progress.at(past);
-            past += self.duration;
+        let traffic = Traffic {
+            connections: self.connections.get() as usize,
+            response: self.response.get() as usize,
+            pause_ms: self.pause.get(),
+            line_mbits: self.line.get(),
+            hz,
+            seed,
         };
-        if self.runs(Part::Simple) {
-            let mut outcomes = Vec::new();
-            for column in Column::ALL {
-                if interrupt::requested() {
-                    break;
-                }
-                next(format!("simple, {}", column.title()));
-                outcomes.push(column.run(Real { work: &work, column, lasts: self.duration })?);
-            }
-            report.simple = Some(Simple { published: published::SIMPLE, workload: work, outcomes });
-        }
-        if self.runs(Part::Network) {
-            self.network(&mut report, log.as_ref(), &mut next)?;
-        }
-        drop(progress);
-        if self.runs(Part::Cost) && !interrupt::requested() {
-            report.costs = cost::run(&meter, self.rounds.into(), PASSES, self.seed())?;
-        }
-        if self.runs(Part::Sweep) && !interrupt::requested() {
-            report.sweep = sweep::run(self.seed())?;
-        }
-        report.interrupted = interrupt::requested();
-        let run = Run { interrupted: report.interrupted, host: &report.host };
-        files.finish(run, || format!("{}\n{}", report.host, report.text()), &report, report.lines())?;
-        // What was asked for alone was not run.
-        if self.only == [Part::Network] && report.network.is_none() {
-            return Err(LabError::usage(report.notes.join("; ")));
-        }
-        Ok(())
+        let rounds = self.rounds.get() as usize;
+        Ok(Plan { parts, work, traffic, lasts: self.duration, rounds, published: Published::read()? })
     }
 
-    /// The networking test: each way of re-arming over sockets of its own, and then all on the
-    /// traffic of the last one.
-    fn network(
-        &self,
-        report: &mut Report,
-        log: Option<&RowsFile>,
-        next: &mut impl FnMut(String),
-    ) -> Result<(), LabError> {
-        let traffic = self.traffic();
-        let notes = if log.is_some() { usize::MAX } else { NOTES };
-        let (mut runs, mut lines, mut failed) = (Vec::new(), Vec::new(), None);
-        for column in Column::ALL {
-            if interrupt::requested() {
-                break;
-            }
-            next(format!("networking, {}", column.title()));
-            let live = Live { traffic: &traffic, column, lasts: self.duration, most: u64::MAX, notes };
-            match column.run(live) {
-                Ok(run) => {
-                    if log.is_some() {
-                        lines.extend(run.log.iter().map(|&entry| LogLine::new(column, entry)));
-                    }
-                    runs.push(run);
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        let names: Vec<String> = plan.parts.iter().map(request::word).collect();
+        let Plan { work, traffic, .. } = plan;
+        request::parameters([
+            ("only", names.join(",").into()),
+            ("hz", work.hz.into()),
+            ("duration", duration::show(plan.lasts).into()),
+            ("n", work.timers.into()),
+            ("delay_ms", work.delay_ms.into()),
+            ("step_ms", work.step_ms.into()),
+            ("connections", traffic.connections.into()),
+            ("response", traffic.response.into()),
+            ("pause_ms", traffic.pause_ms.into()),
+            ("line_mbits", traffic.line_mbits.into()),
+            ("rounds", plan.rounds.into()),
+        ])
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.work.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let [log] = self.output.open_beside([("--log", self.log.as_deref())])?;
+        run::run(plan, lab, log.as_ref())
+    }
+
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        let mut all = Vec::new();
+        let way = |column: Column, more: &[(&str, Label)]| -> Labels {
+            let mut of = labels([("way", column.title().into())]);
+            of.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+            of
+        };
+        let one = |name: &str, unit, of: &Labels, value: f64| {
+            Series::new(name, unit, of.clone()).better(Better::Neither).of([value])
+        };
+        let counted = |of: &Labels, counts: &Counts| {
+            counts.named().map(|(name, count)| one(name, Unit::Count, of, count as f64))
+        };
+        for outcome in &data.simple {
+            let of = way(outcome.column, &[("test", "simple".into())]);
+            all.extend(counted(&of, &outcome.counts));
+            all.push(one("late", Unit::Count, &of, outcome.late as f64));
+            all.push(one("fired", Unit::Count, &of, outcome.fired as f64));
+        }
+        for run in data.network.iter().flat_map(|network| &network.runs) {
+            for (end, kinds) in ENDS.into_iter().zip(&run.kinds) {
+                for (kind, counts) in Kind::ALL.into_iter().zip(kinds) {
+                    let timers = format!("{end}, {}", kind.word()).into();
+                    let of = way(run.server.column, &[("test", "network".into()), ("timers", timers)]);
+                    all.extend(counted(&of, counts));
                 }
-                Err(failure) => {
-                    failed = Some(failure);
-                    break;
-                }
+            }
+            let of = way(run.server.column, &[("test", "network".into())]);
+            all.push(one("exchanges", Unit::Count, &of, run.exchanges as f64));
+        }
+        for cost in &data.costs {
+            let of = way(cost.column, &[("threads", cost.threads.into())]);
+            all.push(Series::new("re-arm", Unit::Ns, of).per("re-arm").of(cost.samples.iter().copied()));
+        }
+        for point in &data.sweep {
+            let place: [(&str, Label); 3] = [
+                ("hz", point.hz.into()),
+                ("delay_ms", point.delay_ms.into()),
+                ("step_ms", point.step_ms.into()),
+            ];
+            for (column, matched) in [(Column::Before, point.before), (Column::Ours, point.ours)] {
+                all.push(one("match in virtual time", Unit::Percent, &way(column, &place), matched));
             }
         }
-        // Also when it failed: what was noted is not thrown away.
-        if let Some(log) = log {
-            log.write(interrupt::requested(), lines)?;
-        }
-        match failed {
-            Some(Failure::NoSockets(error)) => {
-                report.notes.push(format!("networking is left out: sockets: {error}"));
-                return Ok(());
-            }
-            Some(wrong @ Failure::Wrong(_)) => return Err(LabError::failed(wrong.to_string())),
-            None => {}
-        }
-        let traced = runs.last().map_or(&[][..], |run| &run.log);
-        let replays = replay(traced).map_err(|failure| LabError::failed(failure.to_string()))?;
-        report.network = Some(Network { published: published::NETWORK, traffic, runs, replays });
-        Ok(())
+        all
+    }
+
+    fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
+        findings::of(plan, data)
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        tables::sections(plan, data, findings)
     }
 }
 
-/// Every way of re-arming on the same traffic.
-fn replay(log: &[Logged]) -> Result<Vec<Replayed>, Failure> {
-    let all = |column: Column| {
-        let on = |share| column.run(Replay { log, column, share });
-        let [server, server_calls, both] = Share::ALL.map(on);
-        Ok(Replayed { column, server: server?, server_calls: server_calls?, both: both? })
-    };
-    Column::ALL.into_iter().map(all).collect()
-}
-
-/// The experiment as a part of the tour, without the sweep.
+/// The experiment as a part of the tour, without the sweep. A second of it is for the cost, and for
+/// opening sockets.
 ///
 /// # Errors
-/// As [`LinuxArgs::execute`].
-pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
-    let columns = Column::ALL.len() as u32;
-    let args = LinuxArgs {
-        only: vec![Part::Simple, Part::Network, Part::Cost],
-        hz: "1000".into(),
-        // A second of it is for the cost, and for opening sockets.
-        duration: within.saturating_sub(Duration::from_secs(1)) / (2 * columns),
-        timers: 1000,
-        delay: Duration::from_secs(1),
-        step: STEP_MS,
-        connections: 200,
-        response: RESPONSE,
-        pause: PAUSE_MS,
-        line: LINE_MBITS,
-        rounds: 9,
-        log: None,
-        seed: None,
-        output: OutputArgs::default(),
-    };
-    args.execute()
+/// Those of the experiment.
+pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
+    let mut args: LinuxArgs = request::words(&["--only", "simple,network,cost", "--rounds", "9"])?;
+    args.duration = within.saturating_sub(Duration::from_secs(1)) / (2 * Column::ALL.len() as u32);
+    conduct(&args)
 }
 
 /// Every way of re-arming against the oracle in virtual time, and a few exchanges over real
@@ -304,15 +243,13 @@ pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
 /// # Errors
 /// What is wrong.
 pub(crate) fn check() -> Result<String, String> {
+    let words = |error: LabError| error.to_string();
     let mut rearms = 0;
     for hz in sweep::HZ {
         for delay_ms in [1, 40, 200, 1000, 60_000, 7_200_000] {
             let work = Workload { timers: 50, hz, delay_ms, step_ms: STEP_MS, seed: 1 };
             for column in Column::ALL {
-                let counts = column
-                    .run(Virtual { work: &work, column, rearms: 2000 })
-                    .map_err(|error| error.to_string())?;
-                rearms += counts.rearms() + counts.started;
+                rearms += column.run(Virtual { work: &work, column, rearms: 2000 }).map_err(words)?.calls();
             }
         }
     }
@@ -320,17 +257,16 @@ pub(crate) fn check() -> Result<String, String> {
         Traffic { connections: 8, response: 65_536, pause_ms: 0, line_mbits: 100_000, hz: 1000, seed: 1 };
     let mut exchanges = 0;
     for column in Column::ALL {
-        let live =
-            Live { traffic: &traffic, column, lasts: Duration::from_secs(60), most: 100, notes: 10_000 };
-        match column.run(live) {
+        let lasts = Duration::from_secs(60);
+        match column.run(Live { traffic: &traffic, column, lasts, most: 100, notes: 10_000 }) {
             Ok(run) => {
                 exchanges += run.exchanges;
-                replay(&run.log).map_err(|failure| failure.to_string())?;
+                replay(&run.log).map_err(words)?;
             }
-            Err(Failure::NoSockets(error)) => {
-                return Ok(format!("{rearms} re-arms as the oracle says; no sockets: {error}"));
+            Err(error @ LabError::Io { .. }) => {
+                return Ok(format!("{rearms} re-arms as the oracle says; none over {error}"));
             }
-            Err(wrong @ Failure::Wrong(_)) => return Err(wrong.to_string()),
+            Err(wrong) => return Err(words(wrong)),
         }
     }
     Ok(format!("{rearms} re-arms as the oracle says, {exchanges} exchanges over sockets accounted for"))

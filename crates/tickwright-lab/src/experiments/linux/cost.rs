@@ -2,17 +2,13 @@
 
 use std::sync::Barrier;
 
-use serde::Serialize;
-
 use super::counts::Counts;
 use super::oracle::Way;
-use super::outcome::{Column, WithSubject};
-use super::subject::{Rearmed, Subject};
-use crate::clock::Meter;
+use super::subject::{Column, Rearmed, Subject, WithSubject};
+use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
-use crate::stats::{self, Summary, Verdict};
 
 /// Timers of each thread: a server's hot connections, in the cache.
 const TIMERS: usize = 64;
@@ -24,7 +20,7 @@ const GRANULE: u64 = 1024;
 pub(crate) const THREADS: [usize; 2] = [1, 2];
 
 /// A column's samples with so many threads.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cost {
     pub(crate) column: Column,
     pub(crate) threads: usize,
@@ -32,39 +28,24 @@ pub(crate) struct Cost {
     pub(crate) samples: Vec<f64>,
 }
 
-impl Cost {
-    pub(crate) fn summary(&self) -> Option<Summary> {
-        stats::summarise(self.samples.iter().copied())
-    }
-
-    /// Related to another column with as many threads, round by round.
-    pub(crate) fn against(&self, other: &Self) -> Option<(Summary, Verdict)> {
-        let ratio = stats::ratios(&self.samples, &other.samples)?;
-        Some((ratio, Verdict::on(&ratio)))
-    }
-}
-
 /// Runs every column with every number of threads, in random order in each of `rounds`, `passes`
 /// over its timers a thread and sample.
 ///
 /// # Errors
 /// Counters that do not say what was done.
-pub(crate) fn run(
-    meter: &(impl Meter + Sync),
-    rounds: u64,
-    passes: u64,
-    seed: u64,
-) -> Result<Vec<Cost>, LabError> {
+pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, LabError> {
+    // Both threads read it.
+    let clock = OsClock::start();
     let mut costs: Vec<Cost> = THREADS
         .into_iter()
         .flat_map(|threads| Column::ALL.map(|column| Cost { column, threads, samples: Vec::new() }))
         .collect();
-    let mut turns = Rounds::new(rounds as usize, seed);
+    let mut turns = Rounds::new(rounds, seed);
     let progress = Progress::steps((turns.len() * costs.len()) as u64, "cost");
     let taken = turns.run(costs.len(), |turn| {
         let Cost { column, threads, .. } = costs[turn.lane];
         progress.step();
-        column.run(Sample { meter, column, threads, passes })
+        column.run(Sample { clock, column, threads, passes })
     })?;
     for (cost, samples) in costs.iter_mut().zip(taken.lanes()) {
         cost.samples = samples;
@@ -72,18 +53,18 @@ pub(crate) fn run(
     Ok(costs)
 }
 
-struct Sample<'a, M> {
-    meter: &'a M,
+struct Sample {
+    clock: OsClock,
     column: Column,
     threads: usize,
     passes: u64,
 }
 
-impl<M: Meter + Sync> WithSubject for Sample<'_, M> {
+impl WithSubject for Sample {
     type Out = Result<f64, LabError>;
 
     fn with<S: Subject>(self) -> Self::Out {
-        let Self { meter, column, threads, passes } = self;
+        let Self { clock, column, threads, passes } = self;
         let rearms = passes * TIMERS as u64;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
         let shard = S::new();
@@ -100,16 +81,16 @@ impl<M: Meter + Sync> WithSubject for Sample<'_, M> {
                 let barrier = &barrier;
                 move || {
                     barrier.wait();
-                    let start = meter.now();
+                    let start = clock.now();
                     rearm(mine, passes);
-                    meter.now().saturating_sub(start)
+                    clock.now().saturating_sub(start)
                 }
             };
             let others: Vec<_> = timers.chunks(TIMERS).skip(1).map(|mine| scope.spawn(work(mine))).collect();
             let first = work(&timers[..TIMERS])();
             others.into_iter().filter_map(|other| other.join().ok()).fold(first, u64::max)
         });
-        let counts = Counts::between(&begun, &shard.counts());
+        let counts = shard.counts().since(&begun);
         let all = rearms * threads as u64;
         let (matched, requeued) = match column.way() {
             Way::Equal => (0, all),

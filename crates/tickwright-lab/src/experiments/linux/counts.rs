@@ -1,11 +1,9 @@
 //! Counts of arming calls.
 
-use serde::Serialize;
-
 use super::oracle::Did;
 
 /// Counts of arming calls, for tables and files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) matched: u64,
     pub(crate) requeued: u64,
@@ -16,19 +14,34 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What `after` has more than `before`.
-    pub(crate) fn between(before: &Self, after: &Self) -> Self {
+    fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            matched: after.matched - before.matched,
-            requeued: after.requeued - before.requeued,
-            started: after.started - before.started,
-            recalculated: after.recalculated - before.recalculated,
-            locks: after.locks - before.locks,
-            lost_races: after.lost_races - before.lost_races,
+            matched: with(self.matched, other.matched),
+            requeued: with(self.requeued, other.requeued),
+            started: with(self.started, other.started),
+            recalculated: with(self.recalculated, other.recalculated),
+            locks: with(self.locks, other.locks),
+            lost_races: with(self.lost_races, other.lost_races),
         }
     }
 
-    /// Counts what the oracle did.
+    /// What there is more of than in `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        self.zip(before, |after, before| after - before)
+    }
+
+    /// Each with its name.
+    pub(crate) fn named(&self) -> [(&'static str, u64); 6] {
+        [
+            ("match", self.matched),
+            ("requeue", self.requeued),
+            ("start", self.started),
+            ("recalc", self.recalculated),
+            ("lock", self.locks),
+            ("lost race", self.lost_races),
+        ]
+    }
+
     pub(crate) fn note(&mut self, did: Did) {
         match did {
             Did::Match => self.matched += 1,
@@ -42,25 +55,29 @@ impl Counts {
         self.matched + self.requeued
     }
 
+    /// All arming calls.
+    pub(crate) fn calls(&self) -> u64 {
+        self.rearms() + self.started
+    }
+
     /// Percent of the re-arms of pending timers.
     pub(crate) fn percent(&self, part: u64) -> Option<f64> {
         (self.rearms() > 0).then(|| 100.0 * part as f64 / self.rearms() as f64)
     }
 
+    /// Percent of them that matched.
+    pub(crate) fn match_percent(&self) -> Option<f64> {
+        self.percent(self.matched)
+    }
+
     /// Locks taken by a million arming calls.
     pub(crate) fn locks_per_million(&self) -> Option<f64> {
-        let calls = self.rearms() + self.started;
-        (calls > 0).then(|| 1e6 * self.locks as f64 / calls as f64)
+        (self.calls() > 0).then(|| 1e6 * self.locks as f64 / self.calls() as f64)
     }
 }
 
 impl core::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        self.matched += other.matched;
-        self.requeued += other.requeued;
-        self.started += other.started;
-        self.recalculated += other.recalculated;
-        self.locks += other.locks;
-        self.lost_races += other.lost_races;
+        *self = self.zip(&other, |a, b| a + b);
     }
 }

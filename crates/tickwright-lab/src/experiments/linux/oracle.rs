@@ -26,7 +26,6 @@ pub(crate) fn end(deadline: u64, level: u32) -> u64 {
     ((deadline >> (3 * level)) + 1) << (3 * level)
 }
 
-/// What an arming call did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Did {
     Match,
@@ -34,7 +33,6 @@ pub(crate) enum Did {
     Start,
 }
 
-/// One timer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
     /// Its deadline, and the level at which it was filed; none when it is not pending.

@@ -5,22 +5,18 @@ use core::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 
 use super::counts::Counts;
-use super::oracle::{Did, Model};
-use super::outcome::{Column, Outcome, WithSubject};
-use super::subject::{Rearmed, Subject};
+use super::oracle::{Did, Model, level};
+use super::subject::{Column, Outcome, Rearmed, Subject, WithSubject};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
 
-/// The workload.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Workload {
     /// How many timers are re-armed by turns.
     pub(crate) timers: usize,
-    /// Ticks a second.
     pub(crate) hz: u64,
     /// What each re-arm asks for, in ms.
     pub(crate) delay_ms: u64,
@@ -50,7 +46,7 @@ impl Workload {
             let m = self.step() / ticks;
             100.0 * (1.0 - m * (1.0 - (-1.0 / m).exp()))
         };
-        (within(1.0), within((1u64 << (3 * super::oracle::level(self.delay()))) as f64))
+        (within(1.0), within((1u64 << (3 * level(self.delay()))) as f64))
     }
 }
 
@@ -124,7 +120,7 @@ impl WithSubject for Virtual<'_> {
                 )));
             }
         }
-        let got = Counts::between(&begun, &shard.counts());
+        let got = shard.counts().since(&begun);
         expected = Counts {
             recalculated: got.recalculated,
             locks: got.locks,
@@ -182,7 +178,7 @@ impl WithSubject for Real<'_> {
             drop(ending);
             ticking.join().unwrap_or_default()
         });
-        let counts = Counts::between(&begun, &shard.counts());
+        let counts = shard.counts().since(&begun);
         shard.check().map_err(|violation| LabError::failed(format!("{}: {violation}", column.title())))?;
         Ok(Outcome { column, counts, elapsed_ns: clock.now(), fired, late })
     }

@@ -1,11 +1,72 @@
-//! The shards that are compared: the library's, and the specimens.
+//! The shards that are compared, each a column of the tables: the library's, and the specimens.
 
 use tickwright::shard::{ArmError, Shards, SharedTimer, Was};
 use tickwright_core::Violation;
 
 use super::counts::Counts;
+use super::oracle::Way;
 use crate::error::LabError;
-use crate::specimens;
+use crate::specimens::{self, AlwaysRequeue, AsPosted, Shard, UnderLock};
+
+/// The columns, in the order of the tables: a way to re-arm each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Before,
+    After,
+    Locked,
+    Ours,
+}
+
+/// Something to do with the shard behind a column.
+pub(super) trait WithSubject {
+    type Out;
+
+    fn with<S: Subject>(self) -> Self::Out;
+}
+
+impl Column {
+    pub(crate) const ALL: [Self; 4] = [Self::Before, Self::After, Self::Locked, Self::Ours];
+
+    /// What stands above the column.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::After => "after",
+            Self::Locked => "locked",
+            Self::Ours => "ours",
+        }
+    }
+
+    /// What the oracle expects of it.
+    pub(crate) fn way(self) -> Way {
+        match self {
+            Self::Before => Way::Equal,
+            Self::After | Self::Locked | Self::Ours => Way::Bucket,
+        }
+    }
+
+    pub(super) fn run<W: WithSubject>(self, work: W) -> W::Out {
+        match self {
+            Self::Before => work.with::<Shard<AlwaysRequeue>>(),
+            Self::After => work.with::<Shard<AsPosted>>(),
+            Self::Locked => work.with::<Shard<UnderLock>>(),
+            Self::Ours => work.with::<Shards>(),
+        }
+    }
+}
+
+/// What one column counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    pub(crate) column: Column,
+    pub(crate) counts: Counts,
+    /// How long it ran, in ns.
+    pub(crate) elapsed_ns: u64,
+    pub(crate) fired: u64,
+    /// Re-arms that came more than a tick after their time, because the host was busy; where they
+    /// have a time.
+    pub(crate) late: u64,
+}
 
 /// A shard whose clock starts at 0.
 pub(super) trait Subject: Send + Sync + Sized + 'static {
@@ -31,7 +92,6 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// A timer of a [`Subject`].
 pub(super) trait Rearmed: Send + Sync {
     /// Arms the timer. Returns whether it was pending.
     ///

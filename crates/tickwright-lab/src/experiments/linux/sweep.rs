@@ -1,10 +1,8 @@
 //! The simple test over the whole range of delays, steps and clock rates, in virtual time.
 
-use serde::Serialize;
-
-use super::outcome::Column;
-use super::published::SIMPLE;
+use super::published::Test;
 use super::simple::{STEP_MS, Virtual, Workload};
+use super::subject::Column;
 use crate::error::LabError;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -23,7 +21,7 @@ const TIMERS: usize = 100;
 const REARMS: u64 = 20_000;
 
 /// One point.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Point {
     pub(crate) hz: u64,
     pub(crate) delay_ms: u64,
@@ -39,8 +37,8 @@ pub(crate) struct Point {
 
 impl Point {
     /// Within a point of both published figures.
-    pub(crate) fn is_published(&self) -> bool {
-        (self.before - SIMPLE.before.matched).abs() <= 1.0 && (self.ours - SIMPLE.after.matched).abs() <= 1.0
+    pub(crate) fn is_published(&self, test: &Test) -> bool {
+        (self.before - test.before.matched).abs() <= 1.0 && (self.ours - test.after.matched).abs() <= 1.0
     }
 }
 
@@ -69,7 +67,7 @@ pub(crate) fn run(seed: u64) -> Result<Vec<Point>, LabError> {
 fn point(work: &Workload) -> Result<Point, LabError> {
     let matched = |column: Column| -> Result<f64, LabError> {
         let counts = column.run(Virtual { work, column, rearms: REARMS })?;
-        Ok(counts.percent(counts.matched).unwrap_or(0.0))
+        Ok(counts.match_percent().unwrap_or(0.0))
     };
     Ok(Point {
         hz: work.hz,

@@ -1,16 +1,19 @@
 use core::time::Duration;
 
+use super::LinuxArgs;
 use super::cost::{self, Cost};
 use super::counts::Counts;
-use super::network::{Kind, Line, Live, Replay, Run, Share, Traffic};
+use super::network::{Kind, Line, Live, Replayed, Run, Share, Traffic, replay};
 use super::oracle::{Did, Model, Way, end, level};
-use super::outcome::{Column, Outcome};
-use super::published::{NETWORK, SIMPLE};
-use super::report::{Network, Replayed, Report, Simple};
+use super::run::{Data, Network};
 use super::simple::{Real, STEP_MS, Virtual, Workload};
+use super::subject::{Column, Outcome};
 use super::sweep::Point;
-use crate::clock::{OsClock, calibrate};
-use crate::host::Host;
+use crate::experiment::Experiment;
+use crate::experiments::request;
+use crate::render;
+use crate::result::Finding;
+use crate::stats::Verdict;
 
 fn workload() -> Workload {
     Workload { timers: 200, hz: 1000, delay_ms: 1000, step_ms: STEP_MS, seed: 3 }
@@ -47,7 +50,7 @@ fn virtual_time_gives_the_rates_of_the_formulas() {
     assert!((before - 5.5).abs() < 0.1 && (after - 86.3).abs() < 0.1, "{before} {after}");
     for column in Column::ALL {
         let counts = column.run(Virtual { work: &work, column, rearms: 40_000 }).unwrap();
-        let matched = counts.percent(counts.matched).unwrap();
+        let matched = counts.match_percent().unwrap();
         let expected = if column == Column::Before { before } else { after };
         assert!((matched - expected).abs() < 1.0, "{column:?}: {matched}, not {expected}");
         let bound = counts.locks + counts.matched;
@@ -66,7 +69,7 @@ fn every_delay_agrees_with_the_oracle() {
         for column in Column::ALL {
             let work = Workload { delay_ms, timers: 20, step_ms: 40.0, ..workload() };
             let counts = column.run(Virtual { work: &work, column, rearms: 3000 }).unwrap();
-            assert_eq!(counts.rearms() + counts.started, 3000, "{column:?} {delay_ms}");
+            assert_eq!(counts.calls(), 3000, "{column:?} {delay_ms}");
         }
     }
 }
@@ -109,7 +112,7 @@ fn segments_rearm_their_timers() {
     for column in Column::ALL {
         let run = live(&traffic(), column, 12, usize::MAX);
         assert!(run.exchanges >= 12);
-        let calls: u64 = run.kinds.iter().flatten().map(|counts| counts.rearms() + counts.started).sum();
+        let calls: u64 = run.kinds.iter().flatten().map(|counts| counts.calls()).sum();
         assert_eq!(run.log.len() as u64, calls);
         for entry in &run.log {
             assert_eq!(entry.deadline - entry.now, [60_000, 201, 40][entry.kind as usize]);
@@ -140,115 +143,97 @@ fn segments_rearm_their_timers() {
 fn a_log_is_replayed() {
     let run = live(&traffic(), Column::Ours, 12, 300);
     assert_eq!(run.log.len(), 600, "no more than was asked for");
-    for column in Column::ALL {
-        let counts = |share| {
-            let counts = column.run(Replay { log: &run.log, column, share }).unwrap();
-            counts.rearms() + counts.started
-        };
-        assert_eq!(Share::ALL.map(counts)[0], 300);
-        assert_eq!(counts(Share::Both), 600);
-        assert!(counts(Share::ServerCalls) < 150, "a call moves many segments");
+    for replayed in replay(&run.log).unwrap() {
+        let [server, server_calls, both] = Share::ALL.map(|share| replayed.counts[share as usize].calls());
+        assert_eq!((server, both), (300, 600));
+        assert!(server_calls < 150, "a call moves many segments");
     }
 }
 
 /// The counters are compared inside.
 #[test]
 fn the_cost_is_that_of_what_it_says() {
-    let costs = cost::run(&OsClock::start(), 2, 3, 1).unwrap();
+    let costs = cost::run(2, 3, 1).unwrap();
     assert_eq!(costs.len(), 8);
     assert!(costs.iter().all(|cost| cost.samples.len() == 2));
 }
 
+fn outcome(column: Column, matched: u64) -> Outcome {
+    let counts = Counts { matched, requeued: 1000 - matched, locks: 10, ..Counts::default() };
+    Outcome { column, counts, elapsed_ns: 1_000_000_000, fired: 0, late: 0 }
+}
+
+/// So many matches in a thousand re-arms.
+fn outcomes(matched: [u64; 4]) -> Vec<Outcome> {
+    Column::ALL.into_iter().zip(matched).map(|(column, matched)| outcome(column, matched)).collect()
+}
+
+fn data() -> Data {
+    let simple = outcomes([60, 866, 866, 866]);
+    let counted = || outcomes([966, 993, 993, 993]).into_iter();
+    let replays = counted().map(|Outcome { column, counts, .. }| Replayed { column, counts: [counts; 3] });
+    let runs = counted().map(|server| Run {
+        kinds: [[server.counts; Kind::ALL.len()]; 2],
+        server,
+        exchanges: 5,
+        line: Line::default(),
+        log: Vec::new(),
+    });
+    let network = Some(Network { runs: runs.collect(), replays: replays.collect() });
+    let cost = |threads, column: Column| {
+        let ns = if column == Column::Ours { 5.0 } else { 10.0 };
+        Cost { column, threads, samples: vec![ns, ns + 1.0, ns - 1.0, ns, ns, ns + 2.0] }
+    };
+    let costs = [1, 2].into_iter().flat_map(|threads| Column::ALL.map(|column| cost(threads, column)));
+    let point = Point { hz: 1000, delay_ms: 1000, step_ms: STEP_MS, level: 2, before: 5.8, ours: 86.5 };
+    Data { simple, network, costs: costs.collect(), sweep: vec![point] }
+}
+
 #[test]
 fn the_report_shows_published_and_own_figures() {
-    let outcome = |column, matched| Outcome {
-        column,
-        counts: Counts { matched, requeued: 1000 - matched, locks: 10, ..Counts::default() },
-        elapsed_ns: 1_000_000_000,
-        fired: 0,
-        late: 0,
-    };
-    let outcomes = [(0, 60), (1, 866), (2, 866), (3, 866)];
-    let outcomes: Vec<Outcome> =
-        outcomes.into_iter().map(|(at, matched)| outcome(Column::ALL[at as usize], matched)).collect();
-    let replays = outcomes
-        .iter()
-        .map(|&Outcome { column, counts, .. }| Replayed {
-            column,
-            server: counts,
-            server_calls: counts,
-            both: counts,
-        })
-        .collect();
-    let runs = outcomes
-        .iter()
-        .map(|server| Run {
-            server: server.clone(),
-            kinds: [[server.counts; Kind::ALL.len()]; 2],
-            exchanges: 5,
-            line: Line::default(),
-            log: Vec::new(),
-        })
-        .collect();
-    let mut report = Report::new(Host::default(), calibrate(&OsClock::start()));
-    report.simple = Some(Simple { published: SIMPLE, workload: workload(), outcomes });
-    report.network = Some(Network { published: NETWORK, traffic: traffic(), runs, replays });
-    let samples = vec![10.0, 11.0, 9.0, 10.0, 10.0, 12.0];
-    report.costs = [1, 2]
-        .into_iter()
-        .flat_map(|threads| {
-            let samples = samples.clone();
-            Column::ALL.map(move |column| Cost { column, threads, samples: samples.clone() })
-        })
-        .collect();
-    report.sweep.push(Point {
-        hz: 1000,
-        delay_ms: 1000,
-        step_ms: STEP_MS,
-        level: 2,
-        before: 5.8,
-        ours: 86.5,
-    });
-    let text = report.text();
-    for part in [
-        "5.5",
-        "86.6",
-        "97.8",
-        "99.7",
-        "<0.001",
-        "and the size: requeues fell to 1/7.0, published 1/7.1",
-        "requeues fell to 1/7.0, published 1/7.3",
-        "1.00x",
-        "5.8>86.5*",
-        "1 of 1 points",
-        "server, retransmit, 200 ms",
-        "both ends under one kernel",
-    ] {
-        assert!(text.contains(part), "{part} is missing in\n{text}");
-    }
-    assert_eq!(report.lines().len(), 4 + 4 * 7);
+    let args: LinuxArgs = request::words(&[]).unwrap();
+    let (plan, data) = (args.plan().unwrap(), data());
+    let findings = args.findings(&plan, &data);
+    insta::assert_snapshot!(render::sections(&args.sections(&plan, &data, &findings)));
+    let Finding { published, here, verdict, .. } = &findings[0];
+    assert_eq!(published.as_deref(), Some("5.5 to 86.6 % (simple), 97.8 to 99.7 % (network)"));
+    assert_eq!(here, "6.0 to 86.6 % (simple), 96.6 to 99.3 % (network)");
+    assert_eq!(*verdict, Verdict::Held);
+    let series = args.series(&plan, &data);
+    // Of each way: simple, by end and kind of timer, exchanges, the cost; two of the sweep.
+    assert_eq!(series.len(), 4 * (8 + 6 * 6 + 1 + 2) + 2);
 }
 
 /// What is shown for a host that could not keep up, for no change, and for all that can be had.
 #[test]
 fn conclusions_are_drawn_from_what_was_seen() {
-    let outcome = |(column, matched): (Column, u64)| Outcome {
-        column,
-        counts: Counts { matched, requeued: 1000 - matched, ..Counts::default() },
-        elapsed_ns: 1,
-        fired: 0,
-        late: 0,
+    let args: LinuxArgs = request::words(&["--only", "simple"]).unwrap();
+    let plan = args.plan().unwrap();
+    let findings = |matched, late| {
+        let mut simple = outcomes(matched);
+        simple[1].late = late;
+        args.findings(&plan, &Data { simple, ..Data::default() })
     };
-    let text = |matched: [u64; 4], late| {
-        let mut outcomes: Vec<Outcome> = Column::ALL.into_iter().zip(matched).map(outcome).collect();
-        outcomes[1].late = late;
-        let mut report = Report::new(Host::default(), calibrate(&OsClock::start()));
-        report.simple = Some(Simple { published: SIMPLE, workload: workload(), outcomes });
-        report.text()
+    let change = |matched, late| {
+        let [headline, change, ..] = &findings(matched, late)[..] else { panic!("the test was run") };
+        assert_eq!(headline.verdict, change.verdict);
+        (change.here.clone(), change.verdict)
     };
-    assert!(text([60, 866, 866, 866], 11).contains("No conclusion: the host was busy"));
-    assert!(text([60, 60, 60, 60], 0).contains("NOT reproduced"));
-    assert!(text([60, 1000, 1000, 1000], 0).contains("fell to none"));
-    assert!(text([60, 200, 200, 200], 0).contains("but NOT the size"));
-    assert!(text([60, 866, 866, 865], 0).contains("LESS often than"));
+    let says = |(here, verdict): (String, Verdict), words: &str, expected: Verdict| {
+        assert!(here.contains(words) && verdict == expected, "{here}: {verdict:?}");
+    };
+    let good = [60, 866, 866, 866];
+    says(change(good, 0), "6.0 to 86.6 %, requeues to 1/7.0", Verdict::Held);
+    says(change(good, 11), "the host was busy", Verdict::NotShown);
+    says(change([60, 60, 60, 60], 0), "it did not rise", Verdict::Missed);
+    says(change([60, 1000, 1000, 1000], 0), "requeues to none", Verdict::NotShown);
+    says(change([60, 200, 200, 200], 0), "another size", Verdict::Missed);
+    assert_eq!(findings([60, 866, 866, 865], 0)[2].verdict, Verdict::Missed, "ours matches less often");
+    let mut short = data();
+    short.network.as_mut().unwrap().replays.iter_mut().for_each(|replay| replay.counts[0].requeued = 30);
+    let network: LinuxArgs = request::words(&["--only", "network"]).unwrap();
+    let change = &network.findings(&network.plan().unwrap(), &short)[1];
+    says((change.here.clone(), change.verdict), "another size, in a short run", Verdict::NotShown);
+    let none = args.findings(&plan, &Data::default());
+    assert_eq!((none[0].here.as_str(), none[0].verdict), ("not measured (simple)", Verdict::NotShown));
 }

@@ -1,27 +1,24 @@
-//! `tickwright reproduce xenomai`.
+//! `tickwright reproduce xenomai` as an experiment.
 
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::machine::prepare_real_time;
-use super::report::Report;
-use super::run::{Mode, Outcome, Plan, Wait, run};
+use super::instrument::Op;
+use super::run::{Lane, Mode, Plan, Wait, run};
 use super::scenario::Scenario;
-use super::verdict::{Acceptance, Prediction};
-use crate::clock::{FakeMeter, OsClock, calibrate};
+use super::tables;
+use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
-use crate::host::Host;
-use crate::interrupt;
+use crate::experiment::{Experiment, Lab, Parameters, conduct, conduct_plan};
+use crate::experiments::request;
 use crate::models::scenario::Seed;
-use crate::output::{OutputArgs, Run};
-use crate::progress::Progress;
-use crate::structures::registry::{self, STRUCTURES, Structure};
-
-/// The structures of the experiment, as a kernel holds them: nodes inside the timers.
-const EXPERIMENT: [&str; 4] = ["heap2/hook", "rb/hook", "rb-cached/hook", "list/hook"];
+use crate::output::ReportArgs;
+use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
+use crate::stats::Verdict;
+use crate::structures::registry::{self, Structure};
 
 /// Xenomai's timer list experiment of 2016: which structure for around 500 timers?
 #[derive(Debug, Clone, Args)]
@@ -43,138 +40,169 @@ pub(crate) struct XenomaiArgs {
     #[arg(long)]
     instrument: bool,
 
-    /// Structures to compare, separated by commas, '*' allowed; by default the four of the
-    /// experiment
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    /// Structures, with * for anything and ! to take away
+    #[arg(
+        long,
+        value_name = "PATTERNS",
+        value_delimiter = ',',
+        default_value = "heap2/hook,rb/hook,rb-cached/hook,list/hook"
+    )]
     structures: Vec<String>,
 
     /// What all random choices follow from
-    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
-    seed: Option<Seed>,
+    #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
+    seed: Seed,
 
     /// Another workload of the same form as scenarios/xenomai.toml
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: ReportArgs,
 }
 
 impl XenomaiArgs {
-    fn plan(&self, scenario: &Scenario, lost: &mut Vec<String>) -> Result<Plan, LabError> {
+    /// Runs it, prints its report, and judges it.
+    ///
+    /// # Errors
+    /// Those of [`execute`](crate::experiment::execute), and a run that was not the experiment.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let plan = self.plan()?;
+        let files = self.output.open(&self.name())?;
+        let report = conduct_plan(self, &plan, &OsClock::start())?;
+        files.deliver(&report)?;
+        accepted(&report).map_err(LabError::failed)
+    }
+
+    /// The structures that take part, and what was named but cannot.
+    fn select(&self, timers: usize) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
+        let (able, unable): (Vec<&'static Structure>, Vec<_>) =
+            registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
+        let left_out: Vec<String> = unable
+            .iter()
+            .map(|structure| {
+                let id = structure.id;
+                format!("{id} is left out: the experiment asks for the exact head and for the second")
+            })
+            .collect();
+        if able.is_empty() {
+            return Err(LabError::usage(left_out.join("; ")));
+        }
+        for structure in &able {
+            if !registry::holds(structure, timers)? {
+                let id = structure.id;
+                return Err(LabError::usage(format!(
+                    "'{id}' cannot hold {timers} timers: take it away with --structures '!{id}'; nothing was run"
+                )));
+            }
+        }
+        Ok((able, left_out))
+    }
+}
+
+impl Experiment for XenomaiArgs {
+    type Plan = Plan;
+    type Data = Vec<Lane>;
+
+    fn name(&self) -> String {
+        "reproduce xenomai".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let scenario = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
+        let params = scenario.params(self.seed.get());
+        // The host tick is one more.
+        let (structures, left_out) = self.select(params.timers as usize + 1)?;
         Ok(Plan {
-            params: scenario.params(self.seed.map_or(0, Seed::get)),
+            params,
+            scenario,
             mode: self.mode,
             wait: self.wait,
             duration: self.duration,
             instrument: self.instrument || self.mode == Mode::Real,
-            structures: self.select(lost)?,
+            structures,
+            left_out,
         })
     }
 
-    /// What takes part; what a pattern names but cannot, is left out and said to be.
-    fn select(&self, lost: &mut Vec<String>) -> Result<Vec<&'static Structure>, LabError> {
-        if self.structures.is_empty() {
-            return EXPERIMENT.into_iter().map(registry::find).collect();
-        }
-        let (able, unable): (Vec<&'static Structure>, Vec<_>) =
-            registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
-        lost.extend(unable.iter().map(|structure| {
-            format!("{} is left out: the experiment asks for the exact head and for the second", structure.id)
-        }));
-        if able.is_empty() { Err(LabError::usage(lost.join("; "))) } else { Ok(able) }
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        request::parameters([
+            ("scenario", plan.scenario.name.clone().into()),
+            ("mode", request::word(&plan.mode).into()),
+            ("wait", request::word(&plan.wait).into()),
+            ("duration", duration::show(plan.duration).into()),
+            ("instrument", plan.instrument.into()),
+            ("structures", request::ids(&plan.structures).into()),
+            ("timers", plan.params.timers.into()),
+        ])
     }
 
-    /// Runs it and prints the report.
-    ///
-    /// # Errors
-    /// A request that cannot be served, a wrong answer, a run that was not the experiment, or
-    /// Ctrl-C.
-    pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let scenario = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
-        let mut lost = Vec::new();
-        let plan = self.plan(&scenario, &mut lost)?;
-        let files = self.output.open()?;
-        // Before the host is read, which states the timer slack of this run.
-        let punctual = (plan.mode == Mode::Real).then(prepare_real_time);
-        lost.extend(punctual.iter().flat_map(|(_, lost)| lost.clone()));
-        let host = Host::read();
-        let meter = OsClock::start();
-        let clock = calibrate(&meter);
-        lost.extend(host.doubts());
-        let whole = plan.duration.saturating_mul(plan.structures.len() as u32);
-        let progress = Progress::lasting(whole, "xenomai");
-        let outcome = run(&plan, &meter, &interrupt::requested, &progress)?;
-        drop((progress, punctual));
-        let report = Report { scenario: &scenario, plan: &plan, outcome: &outcome, clock, lost: &lost };
-        let run = Run { interrupted: outcome.interrupted, host: &host };
-        files.finish(run, || format!("{host}\n\n{}", report.text()), &report.json(), report.csv())?;
-        let refused: Vec<_> = report
-            .acceptances()
-            .into_iter()
-            .filter(|(_, acceptance)| !acceptance.failures.is_empty())
-            .map(|(id, acceptance)| format!("{id}: {}", acceptance.failures.join("; ")))
-            .collect();
-        if refused.is_empty() {
-            Ok(())
-        } else {
-            Err(LabError::failed(format!("not the experiment: {}", refused.join("; "))))
-        }
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.params.seed)
     }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {
+        run(plan, lab)
+    }
+
+    /// Times are means of a slice: the samples themselves are hundreds of millions.
+    fn series(&self, _: &Plan, lanes: &Vec<Lane>) -> Vec<Series> {
+        let of_lane = |lane: &Lane| {
+            let of = || labels([("structure", lane.structure.id.into())]);
+            let ns = |name: &str, per, samples: &[f64]| {
+                Series::new(name, Unit::Ns, of())
+                    .per(per)
+                    .of(samples.iter().copied().filter(|ns| ns.is_finite()))
+            };
+            let count = |name: &str, count: u64| {
+                Series::new(name, Unit::Count, of()).better(Better::Neither).of([count as f64])
+            };
+            let mut all = vec![ns("tick", "tick", &lane.per_tick)];
+            for (op, means) in Op::ALL.into_iter().zip(&lane.means) {
+                all.push(ns(op.name(), "operation", means));
+                all.push(count(&format!("{} calls", op.name()), lane.total.counts[op as usize]));
+            }
+            all.push(count("ticks", lane.total.ticks));
+            all.push(count("wake-ups", lane.total.wakes));
+            all.push(count("overruns", lane.overruns));
+            all.retain(|series| !series.samples.is_empty());
+            all
+        };
+        lanes.iter().flat_map(of_lane).collect()
+    }
+
+    fn findings(&self, plan: &Plan, lanes: &Vec<Lane>) -> Vec<Finding> {
+        tables::findings(plan, lanes)
+    }
+
+    fn sections(&self, plan: &Plan, lanes: &Vec<Lane>, findings: &[Finding]) -> Vec<Section> {
+        tables::sections(plan, lanes, findings)
+    }
+}
+
+/// Whether every structure of a report ran the experiment. Otherwise its figures are of something
+/// else.
+///
+/// # Errors
+/// Which did not, and why.
+pub(crate) fn accepted(report: &Report) -> Result<(), String> {
+    let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
+    let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();
+    if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 
 /// The experiment as a part of the tour: `within` in all, one second of it for the oracle.
 ///
 /// # Errors
-/// As [`XenomaiArgs::execute`].
-pub(crate) fn tour(within: Duration) -> Result<(), LabError> {
-    let structures = u32::try_from(EXPERIMENT.len()).unwrap_or(1);
-    let args = XenomaiArgs {
-        mode: Mode::Real,
-        wait: Wait::Sleep,
-        duration: within.saturating_sub(Duration::from_secs(1)) / structures,
-        instrument: false,
-        structures: Vec::new(),
-        seed: None,
-        scenario: None,
-        output: OutputArgs::default(),
-    };
-    args.execute()
+/// Those of the experiment.
+pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
+    let mut args: XenomaiArgs = request::words(&[])?;
+    let structures = args.structures.len().max(1) as u32;
+    args.duration = within.saturating_sub(Duration::from_secs(1)) / structures;
+    conduct(&args)
 }
 
 /// Whether a structure can answer what the experiment asks.
 fn takes_part(structure: &Structure) -> bool {
     structure.second && structure.exact_head && structure.ties.exact()
-}
-
-/// Every structure through a second of virtual time, nothing timed.
-///
-/// # Errors
-/// What is wrong.
-pub(crate) fn check() -> Result<String, String> {
-    let words = |error: LabError| error.to_string();
-    let plan = Plan {
-        params: Scenario::built_in().map_err(words)?.params(0),
-        mode: Mode::Virtual,
-        wait: Wait::Sleep,
-        duration: Duration::from_secs(1),
-        instrument: false,
-        structures: STRUCTURES.iter().filter(|structure| takes_part(structure)).collect(),
-    };
-    let progress = Progress::lasting(plan.duration * plan.structures.len() as u32, "xenomai");
-    let meter = FakeMeter::steady(1);
-    let Outcome { lanes, interrupted } =
-        run(&plan, &meter, &interrupt::requested, &progress).map_err(words)?;
-    if interrupted {
-        return Err("interrupted before every structure had its second".into());
-    }
-    let prediction = Prediction::of(&plan.params);
-    for lane in &lanes {
-        let acceptance = Acceptance::of(lane, &prediction, plan.mode);
-        if acceptance.too_short || !acceptance.failures.is_empty() {
-            return Err(format!("{}: {acceptance}", lane.structure.id));
-        }
-    }
-    let ticks: u64 = lanes.iter().map(|lane| lane.verified.ticks).sum();
-    Ok(format!("{ticks} ticks in the oracle's order, in {} structures", lanes.len()))
 }

@@ -39,7 +39,6 @@ pub(crate) type Counts = [u64; 4];
 
 /// What stands around each operation.
 pub(crate) trait Probe {
-    /// Does `operation`.
     fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T;
 
     /// Whether there is no room for the samples of another wake-up.
@@ -72,21 +71,20 @@ impl Probe for Counting {
 }
 
 /// Reads a clock before and after.
-#[derive(Debug)]
-pub(crate) struct Timing<'a, M> {
-    meter: &'a M,
+pub(crate) struct Timing<'a> {
+    meter: &'a dyn Meter,
     samples: &'a mut Samples,
     counts: Counts,
 }
 
-impl<'a, M: Meter> Timing<'a, M> {
+impl<'a> Timing<'a> {
     /// A probe that stores what `meter` reads into `samples`.
-    pub(crate) fn new(meter: &'a M, samples: &'a mut Samples) -> Self {
+    pub(crate) fn new(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
         Self { meter, samples, counts: [0; 4] }
     }
 }
 
-impl<M: Meter> Probe for Timing<'_, M> {
+impl Probe for Timing<'_> {
     #[inline]
     fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T {
         let before = self.meter.now();
@@ -129,15 +127,15 @@ impl Samples {
         self.stored.push((op as u32) << 30 | ns.min(Self::LONGEST) as u32);
     }
 
-    /// Hands the samples over to `stats` and keeps the room. Their sum, ns.
-    pub(crate) fn drain_into(&mut self, stats: &mut Stats) -> u64 {
-        let mut sum = 0;
+    /// Hands the samples over to `stats` and keeps the room. Their sums in ns, by `Op as usize`.
+    pub(crate) fn drain_into(&mut self, stats: &mut Stats) -> [u64; 4] {
+        let mut sums = [0; 4];
         for sample in self.stored.drain(..) {
-            let ns = u64::from(sample) & Self::LONGEST;
-            stats.push((sample >> 30) as usize, ns);
-            sum += ns;
+            let (op, ns) = ((sample >> 30) as usize, u64::from(sample) & Self::LONGEST);
+            stats.push(op, ns);
+            sums[op] += ns;
         }
-        sum
+        sums
     }
 }
 
@@ -149,7 +147,6 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// None recorded yet.
     pub(crate) fn new() -> Self {
         Self { by_op: Op::ALL.map(|_| Distribution::new()), overall: Distribution::new() }
     }
@@ -159,12 +156,10 @@ impl Stats {
         self.overall.push(ns);
     }
 
-    /// Those of one operation.
     pub(crate) fn of(&self, op: Op) -> &Distribution {
         &self.by_op[op as usize]
     }
 
-    /// Those of all operations.
     pub(crate) fn overall(&self) -> &Distribution {
         &self.overall
     }

@@ -5,39 +5,30 @@
 pub(crate) enum Event {
     /// The handler was entered and read the clock.
     Woke {
-        /// The reading.
         now: u64,
     },
     /// The queue gave out a due timer.
     Ticked {
-        /// Which.
         id: u32,
         /// When it was due, as the queue says.
         expiry: u64,
         /// The periods that it missed, as the driver counts them.
         overruns: u64,
     },
-    /// A timer was started.
     Started {
-        /// Which.
         id: u32,
-        /// When it is first due.
         expiry: u64,
     },
-    /// A timer was stopped.
     Stopped {
-        /// Which.
         id: u32,
     },
     /// The host tick headed the queue while urgent work was at hand: the hardware was set for the
     /// one after it.
     Deferred {
-        /// What the queue answered.
         second: Option<u64>,
     },
     /// The handler left; the hardware is set for the head.
     Programmed {
-        /// What the queue answered.
         head: Option<u64>,
     },
 }
@@ -59,7 +50,6 @@ impl Log {
         Self { events, limit }
     }
 
-    /// Takes down one event.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         self.events.push(event);
@@ -71,7 +61,6 @@ impl Log {
         self.events.len() >= self.limit
     }
 
-    /// What was taken down.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }

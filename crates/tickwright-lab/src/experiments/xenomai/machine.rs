@@ -1,19 +1,19 @@
 //! What the driver runs on: a clock and a timer hardware, simulated or the operating system's.
 
-#[cfg(target_os = "linux")]
-use core::num::NonZeroU64;
+#[cfg(not(target_os = "linux"))]
 use core::time::Duration;
 
 #[cfg(target_os = "linux")]
 use rustix::time::Timespec;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::rights::{self, LeastSlack};
+
 /// A clock in ns and a way to wait for it.
 pub(crate) trait Machine {
     /// The clock is at `now` at this moment: where the structure's last slice ended.
     fn start(&mut self, now: u64);
 
-    /// The clock.
     fn now(&mut self) -> u64;
 
     /// Returns when the clock is at `tick` or later, or a signal came.
@@ -100,59 +100,14 @@ fn monotonic() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// The timer slack that this thread had; set again on drop, so that what runs later is not changed.
-#[derive(Debug, Default)]
-pub(crate) struct Punctual(Option<NonZeroU64>);
-
-impl Drop for Punctual {
-    fn drop(&mut self) {
-        #[cfg(target_os = "linux")]
-        if self.0.is_some() {
-            let _ = rustix::thread::set_current_timer_slack(self.0);
-        }
-    }
-}
-
-/// Asks the system for wake-ups that are as punctual as this process may have, until the first
-/// value is dropped. Says what is missing.
-#[cfg(target_os = "linux")]
-pub(crate) fn prepare_real_time() -> (Punctual, Vec<String>) {
-    use rustix::thread::{current_timer_slack, set_current_timer_slack};
-
-    let mut lost = Vec::new();
-    let before = current_timer_slack();
-    let mut punctual = Punctual::default();
-    match set_current_timer_slack(NonZeroU64::new(1)) {
-        Ok(()) => punctual.0 = before.ok().and_then(NonZeroU64::new),
-        Err(error) => {
-            let slack = before.map_or(Duration::from_micros(50), Duration::from_nanos);
-            lost.push(format!(
-                "the timer slack stays at {slack:?} ({error}): wake-ups may be that late on purpose"
-            ));
-        }
-    }
-    if !scheduled_in_real_time() {
-        lost.push(
+/// Asks for punctual wake-ups until the guard is dropped, and notes what is missing.
+pub(crate) fn punctual(notes: &mut Vec<String>) -> Option<LeastSlack> {
+    if cfg!(target_os = "linux") && !rights::is_real_time() {
+        notes.push(
             "no real-time scheduling: wake-ups wait for other programs; with the privilege, run it as \
              `chrt -f 50 tickwright reproduce xenomai`"
                 .into(),
         );
     }
-    (punctual, lost)
-}
-
-/// Asks for nothing.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prepare_real_time() -> (Punctual, Vec<String>) {
-    let lost = "no absolute sleep and no control of the timer slack on this system: wake-ups are late";
-    (Punctual::default(), vec![lost.into()])
-}
-
-/// Whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat line.
-#[cfg(target_os = "linux")]
-fn scheduled_in_real_time() -> bool {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in brackets and may hold blanks; field 3 follows it.
-    let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(41 - 3));
-    matches!(policy, Some("1" | "2"))
+    LeastSlack::ask().map_err(|why| notes.push(why)).ok()
 }

@@ -8,7 +8,6 @@ use super::log::Event;
 use super::workload::{Timer, Workload};
 use crate::structures::registry::Ties;
 
-/// The first event that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Its place in the log.
@@ -35,17 +34,7 @@ pub(crate) struct Verified {
     pub(crate) ticks: u64,
     /// Periods missed, each accounted for.
     pub(crate) overruns: u64,
-    /// Wake-ups.
     pub(crate) wakes: u64,
-}
-
-impl Verified {
-    /// Adds what another log holds.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.ticks += other.ticks;
-        self.overruns += other.overruns;
-        self.wakes += other.wakes;
-    }
 }
 
 /// The timers as they must be.
@@ -123,7 +112,6 @@ impl Oracle {
         (missed, next)
     }
 
-    /// Replays the whole log.
     pub(crate) fn verify(mut self, events: &[Event]) -> Result<Verified, Difference> {
         let mut verified = Verified::default();
         for (at, event) in events.iter().enumerate() {

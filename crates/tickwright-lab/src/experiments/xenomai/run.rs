@@ -3,26 +3,24 @@
 
 use core::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
-
-use super::instrument::{Counting, Samples, Stats, Timing};
+use super::instrument::{Counting, Op, Samples, Stats, Timing};
 use super::log::Log;
-use super::machine::{Real, Virtual};
-use super::oracle::{Oracle, Verified};
+use super::machine::{Real, Virtual, punctual};
+use super::oracle::Oracle;
+use super::scenario::Scenario;
 use super::slice::{Slice, drive};
 use super::workload::{Params, Workload};
 use crate::clock::Meter;
 use crate::error::LabError;
+use crate::experiment::Lab;
+use crate::interrupt;
 use crate::progress::Progress;
+use crate::rounds::Rounds;
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
 
 /// What a run's time is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Mode {
     /// The system's clock, and sleeps until the next head.
     Real,
@@ -31,8 +29,7 @@ pub(crate) enum Mode {
 }
 
 /// How a real-time driver waits for its next shot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Wait {
     /// An absolute sleep on the monotonic clock.
     Sleep,
@@ -40,12 +37,11 @@ pub(crate) enum Wait {
     Spin,
 }
 
-/// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// The workload.
+    /// What it is about, and what was published.
+    pub(crate) scenario: Scenario,
     pub(crate) params: Params,
-    /// Its time.
     pub(crate) mode: Mode,
     /// How real time is waited for.
     pub(crate) wait: Wait,
@@ -55,184 +51,179 @@ pub(crate) struct Plan {
     pub(crate) instrument: bool,
     /// What takes turns.
     pub(crate) structures: Vec<&'static Structure>,
+    /// What was named and cannot take part, in words.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Plan {
-    /// The time on a structure's clock that one slice takes: short enough that its log stays in a
-    /// megabyte or two and a host's drift hits all alike, and at least eight of them, for an
-    /// interval of the median needs six.
+    /// The time on a structure's clock that one slice takes: short enough that a host's drift hits
+    /// all alike, and at least eight of them, for an interval of the median needs six.
     pub(crate) fn slice_ns(&self) -> u64 {
         let longest = match self.mode {
             Mode::Real => Duration::from_secs(2),
             Mode::Virtual => Duration::from_millis(250),
         };
-        let slice = (self.duration / 8).min(longest).max(Duration::from_micros(100));
-        u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    fn duration_ns(&self) -> u64 {
-        u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX)
+        ns((self.duration / 8).min(longest).max(Duration::from_micros(100)))
     }
 }
 
-/// What one structure did.
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 #[derive(Debug)]
 pub(crate) struct Lane {
-    /// Which.
     pub(crate) structure: &'static Structure,
-    work: Workload,
-    /// All slices together.
     pub(crate) total: Slice,
-    /// What the oracle saw in all of them.
-    pub(crate) verified: Verified,
+    /// Periods missed, as the oracle counts them.
+    pub(crate) overruns: u64,
     /// Of the timed operations, when they were.
     pub(crate) stats: Option<Stats>,
     /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without
-    /// instruments); NaN for a slice without ticks. One per round.
+    /// instruments). One per round in which every structure ticked.
     pub(crate) per_tick: Vec<f64>,
+    /// Of the same slices: mean ns of each operation, by `Op as usize`; NaN without calls.
+    pub(crate) means: [Vec<f64>; 4],
 }
 
 impl Lane {
-    /// Before its first slice.
-    pub(crate) fn new(structure: &'static Structure, plan: &Plan) -> Self {
+    pub(crate) fn new(structure: &'static Structure, instrument: bool) -> Self {
         Self {
             structure,
-            work: Workload::new(&plan.params),
             total: Slice::default(),
-            verified: Verified::default(),
-            stats: plan.instrument.then(Stats::new),
+            overruns: 0,
+            stats: instrument.then(Stats::new),
             per_tick: Vec::new(),
+            means: Default::default(),
         }
     }
 }
 
-/// What came of a run.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    /// One per structure, in the order asked for.
-    pub(crate) lanes: Vec<Lane>,
-    /// Ctrl-C ended it early.
-    pub(crate) interrupted: bool,
+/// The figures of one slice.
+struct Sample {
+    per_tick: f64,
+    means: [f64; 4],
 }
 
-/// Events and samples that a slice may fill; a slice that comes near ends early and the next goes
-/// on.
+/// Events and samples that a piece of a slice may fill; a piece that comes near ends early and the
+/// next goes on.
 const EVENTS: usize = 160_000;
 const SAMPLES: usize = 256_000;
 
-/// Runs the plan.
+/// Runs the plan. An interrupted slice counts in the totals, and its round in no ratio.
 ///
 /// # Errors
-/// The first slice whose log is not what the oracle says; a structure that cannot hold the timers.
-pub(crate) fn run(
-    plan: &Plan,
-    meter: &impl Meter,
-    stop: &dyn Fn() -> bool,
-    progress: &Progress,
-) -> Result<Outcome, LabError> {
-    let mut lanes: Vec<Lane> = plan.structures.iter().map(|structure| Lane::new(structure, plan)).collect();
+/// The first slice whose log is not what the oracle says.
+pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {
+    lab.notes.extend(plan.left_out.iter().cloned());
+    let _slack = (plan.mode == Mode::Real).then(|| punctual(&mut lab.notes));
+    let mut lanes: Vec<_> = plan
+        .structures
+        .iter()
+        .map(|structure| (Lane::new(structure, plan.instrument), Workload::new(&plan.params)))
+        .collect();
     let room = plan.params.timers as usize + 1;
-    let mut log = Log::new(EVENTS, room);
-    let mut samples = Samples::new(SAMPLES, room);
-    let mut order: Vec<usize> = (0..lanes.len()).collect();
-    // Not the stream of the workload: which structure comes first must not say which timer is
-    // toggled.
-    let mut random = Pcg64Mcg::seed_from_u64(!plan.params.seed);
-    let mut interrupted = false;
-    'rounds: while lanes.iter().any(|lane| lane.total.elapsed_ns < plan.duration_ns()) {
-        order.shuffle(&mut random);
-        for &at in &order {
-            let lane = &mut lanes[at];
-            let left = plan.duration_ns().saturating_sub(lane.total.elapsed_ns);
-            if left == 0 {
-                continue;
-            }
-            progress.doing(lane.structure.id);
-            let length = left.min(plan.slice_ns());
-            turn(lane, length, plan, meter, &mut samples, &mut log, stop)?;
-            if stop() {
-                interrupted = true;
-                break 'rounds;
-            }
+    let mut driver =
+        Driver { plan, meter: lab.meter, samples: Samples::new(SAMPLES, room), log: Log::new(EVENTS, room) };
+    let (length, whole) = (plan.slice_ns(), ns(plan.duration));
+    let slices = usize::try_from(whole.div_ceil(length)).unwrap_or(usize::MAX).max(1);
+    let progress = Progress::steps(slices as u64 * lanes.len() as u64, "xenomai");
+    let taken = Rounds::new(slices, plan.params.seed).without_warm_up().run(lanes.len(), |turn| {
+        let (lane, work) = &mut lanes[turn.lane];
+        progress.doing(lane.structure.id);
+        let sample = driver.slice(lane, work, length.saturating_mul(turn.round as u64 + 1).min(whole));
+        progress.step();
+        sample
+    })?;
+    lab.interrupted |= taken.interrupted;
+    let samples = taken.lanes();
+    let rounds = samples.first().map_or(0, Vec::len);
+    for round in (0..rounds).filter(|&at| samples.iter().all(|lane| lane[at].per_tick.is_finite())) {
+        for ((lane, _), samples) in lanes.iter_mut().zip(&samples) {
+            let Sample { per_tick, means } = &samples[round];
+            lane.per_tick.push(*per_tick);
+            lane.means.iter_mut().zip(means).for_each(|(all, mean)| all.push(*mean));
         }
-        let done = lanes.iter().map(|lane| lane.total.elapsed_ns).sum();
-        progress.at(Duration::from_nanos(done));
     }
-    Ok(Outcome { lanes, interrupted })
+    Ok(lanes.into_iter().map(|(lane, _)| lane).collect())
 }
 
-/// One slice of one structure, and its verification.
-fn turn(
-    lane: &mut Lane,
-    length: u64,
-    plan: &Plan,
-    meter: &impl Meter,
-    samples: &mut Samples,
-    log: &mut Log,
-    stop: &dyn Fn() -> bool,
-) -> Result<(), LabError> {
-    log.clear();
-    let oracle = Oracle::filled(&lane.work, lane.structure.ties);
-    let turn = Turn { work: &mut lane.work, length, plan, meter, samples, log, stop };
-    let slice = registry::visit(lane.structure, turn).ok_or_else(|| {
-        LabError::usage(format!(
-            "'{}' cannot hold {} timers: take it away with --structures '!{}'",
-            lane.structure.id, plan.params.timers, lane.structure.id
-        ))
-    })?;
-    let verified = oracle.verify(log.events()).map_err(|difference| {
-        LabError::failed(format!("'{}' is wrong: {difference}; its figures are void", lane.structure.id))
-    })?;
-    if !slice.agrees_with(&verified) {
-        let Slice { ticks, wakes, .. } = slice;
-        return Err(LabError::failed(format!(
-            "'{}': the driver counts {ticks} ticks in {wakes} wake-ups, its log {} in {}; its figures are void",
-            lane.structure.id, verified.ticks, verified.wakes
-        )));
-    }
-    lane.total.add(&slice);
-    lane.verified.add(&verified);
-    let spent = match &mut lane.stats {
-        Some(stats) => samples.drain_into(stats) as f64,
-        None => slice.wall.as_nanos() as f64,
-    };
-    // A slice without ticks still takes its place: ratios pair the slices of a round, and leave out
-    // what is not a number.
-    lane.per_tick.push(if slice.ticks > 0 { spent / slice.ticks as f64 } else { f64::NAN });
-    Ok(())
-}
-
-/// A slice that waits for its candidate type. `None` when that cannot hold the timers.
-struct Turn<'a, M> {
-    work: &'a mut Workload,
-    length: u64,
+/// What the structures use in turn.
+struct Driver<'a> {
     plan: &'a Plan,
-    meter: &'a M,
-    samples: &'a mut Samples,
-    log: &'a mut Log,
-    stop: &'a dyn Fn() -> bool,
+    meter: &'a dyn Meter,
+    samples: Samples,
+    log: Log,
 }
 
-impl<M: Meter> Visitor for Turn<'_, M> {
-    type Out = Option<Slice>;
-
-    fn visit<C: Candidate>(self, _: &'static Structure) -> Option<Slice> {
-        let Self { work, length, plan, meter, samples, log, stop } = self;
-        if !C::holds(work.timers().len()) {
-            return None;
-        }
-        let mut timing = Timing::new(meter, samples);
-        Some(match (plan.mode, plan.instrument) {
-            (Mode::Real, _) => {
-                let mut machine = Real::new(plan.wait == Wait::Spin);
-                drive::<C, _, _>(work, length, &mut machine, &mut timing, log, stop)
+impl Driver<'_> {
+    /// A slice of one structure, until its clock stands at `end`: in pieces, so that the log of a
+    /// piece stays in a megabyte or two.
+    fn slice(&mut self, lane: &mut Lane, work: &mut Workload, end: u64) -> Result<Sample, LabError> {
+        let (mut ticks, mut calls, mut spent) = (0, [0; 4], [0; 4]);
+        let mut handler = Duration::ZERO;
+        while work.now < end && !interrupt::requested() {
+            let piece = self.piece(lane, work, end - work.now)?;
+            ticks += piece.ticks;
+            handler += piece.wall;
+            calls.iter_mut().zip(piece.counts).for_each(|(sum, calls)| *sum += calls);
+            if let Some(stats) = &mut lane.stats {
+                let times = self.samples.drain_into(stats);
+                spent.iter_mut().zip(times).for_each(|(sum, ns)| *sum += ns);
             }
+        }
+        let all = if self.plan.instrument { spent.iter().sum() } else { ns(handler) };
+        // Without ticks not a number: 0 by 0.
+        let mean = |op: Op| spent[op as usize] as f64 / calls[op as usize] as f64;
+        let means = if self.plan.instrument { Op::ALL.map(mean) } else { [f64::NAN; 4] };
+        Ok(Sample { per_tick: all as f64 / ticks as f64, means })
+    }
+
+    /// A piece, and its verification.
+    fn piece(&mut self, lane: &mut Lane, work: &mut Workload, length: u64) -> Result<Slice, LabError> {
+        self.log.clear();
+        let id = lane.structure.id;
+        let oracle = Oracle::filled(work, lane.structure.ties);
+        let slice = registry::visit(lane.structure, Turn { driver: self, work, length });
+        let verified = oracle.verify(self.log.events()).map_err(|difference| {
+            LabError::failed(format!("'{id}' is wrong: {difference}; its figures are void"))
+        })?;
+        if !slice.agrees_with(&verified) {
+            let Slice { ticks, wakes, .. } = slice;
+            return Err(LabError::failed(format!(
+                "'{id}': the driver counts {ticks} ticks in {wakes} wake-ups, its log {} in {}; its figures are void",
+                verified.ticks, verified.wakes
+            )));
+        }
+        lane.total.add(&slice);
+        lane.overruns += verified.overruns;
+        Ok(slice)
+    }
+}
+
+/// A piece that waits for its candidate type.
+struct Turn<'t, 'a> {
+    driver: &'t mut Driver<'a>,
+    work: &'t mut Workload,
+    length: u64,
+}
+
+impl Visitor for Turn<'_, '_> {
+    type Out = Slice;
+
+    fn visit<C: Candidate>(self, _: &'static Structure) -> Slice {
+        let Self { driver: Driver { plan, meter, samples, log }, work, length } = self;
+        let (mut timing, mut counting) = (Timing::new(*meter, samples), Counting::default());
+        let (mut real, mut simulated) = (Real::new(plan.wait == Wait::Spin), Virtual::default());
+        let stop = &interrupt::requested;
+        match (plan.mode, plan.instrument) {
+            (Mode::Real, _) => drive::<C, _, _>(work, length, &mut real, &mut timing, log, *meter, stop),
             (Mode::Virtual, true) => {
-                drive::<C, _, _>(work, length, &mut Virtual::default(), &mut timing, log, stop)
+                drive::<C, _, _>(work, length, &mut simulated, &mut timing, log, *meter, stop)
             }
             (Mode::Virtual, false) => {
-                drive::<C, _, _>(work, length, &mut Virtual::default(), &mut Counting::default(), log, stop)
+                drive::<C, _, _>(work, length, &mut simulated, &mut counting, log, *meter, stop)
             }
-        })
+        }
     }
 }

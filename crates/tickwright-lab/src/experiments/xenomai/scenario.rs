@@ -1,4 +1,5 @@
-//! The workload as data: `scenarios/xenomai.toml`, or a file of the same form.
+//! The workload and the published figures as data: `scenarios/xenomai.toml`, or a file of the same
+//! form.
 
 use std::path::Path;
 
@@ -6,21 +7,15 @@ use serde::Deserialize;
 
 use super::workload::Params;
 use crate::error::LabError;
-use crate::models::scenario::Within;
+use crate::models::scenario::{self, Within};
 use crate::output::text;
-
-/// The built-in file.
-const BUILT_IN: (&str, &str) =
-    ("scenarios/xenomai.toml", include_str!("../../../../../scenarios/xenomai.toml"));
 
 /// A scenario file of this experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// Its name.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
-    /// One line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
     /// What it shows and why, in prose.
@@ -30,6 +25,9 @@ pub(crate) struct Scenario {
     _model: Model,
     timers: Timers,
     host_tick: Option<HostTick>,
+    /// What was published about this workload.
+    #[serde(default)]
+    pub(crate) published: Option<Published>,
 }
 
 /// The one kind of work; a file of another kind is refused by its name.
@@ -54,13 +52,62 @@ struct HostTick {
     period_us: Within<1, 3_600_000_000>,
 }
 
+/// Published figures.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) source: String,
+    /// Heads per insert.
+    pub(crate) head_to_insert: f64,
+    pub(crate) machines: Vec<Machine>,
+}
+
+/// A machine of the published experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) name: String,
+    /// The first is what the others are related to.
+    pub(crate) structures: Vec<Row>,
+}
+
+/// One structure on one machine: averages in ns.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    /// The family here that is the same structure.
+    #[serde(deserialize_with = "text::deserialize")]
+    pub(crate) family: String,
+    /// By `Op as usize`; NaN where it was never called.
+    pub(crate) avg: [f64; 4],
+    pub(crate) overall: f64,
+    /// Share of the processor's time that went into the queue.
+    pub(crate) share_percent: f64,
+    inserts: u64,
+    seconds: u64,
+    /// The sum of all samples.
+    run_ns: u64,
+}
+
+impl Row {
+    /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module
+    /// above.
+    pub(crate) fn per_tick(&self) -> f64 {
+        let timer_ticks = self.inserts.saturating_sub(self.seconds) as f64 / 1.25;
+        self.run_ns as f64 / (timer_ticks + self.seconds as f64)
+    }
+}
+
 impl Scenario {
     /// The one that is part of the program.
     ///
     /// # Errors
     /// Never for a program whose tests pass.
     pub(crate) fn built_in() -> Result<Self, LabError> {
-        Self::parse(BUILT_IN.0, BUILT_IN.1)
+        let text = include_str!("../../../../../scenarios/xenomai.toml");
+        scenario::parse("scenarios/xenomai.toml", text)
     }
 
     /// Reads a file.
@@ -68,18 +115,9 @@ impl Scenario {
     /// # Errors
     /// It cannot be read; a mistake in it, with file, line and key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
-        let file = path.display().to_string();
-        let text =
-            text::read(path).map_err(|error| LabError::usage(format!("{file} cannot be read: {error}")))?;
-        Self::parse(&file, &text)
+        scenario::parse(&path.display().to_string(), &scenario::read(path)?)
     }
 
-    fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        toml::from_str(text)
-            .map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
-    }
-
-    /// The workload that it describes.
     pub(crate) fn params(&self, seed: u64) -> Params {
         let Timers { count, period_mean_us, period_spread_percent, toggle_percent } = &self.timers;
         Params {
@@ -91,4 +129,14 @@ impl Scenario {
             seed,
         }
     }
+
+    /// The published machines; none where nothing was published.
+    pub(crate) fn machines(&self) -> &[Machine] {
+        self.published.as_ref().map_or(&[], |published| &published.machines)
+    }
+}
+
+/// The family of a structure id: what stands before the stroke.
+pub(crate) fn family(structure: &str) -> &str {
+    structure.split_once('/').map_or(structure, |(family, _)| family)
 }

@@ -2,7 +2,6 @@
 //! is over.
 
 use core::time::Duration;
-use std::time::Instant;
 
 use super::handler::wake;
 use super::instrument::{Counts, Probe};
@@ -10,6 +9,7 @@ use super::log::Log;
 use super::machine::Machine;
 use super::oracle::Verified;
 use super::workload::Workload;
+use crate::clock::Meter;
 use crate::structures::candidate::{BenchQueue, Candidate};
 
 /// What a slice did.
@@ -21,16 +21,14 @@ pub(crate) struct Slice {
     pub(crate) wakes: u64,
     /// Sum over all wake-ups of the timers then armed.
     pub(crate) armed: u64,
-    /// Operations.
     pub(crate) counts: Counts,
-    /// Wall time from the first sleep to the end.
+    /// Time from the first sleep to the end.
     pub(crate) wall: Duration,
     /// Time that passed on the structure's clock, ns.
     pub(crate) elapsed_ns: u64,
 }
 
 impl Slice {
-    /// Adds what another slice did.
     pub(crate) fn add(&mut self, other: &Self) {
         self.ticks += other.ticks;
         self.wakes += other.wakes;
@@ -57,6 +55,7 @@ pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
     machine: &mut M,
     probe: &mut P,
     log: &mut Log,
+    meter: &dyn Meter,
     stop: &dyn Fn() -> bool,
 ) -> Slice {
     let room = work.timers().len();
@@ -67,7 +66,7 @@ pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
     let end = begin.saturating_add(length);
     let mut slice = Slice::default();
     let mut shot = queue.head();
-    let started = Instant::now();
+    let started = meter.now();
     machine.start(begin);
     let now = loop {
         machine.sleep_until(shot.unwrap_or(end).min(end));
@@ -81,7 +80,7 @@ pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
         slice.armed += u64::from(work.armed());
         shot = woken.shot;
     };
-    slice.wall = started.elapsed();
+    slice.wall = Duration::from_nanos(meter.now().saturating_sub(started));
     slice.counts = probe.counts();
     slice.elapsed_ns = now.saturating_sub(begin);
     work.now = now;

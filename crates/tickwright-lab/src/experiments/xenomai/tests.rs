@@ -4,18 +4,18 @@ mod faults;
 mod model;
 mod wording;
 
-use core::time::Duration;
-
+use super::cli::XenomaiArgs;
 use super::instrument::{Counting, Probe, Timing};
 use super::log::{Event, Log};
 use super::machine::{Machine, Virtual};
 use super::oracle::{Difference, Oracle, Verified};
-use super::run::{Lane, Mode, Outcome, Plan, Wait, run};
+use super::run::{Lane, Plan, run};
 use super::scenario::Scenario;
 use super::slice::{Slice, drive};
 use super::workload::{Params, Workload};
 use crate::clock::FakeMeter;
-use crate::progress::Progress;
+use crate::experiment::{Experiment, Lab};
+use crate::experiments::request;
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, STRUCTURES, Structure, Ties, Visitor};
 
@@ -25,40 +25,39 @@ fn params() -> Params {
     Scenario::built_in().expect("the file is right").params(0)
 }
 
-/// Drives `C` for `length` ns and judges it.
-fn judged<C: Candidate, M: Machine>(
+/// Drives `C` for `length` ns, or until `stop`, and judges it.
+fn judged_until<C: Candidate, M: Machine>(
     length: u64,
     machine: &mut M,
+    stop: &dyn Fn() -> bool,
 ) -> (Slice, Vec<Event>, Result<Verified, Difference>) {
     let mut work = Workload::new(&params());
     let mut log = Log::new(500_000, 1001);
     let oracle = Oracle::filled(&work, Ties::Fifo);
-    let slice = drive::<C, _, _>(&mut work, length, machine, &mut Counting::default(), &mut log, &|| false);
+    let (meter, mut probe) = (FakeMeter::steady(0), Counting::default());
+    let slice = drive::<C, _, _>(&mut work, length, machine, &mut probe, &mut log, &meter, stop);
     let verdict = oracle.verify(log.events());
     (slice, log.events().to_vec(), verdict)
 }
 
-fn plan(mode: Mode, duration: Duration, instrument: bool) -> Plan {
-    Plan { params: params(), mode, wait: Wait::Sleep, duration, instrument, structures: vec![&STRUCTURES[0]] }
+fn judged<C: Candidate, M: Machine>(
+    length: u64,
+    machine: &mut M,
+) -> (Slice, Vec<Event>, Result<Verified, Difference>) {
+    judged_until::<C, M>(length, machine, &|| false)
 }
 
-fn ran(plan: &Plan, meter: &FakeMeter, stop: &dyn Fn() -> bool) -> Outcome {
-    run(plan, meter, stop, &Progress::lasting(plan.duration, "test")).expect("the structures are right")
+/// A request in virtual time, as a user would type it.
+fn asked(more: &[&str]) -> (XenomaiArgs, Plan) {
+    let words = [&["--mode", "virtual"], more].concat();
+    let args: XenomaiArgs = request::words(&words).expect("the words are right");
+    let plan = args.plan().expect("the request is right");
+    (args, plan)
 }
 
-/// An experiment of the tour must not run under the rights of the one before.
-#[cfg(target_os = "linux")]
-#[test]
-fn the_timer_slack_is_given_back() {
-    use rustix::thread::{current_timer_slack, set_current_timer_slack};
-    // In a thread of its own, since the slack is the thread's.
-    let seen = std::thread::spawn(|| {
-        set_current_timer_slack(core::num::NonZeroU64::new(70_000)).unwrap();
-        let before = current_timer_slack().unwrap();
-        let (punctual, _) = super::machine::prepare_real_time();
-        let during = current_timer_slack().unwrap();
-        drop(punctual);
-        [before, during, current_timer_slack().unwrap()]
-    });
-    assert_eq!(seen.join().unwrap(), [70_000, 1, 70_000]);
+/// Each reading of the clock moves it by `step` ns.
+fn ran(plan: &Plan, step: u64) -> Vec<Lane> {
+    let meter = FakeMeter::steady(step);
+    let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
+    run(plan, &mut lab).expect("the structures are right")
 }

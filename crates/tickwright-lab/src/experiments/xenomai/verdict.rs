@@ -1,14 +1,9 @@
-//! What a run's figures say, by rule: whether it was the experiment, and what it shows.
-
-use core::fmt;
-
-use serde::Serialize;
+//! Whether a run was the experiment: its counts beside those of the model.
 
 use super::instrument::Op;
-use super::published::{REFERENCE, family};
 use super::run::{Lane, Mode};
 use super::workload::{Params, Workload};
-use crate::stats::{self, FEWEST_ROUNDS, Summary, Verdict};
+use crate::stats::Verdict;
 
 /// Figures may be this far from what the model says.
 const TOLERANCE: f64 = 0.05;
@@ -21,7 +16,7 @@ const KEEPS_UP: f64 = 0.95;
 const ENOUGH_TICKS: u64 = 1000;
 
 /// What the model predicts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prediction {
     /// Heads per insert on a host that keeps up.
     pub(crate) head_to_insert: f64,
@@ -30,7 +25,6 @@ pub(crate) struct Prediction {
     pub(crate) population: f64,
     /// Ticks a second, the host tick included.
     pub(crate) ticks_per_second: f64,
-    /// Inserts per tick.
     inserts_per_tick: f64,
 }
 
@@ -60,9 +54,8 @@ impl Prediction {
 }
 
 /// Whether a structure's run was the experiment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acceptance {
-    /// Heads per insert, as counted.
     pub(crate) head_to_insert: f64,
     /// Armed timers, averaged over the wake-ups.
     pub(crate) population: f64,
@@ -73,7 +66,6 @@ pub(crate) struct Acceptance {
     pub(crate) keeps_up: bool,
     /// Why it was not; empty when it was.
     pub(crate) failures: Vec<String>,
-    /// Too short to tell.
     pub(crate) too_short: bool,
 }
 
@@ -109,119 +101,22 @@ impl Acceptance {
     }
 }
 
-impl fmt::Display for Acceptance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { head_to_insert, population, wakes_per_tick, .. } = self;
-        write!(
-            f,
-            "head : insert {head_to_insert:.3}, population {population:.1}, {wakes_per_tick:.2} wake-ups per tick"
-        )?;
-        if self.too_short {
-            write!(f, " (fewer than {ENOUGH_TICKS} ticks: not judged)")
-        } else if self.failures.is_empty() {
-            f.write_str(if self.keeps_up {
-                ": accepted"
-            } else {
-                ": accepted, though the host does not keep up"
-            })
-        } else {
-            write!(f, ": REFUSED, {}", self.failures.join("; "))
+impl Acceptance {
+    /// Whether the run was the experiment.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match (self.too_short, self.failures.is_empty()) {
+            (true, _) => Verdict::NotShown,
+            (false, true) => Verdict::Held,
+            (false, false) => Verdict::Missed,
         }
     }
-}
 
-/// Time per tick of each lane related to one of them.
-#[derive(Debug)]
-pub(crate) struct Standing<'a> {
-    /// Which.
-    pub(crate) lane: &'a Lane,
-    /// ns per tick over its slices.
-    pub(crate) per_tick: Summary,
-    /// Related to the lane that spent least, round by round; `None` for that lane itself.
-    pub(crate) to_best: Option<(Summary, Verdict)>,
-}
-
-/// All lanes that ran, the one that spent least first.
-pub(crate) fn standings(lanes: &[Lane]) -> Vec<Standing<'_>> {
-    let mut standings: Vec<_> = lanes
-        .iter()
-        .filter_map(|lane| {
-            Some(Standing { lane, per_tick: stats::summarise(lane.per_tick.iter().copied())?, to_best: None })
-        })
-        .collect();
-    standings.sort_by(|a, b| a.per_tick.median.total_cmp(&b.per_tick.median));
-    if let Some(best) = standings.first().map(|standing| standing.lane) {
-        for standing in &mut standings[1..] {
-            standing.to_best = stats::ratios(&standing.lane.per_tick, &best.per_tick)
-                .map(|ratio| (ratio, Verdict::on(&ratio)));
+    pub(crate) fn words(&self) -> String {
+        match self.verdict() {
+            Verdict::NotShown => format!("fewer than {ENOUGH_TICKS} ticks: not judged"),
+            Verdict::Missed => self.failures.join("; "),
+            _ if self.keeps_up => "accepted".into(),
+            _ => "accepted, but does not keep up".into(),
         }
     }
-    standings
-}
-
-/// What a run ends with, from its own figures. A difference counts when the medians are 20 % apart
-/// and the interval of the ratio does not touch 1. Nothing is concluded when a lane is among the
-/// `refused`: what it measured was something else.
-pub(crate) fn conclusion(lanes: &[Lane], refused: &[&str]) -> String {
-    if !refused.is_empty() {
-        return format!("No conclusion: {} did not run the experiment.", list(refused));
-    }
-    let standings = standings(lanes);
-    let [best, others @ ..] = standings.as_slice() else { return "Nothing was measured.".into() };
-    let leader = best.lane.structure.id;
-    if others.is_empty() {
-        return format!(
-            "Only {leader} ran: {:.0} ns a tick; name a second structure for a comparison.",
-            best.per_tick.median
-        );
-    }
-    let pairs = |other: &Standing<'_>| other.to_best.map_or(0, |(ratio, _)| ratio.samples);
-    let fewest = others.iter().map(pairs).min().unwrap_or(0);
-    if (fewest as u64) < FEWEST_ROUNDS {
-        return format!(
-            "No conclusion: so few slices ({fewest} of each) cannot show a difference; it takes {FEWEST_ROUNDS}."
-        );
-    }
-    let (slower, same): (Vec<_>, Vec<_>) =
-        others.iter().partition(|other| matches!(other.to_best, Some((_, Verdict::Slower))));
-    let same: Vec<_> = same.iter().map(|other| other.lane.structure.id).collect();
-    if slower.is_empty() {
-        return format!("No difference shown to {leader} in {}.", list(&same));
-    }
-    let slower: Vec<_> = slower
-        .iter()
-        .filter_map(|other| {
-            Some(format!("{:.2} times in {}", other.to_best.as_ref()?.0.median, other.lane.structure.id))
-        })
-        .collect();
-    let tied = if same.is_empty() {
-        String::new()
-    } else {
-        format!("; no difference shown to {leader} in {}", list(&same))
-    };
-    format!("A tick cost least in {leader}, {:.0} ns; it cost {}{tied}.", best.per_tick.median, list(&slower))
-}
-
-/// How much of a tick's time is the clock's own, ns: one reading in each sample. `None` without
-/// ticks.
-pub(crate) fn clock_in_a_tick(lanes: &[Lane], reading_ns: f64) -> Option<f64> {
-    let operations: u64 = lanes.iter().flat_map(|lane| lane.total.counts).sum();
-    let ticks: u64 = lanes.iter().map(|lane| lane.total.ticks).sum();
-    (ticks > 0).then(|| operations as f64 / ticks as f64 * reading_ns)
-}
-
-fn list(names: &[impl AsRef<str>]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [all @ .., last] => {
-            let all: Vec<_> = all.iter().map(AsRef::as_ref).collect();
-            format!("{} and {}", all.join(", "), last.as_ref())
-        }
-    }
-}
-
-/// The lane that ratios refer to: the binary heap, in the first storage asked for.
-pub(crate) fn reference(lanes: &[Lane]) -> Option<&Lane> {
-    lanes.iter().find(|lane| family(lane.structure.id) == REFERENCE)
 }

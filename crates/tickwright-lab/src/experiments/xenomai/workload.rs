@@ -28,7 +28,6 @@ pub(crate) struct Timer {
     pub(crate) period: u64,
     /// The point of its grid that it waits for, while it is armed.
     pub(crate) expected: u64,
-    /// Whether it is pending.
     pub(crate) armed: bool,
 }
 
@@ -37,7 +36,6 @@ pub(crate) struct Timer {
 pub(crate) enum Toggle {
     /// This timer starts and is first due at the tick given.
     Start(u32, u64),
-    /// This timer stops.
     Stop(u32),
 }
 

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 use tickwright::clock::Instant;
 use tickwright::scheduler::{Firing, Next, Plain, Scheduler, TimerId};
 use tickwright::service::{Missed, Settings, Structure, Timing};
@@ -59,7 +58,7 @@ pub(super) struct Ran {
 }
 
 /// What became of the calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) begun: u64,
     pub(crate) completed: u64,

@@ -3,21 +3,19 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 
 /// What was found in a series.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Search {
-    /// By lag, from 0: of the series without its linear trend.
-    pub(crate) autocorrelation: Vec<f64>,
     /// How far the autocorrelation of the shuffled series stands out at some lag in one case of a
     /// hundred.
     pub(crate) threshold: f64,
+    /// The period that is above chance.
     pub(crate) period: Option<Period>,
 }
 
-/// A period above chance.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// A period.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Period {
     /// In intervals.
     pub(crate) lag: usize,
@@ -30,21 +28,14 @@ const SHUFFLES: usize = 200;
 const MOST_LAGS: usize = 500;
 const MOST_PRODUCTS: usize = 500_000_000;
 
-impl Search {
-    pub(crate) fn words(&self, interval_ms: f64) -> String {
-        match self.period {
-            Some(Period { lag, strength }) => format!(
-                "a period of {} ms: the autocorrelation stands out by {strength:.2} (by chance {:.2}). If it is the same over another \
-                 --structure, it is the machine's",
-                lag as f64 * interval_ms,
-                self.threshold
-            ),
-            None => format!(
-                "no periodicity above chance (by which the autocorrelation stands out by {:.2})",
-                self.threshold
-            ),
-        }
-    }
+/// The autocorrelation by lag, from 0 on, of the series without its linear trend.
+pub(crate) fn autocorrelation(series: &[f64]) -> Vec<f64> {
+    let level = without_trend(series);
+    correlate(&level, lags(&level))
+}
+
+fn lags(level: &[f64]) -> usize {
+    (level.len() / 2).min(MOST_LAGS)
 }
 
 /// Looks for a period of up to a quarter of the series.
@@ -54,7 +45,7 @@ impl Search {
 /// changes slowly resembles itself at all lags around, and has none.
 pub(crate) fn search(series: &[f64], seed: u64) -> Search {
     let mut level = without_trend(series);
-    let lags = (level.len() / 2).min(MOST_LAGS);
+    let lags = lags(&level);
     let autocorrelation = correlate(&level, lags);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let shuffles = (MOST_PRODUCTS / (level.len() * lags).max(1)).clamp(20, SHUFFLES);
@@ -66,8 +57,7 @@ pub(crate) fn search(series: &[f64], seed: u64) -> Search {
         .collect();
     heights.sort_by(f64::total_cmp);
     let threshold = heights.get(shuffles * 99 / 100).copied().unwrap_or(1.0);
-    let period = period(&autocorrelation, threshold);
-    Search { autocorrelation, threshold, period }
+    Search { threshold, period: period(&autocorrelation, threshold) }
 }
 
 /// The residues of a straight line.

@@ -10,6 +10,16 @@ fn noisy(seed: u64, wave: impl Fn(f64) -> f64) -> Vec<f64> {
     (0..400).map(|at| wave(f64::from(at)) + random.random::<f64>()).collect()
 }
 
+/// Entries that come in waves of 200 ms, and a lateness without a period.
+pub(crate) fn made_up() -> Beat {
+    let load = Load::usual(Duration::from_secs(5), 1);
+    let entries = noisy(1, |at| 80.0 + 30.0 * (at / 20.0 * core::f64::consts::TAU).sin());
+    let late = noisy(2, |_| 0.5);
+    let counts = Counts { begun: 9966, completed: 7377, given_up: 0, retransmitted: 1411, live: 2589 };
+    let mean_late = late.iter().map(|late| late * 1e6).collect();
+    Beat { load, counts, entries, mean_late, most_late: late.iter().map(|late| late * 3e6).collect() }
+}
+
 #[test]
 fn a_wave_in_noise_is_found_with_its_period() {
     for period in [7.0, 20.0, 50.0] {
@@ -38,37 +48,27 @@ fn noise_a_trend_a_step_and_nothing_have_no_period() {
 }
 
 #[test]
-fn a_finding_is_said_with_its_period_and_what_chance_reaches() {
-    let series = noisy(1, |at| 3.0 * (at / 20.0 * core::f64::consts::TAU).sin());
-    let words = search(&series, 1).words(10.0);
-    assert!(words.starts_with("a period of 200 ms: the autocorrelation stands out by "), "{words}");
-    let words = search(&noisy(1, |_| 0.0), 1).words(10.0);
-    assert!(words.starts_with("no periodicity above chance"), "{words}");
-}
-
-#[test]
 fn runs_are_counted_in_the_interval_that_they_fall_into() {
     let interval = Duration::from_millis(10);
     let load = Load { interval, ..Load::usual(Duration::from_millis(100), 0) };
-    let at = |ms: u64, late_us: u64| Ran { at_ns: ms * 1_000_000, late_ns: late_us * 1000 };
+    let at = |ms: u64, late_ns: u64| Ran { at_ns: ms * 1_000_000, late_ns };
     // The first 20 ms warm up, and the interval of the last run is not whole.
-    let found = intervals(&load, &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
-    let seen: Vec<_> = found.iter().map(|i| (i.at_ms, i.entries, i.late_mean_us, i.late_max_us)).collect();
-    assert_eq!(seen, [(20.0, 2, 2.0, 3.0), (30.0, 0, 0.0, 0.0), (40.0, 1, 5.0, 5.0)]);
+    let beat = Beat::of(&load, Counts::default(), &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
+    assert_eq!(beat.entries, [2.0, 0.0, 1.0]);
+    assert_eq!((beat.mean_late, beat.most_late), (vec![2.0, 0.0, 5.0], vec![3.0, 0.0, 5.0]));
 }
 
 /// Every call and timer is accounted for at the end, or this fails.
 #[test]
 fn a_short_load_runs_over_every_structure() {
-    for structure in Structure::all() {
-        let lasts = Duration::from_millis(30);
-        let interval = Duration::from_millis(1);
-        let beat = run(&Load { lasts, calls: 5000, interval, structure, seed: 3 }).unwrap();
-        assert!(beat.counts.begun > 0, "{structure}: {:?}", beat.counts);
-        let text = beat.text();
-        assert!(text.contains("5000 calls a second") && text.contains("mean lateness"), "{text}");
-        let picture = beat.svg();
-        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
-        assert_eq!(picture.matches("<polyline").count(), 5);
-    }
+    let all = request::list(&Structure::all());
+    let words = ["--structures", &all, "--duration", "30ms", "--interval", "1ms", "--calls", "5000"];
+    let args: BeatArgs = request::words(&words).unwrap();
+    let report = crate::experiment::conduct(&args).unwrap();
+    assert_eq!(
+        (report.sections.len(), report.plots().count()),
+        (Structure::all().len(), 3 * Structure::all().len())
+    );
+    assert!(report.find("begun", &labels([("structure", "wheel".into())])).unwrap().samples[0] > 0.0);
+    assert!(report.findings[0].about.starts_with("a beat under 5000 short calls a second"));
 }

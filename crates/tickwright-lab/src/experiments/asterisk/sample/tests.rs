@@ -1,6 +1,7 @@
 use core::cell::{Cell, RefCell};
 
 use super::*;
+use crate::clock::OsClock;
 
 /// What a scheduler may do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +71,7 @@ fn take(fault: Fault) -> Result<Option<Sample>, String> {
     let clock = OsClock::start();
     let mut delays = Delays::drawn(20, 1);
     let liar = Liar { fault, clock, added: Cell::new(0), deleted: Cell::new(0), due: Vec::new().into() };
-    let measure = Measure { n: 20, delays: &mut delays, clock, until: u64::MAX };
-    Take { measure, look: true }.visit(liar)
+    Measure { n: 20, delays: &mut delays, meter: &clock, until: u64::MAX, look: true }.visit(liar)
 }
 
 #[test]

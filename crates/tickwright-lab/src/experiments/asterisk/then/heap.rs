@@ -6,13 +6,13 @@ use std::rc::Rc;
 use super::{Entry, Moment, Order};
 
 /// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`, and none
-/// is earlier than it.
+/// is earlier than it. `SCAN` is the heap since 2014: it looks ids up itself, entry by entry.
 #[derive(Default)]
-pub(crate) struct Heap<K> {
+pub(crate) struct Heap<K, const SCAN: bool = false> {
     entries: Vec<Rc<Entry<K, Cell<usize>>>>,
 }
 
-impl<K: Moment> Heap<K> {
+impl<K: Moment, const SCAN: bool> Heap<K, SCAN> {
     fn when(&self, at: usize) -> K {
         self.entries[at].when.get()
     }
@@ -51,8 +51,10 @@ impl<K: Moment> Heap<K> {
     }
 }
 
-impl<K: Moment> Order<K> for Heap<K> {
+impl<K: Moment, const SCAN: bool> Order<K> for Heap<K, SCAN> {
     type Place = Cell<usize>;
+
+    const SCANS: bool = SCAN;
 
     fn add(&mut self, entry: Rc<Entry<K, Cell<usize>>>) {
         let at = self.entries.len();
@@ -79,9 +81,5 @@ impl<K: Moment> Order<K> for Heap<K> {
 
     fn find(&self, id: i32) -> Option<Rc<Entry<K, Cell<usize>>>> {
         self.entries.iter().find(|entry| entry.id.get() == id).map(Rc::clone)
-    }
-
-    fn len(&self) -> usize {
-        self.entries.len()
     }
 }

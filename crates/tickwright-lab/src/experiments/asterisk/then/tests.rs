@@ -71,6 +71,7 @@ fn removals_from_the_middle_keep_the_order() {
     }
     for seed in 0..20 {
         keeps::<Heap<u64>>(seed);
+        keeps::<Heap<u64, true>>(seed);
         keeps::<List<u64>>(seed);
         keeps::<Tree<u64>>(seed);
     }

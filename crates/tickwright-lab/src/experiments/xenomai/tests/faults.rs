@@ -101,40 +101,18 @@ fn first_difference<const FAULT: u8>() -> String {
 }
 
 #[test]
-fn a_lost_timer_is_named() {
-    assert!(first_difference::<LOSES>().contains("expected the head due at"));
-}
-
-#[test]
-fn an_early_timer_is_named() {
-    assert!(first_difference::<EARLY>().contains("expected nothing due by"));
-}
-
-#[test]
-fn a_timer_out_of_order_is_named() {
-    let difference = first_difference::<DISORDER>();
-    assert!(difference.contains("expected timer") && difference.contains("found timer"), "{difference}");
-}
-
-#[test]
-fn a_timer_that_comes_twice_is_named() {
-    let difference = first_difference::<TWICE>();
-    assert!(difference.contains("expected"), "{difference}");
-}
-
-#[test]
-fn a_timer_that_nobody_made_is_named() {
-    assert!(first_difference::<UNKNOWN>().contains("found timer 5000"));
-}
-
-#[test]
-fn a_wrong_second_is_named() {
-    assert!(first_difference::<WRONG_SECOND>().contains("expected the second due at"));
-}
-
-#[test]
-fn a_stopped_timer_that_ticks_is_named() {
-    assert!(first_difference::<FORGETS_STOP>().contains("expected"));
+fn each_fault_is_named() {
+    for (difference, words) in [
+        (first_difference::<LOSES>(), "expected the head due at"),
+        (first_difference::<EARLY>(), "expected nothing due by"),
+        (first_difference::<DISORDER>(), "found timer"),
+        (first_difference::<TWICE>(), "expected"),
+        (first_difference::<UNKNOWN>(), "found timer 5000"),
+        (first_difference::<WRONG_SECOND>(), "expected the second due at"),
+        (first_difference::<FORGETS_STOP>(), "expected"),
+    ] {
+        assert!(difference.contains(words), "{words}: {difference}");
+    }
 }
 
 /// A machine whose 100th wake-up is 100 ms late.

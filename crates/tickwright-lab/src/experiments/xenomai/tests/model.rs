@@ -3,9 +3,9 @@
 use core::cell::Cell;
 
 use super::super::instrument::{Op, Samples, Stats};
-use super::super::published::HOSTS;
 use super::super::verdict::{Acceptance, Prediction};
 use super::*;
+use crate::stats::Verdict;
 use crate::structures::baseline::btree_map::StdBTreeMap;
 
 #[test]
@@ -18,7 +18,8 @@ fn the_model_predicts_the_published_counts() {
     let xplained = Prediction::of(&Params { host_tick_ns: None, ..params() });
     assert!((xplained.head_to_insert - 2.8).abs() < 1e-9);
     assert!((xplained.head_to_insert_at(0.82) - 2.510).abs() < 0.01);
-    assert!((HOSTS[0].rows[0].per_tick() - 418.8).abs() < 0.1);
+    let scenario = Scenario::built_in().expect("the file is right");
+    assert!((scenario.machines()[0].structures[0].per_tick() - 418.8).abs() < 0.1);
 }
 
 #[test]
@@ -65,27 +66,31 @@ fn seeds_differ() {
 
 #[test]
 fn a_run_lasts_as_planned_and_is_accepted() {
-    let plan = plan(Mode::Virtual, Duration::from_secs(1), true);
-    let outcome = ran(&plan, &FakeMeter::steady(10), &|| false);
-    let lane = &outcome.lanes[0];
-    assert!(!outcome.interrupted);
+    let (_, plan) = asked(&["--duration", "1s", "--instrument", "--structures", "list/slab"]);
+    let lanes = ran(&plan, 10);
+    let lane = &lanes[0];
     assert_eq!(lane.total.elapsed_ns, SECOND);
     assert_eq!(lane.per_tick.len(), 8);
-    assert_eq!(lane.total.ticks, lane.verified.ticks);
     let acceptance = Acceptance::of(lane, &Prediction::of(&plan.params), plan.mode);
-    assert!(acceptance.keeps_up && acceptance.failures.is_empty(), "{acceptance}");
+    assert!(acceptance.keeps_up && acceptance.verdict() == Verdict::Held, "{acceptance:?}");
     let stats = lane.stats.as_ref().expect("it was instrumented");
     assert_eq!(stats.of(Op::Insert).running().count(), lane.total.counts[Op::Insert as usize]);
     assert_eq!(stats.overall().running().count(), lane.total.counts.iter().sum::<u64>());
+    assert!(lane.means.iter().flatten().all(|mean| *mean == 10.0), "each operation reads the clock once");
 }
 
 #[test]
 fn a_run_that_never_toggles_is_not_the_experiment() {
-    let mut plan = plan(Mode::Virtual, Duration::from_secs(1), false);
+    let (args, mut plan) = asked(&["--duration", "1s", "--structures", "list/slab"]);
     plan.params.toggle_probability = 0.0;
-    let outcome = ran(&plan, &FakeMeter::steady(0), &|| false);
-    let acceptance = Acceptance::of(&outcome.lanes[0], &Prediction::of(&params()), plan.mode);
-    assert!(!acceptance.failures.is_empty(), "{acceptance}");
+    let lanes = ran(&plan, 0);
+    let acceptance = Acceptance::of(&lanes[0], &Prediction::of(&params()), plan.mode);
+    assert_eq!(acceptance.verdict(), Verdict::Missed, "{acceptance:?}");
+    // What was planned is what is expected: so the report is judged by the plan that was not kept.
+    plan.params.toggle_probability = 0.5;
+    let findings = args.findings(&plan, &lanes);
+    assert_eq!(findings[0].verdict, Verdict::NotShown, "{findings:?}");
+    assert_eq!(findings[0].here, "no conclusion: list/slab ran something else");
 }
 
 #[test]
@@ -95,11 +100,9 @@ fn an_interrupt_keeps_what_was_measured() {
         asked.set(asked.get() + 1);
         asked.get() > 100
     };
-    let outcome = ran(&plan(Mode::Virtual, Duration::from_secs(10), false), &FakeMeter::steady(0), &stop);
-    assert!(outcome.interrupted);
-    let ticks = outcome.lanes[0].total.ticks;
-    assert!(ticks > 0 && ticks < 12_000, "{ticks}");
-    assert_eq!(ticks, outcome.lanes[0].verified.ticks);
+    let (slice, _, verdict) = judged_until::<StdBTreeMap, _>(10 * SECOND, &mut Virtual::default(), &stop);
+    assert!(slice.ticks > 0 && slice.ticks < 12_000, "{}", slice.ticks);
+    assert!(slice.agrees_with(&verdict.expect("std is right")));
 }
 
 #[test]
@@ -116,6 +119,7 @@ fn a_full_log_ends_a_slice_and_loses_nothing() {
             &mut Virtual::default(),
             &mut Counting::default(),
             &mut log,
+            &FakeMeter::steady(0),
             &|| false,
         );
         assert!(slice.elapsed_ns < SECOND);
@@ -149,14 +153,12 @@ fn an_odd_number_of_timers_that_nothing_toggles_is_expected_as_it_is() {
 
 /// A timer of 20 s ticks in few of the slices, which are 250 ms.
 #[test]
-fn a_slice_without_ticks_keeps_its_place() {
+fn a_slice_without_ticks_takes_its_round_away() {
+    let (_, plan) = asked(&["--duration", "30s", "--structures", "list/slab,heap2/slab"]);
     let slow =
         Params { timers: 2, period_mean_ns: 20 * SECOND, period_spread: 0.0, host_tick_ns: None, ..params() };
-    let plan = Plan { params: slow, ..plan(Mode::Virtual, Duration::from_secs(30), false) };
-    let outcome = ran(&plan, &FakeMeter::steady(0), &|| false);
-    let per_tick = &outcome.lanes[0].per_tick;
-    assert!(
-        per_tick.iter().any(|ns| ns.is_nan()) && per_tick.iter().any(|ns| ns.is_finite()),
-        "{per_tick:?}"
-    );
+    let lanes = ran(&Plan { params: slow, ..plan }, 0);
+    let rounds = lanes[0].per_tick.len();
+    assert!((1..10).contains(&rounds), "{rounds}");
+    assert!(lanes.iter().all(|lane| lane.per_tick.len() == rounds));
 }

@@ -1,117 +1,95 @@
 //! What a reader sees.
 
-use super::super::report::Report;
-use super::super::verdict::{clock_in_a_tick, conclusion};
+use super::super::accepted;
 use super::*;
-use crate::clock::calibrate;
+use crate::experiment::conduct_plan;
+use crate::render;
+use crate::result::{Finding, Report};
+use crate::stats::Verdict;
 
-fn report(outcome: &Outcome, plan: &Plan) -> String {
-    let clock = calibrate(&FakeMeter::steady(25));
-    let scenario = Scenario::built_in().expect("the file is right");
-    Report { scenario: &scenario, plan, outcome, clock, lost: &["no real-time scheduling".into()] }.text()
+/// All times follow from a clock that moves by 25 ns at each reading.
+fn report(more: &[&str]) -> Report {
+    let (args, plan) = asked(more);
+    conduct_plan(&args, &plan, &FakeMeter::steady(25)).expect("the structures are right")
 }
 
 #[test]
-fn the_experiments_own_form() {
-    let plan = plan(Mode::Virtual, Duration::from_millis(400), true);
-    let outcome = ran(&plan, &FakeMeter::steady(25), &|| false);
-    let text = report(&outcome, &plan);
-    let inserts = outcome.lanes[0].total.counts[2];
-    for line in [
-        "sorted list (list/slab):".to_owned(),
-        format!("insert: {inserts} samples, 25 ns < 25 ns < 25 ns, stddev 0 ns"),
-        "/400000000 ns, i.e: ".to_owned(),
-        "Each sample holds one clock reading, which is not taken off: one reading costs 25.0 ns".to_owned(),
-        "Note: no real-time scheduling.".to_owned(),
-        "Was it the experiment?".to_owned(),
-        ": accepted; ".to_owned(),
-    ] {
-        assert!(text.contains(&line), "'{line}' is missing in\n{text}");
-    }
+fn the_report_of_an_instrumented_run() {
+    let report = report(&["--instrument", "--duration", "400ms", "--structures", "heap2/hook,rb/hook"]);
+    insta::assert_snapshot!(render::sections(&report.sections));
+    let headline = &report.findings[0];
+    assert_eq!(headline.verdict, Verdict::NoDifferenceShown);
+    assert_eq!(headline.here, "heap2/hook 152 ns a tick, next rb/hook 1.00x");
+    let published = headline.published.as_deref();
+    assert_eq!(published, Some("Core i7: heap2 419 ns a tick, rb-cached 1.12x, rb 1.14x"));
+    assert_eq!(accepted(&report), Ok(()));
+    let inserts = report.series.iter().find(|series| series.name == "insert").expect("it was timed");
+    assert_eq!(inserts.samples, [25.0; 8]);
 }
 
 #[test]
 fn without_instruments_no_sample_is_claimed() {
-    let plan = plan(Mode::Virtual, Duration::from_millis(100), false);
-    let outcome = Outcome { interrupted: true, ..ran(&plan, &FakeMeter::steady(0), &|| false) };
-    let text = report(&outcome, &plan);
-    assert!(!text.contains("samples"), "{text}");
-    assert!(text.contains("Timed by the slice"), "{text}");
+    let report = report(&["--duration", "100ms", "--structures", "list/slab"]);
+    let text = render::sections(&report.sections);
+    assert!(!text.contains("samples") && text.contains("Timed by the slice"), "{text}");
+    assert!(report.series.iter().all(|series| series.name != "insert"));
 }
 
-fn lanes(per_tick: &[&[f64]]) -> Vec<Lane> {
-    let plan = plan(Mode::Virtual, Duration::from_secs(1), false);
+/// The answer from ns per tick, and each comparison.
+fn concluded(per_tick: &[&[f64]]) -> Vec<Finding> {
+    let (args, plan) = asked(&[]);
     let lane = |(structure, ns): (_, &&[f64])| {
-        let mut lane = Lane::new(structure, &plan);
+        let mut lane = Lane::new(structure, false);
         lane.per_tick = ns.to_vec();
         lane
     };
-    STRUCTURES.iter().zip(per_tick).map(lane).collect()
-}
-
-fn concluded(per_tick: &[&[f64]]) -> String {
-    conclusion(&lanes(per_tick), &[])
+    args.findings(&plan, &STRUCTURES.iter().zip(per_tick).map(lane).collect())
 }
 
 #[test]
-fn the_conclusion_follows_the_figures() {
+fn the_answer_follows_the_figures() {
     let [a, b, c] = [0, 1, 2].map(|at| STRUCTURES[at].id);
-    assert_eq!(concluded(&[]), "Nothing was measured.");
-    assert_eq!(
-        concluded(&[&[300.0; 8]]),
-        format!("Only {a} ran: 300 ns a tick; name a second structure for a comparison.")
-    );
+    let said = |per_tick: &[&[f64]], words: &str, verdict: Verdict| {
+        let answer = &concluded(per_tick)[0];
+        assert_eq!((answer.here.as_str(), answer.verdict), (words, verdict));
+    };
+    said(&[], "nothing was measured", Verdict::NotShown);
+    said(&[&[300.0; 8]], &format!("only {a} ran: 300 ns a tick"), Verdict::Stated);
     // 10 % apart is a tie, however steady.
-    assert_eq!(concluded(&[&[110.0; 8], &[100.0; 8]]), format!("No difference shown to {b} in {a}."));
+    let tie = format!("{b} 100 ns a tick, next {a} 1.10x");
+    said(&[&[110.0; 8], &[100.0; 8]], &tie, Verdict::NoDifferenceShown);
     // Far apart, but not in every round.
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
-    assert_eq!(concluded(&[&[100.0; 8], &wild]), format!("No difference shown to {a} in {b}."));
-    assert_eq!(
-        concluded(&[&[100.0; 8], &[110.0; 8], &[200.0; 8]]),
-        format!(
-            "A tick cost least in {a}, 100 ns; it cost 2.00 times in {c}; no difference shown to {a} in {b}."
-        )
-    );
-    assert_eq!(
-        concluded(&[&[100.0; 8], &[110.0; 8], &[105.0; 8]]),
-        format!("No difference shown to {a} in {c} and {b}.")
-    );
-}
-
-#[test]
-fn nothing_is_concluded_from_too_little_or_from_another_experiment() {
-    let [a, b] = [0, 1].map(|at| STRUCTURES[at].id);
-    assert_eq!(
-        concluded(&[&[100.0; 3], &[300.0; 3]]),
-        "No conclusion: so few slices (3 of each) cannot show a difference; it takes 6."
-    );
-    let far_apart: [&[f64]; 2] = [&[100.0; 8], &[300.0; 8]];
-    assert_eq!(
-        conclusion(&lanes(&far_apart), &[a, b]),
-        format!("No conclusion: {a} and {b} did not run the experiment.")
-    );
-}
-
-#[test]
-fn the_clocks_share_of_a_tick_is_stated_where_it_is_in_the_figures() {
-    let sentence = "ns of each tick are the clock's own readings, which draws ratios towards 1";
-    for (instrument, stated) in [(true, true), (false, false)] {
-        let plan = plan(Mode::Virtual, Duration::from_millis(100), instrument);
-        let text = report(&ran(&plan, &FakeMeter::steady(25), &|| false), &plan);
-        assert_eq!(text.contains(sentence), stated, "{text}");
-    }
-    let mut lanes = lanes(&[&[100.0; 8]]);
-    lanes[0].total.ticks = 10;
-    lanes[0].total.counts = [28, 12, 10, 10];
-    assert_eq!(clock_in_a_tick(&lanes, 25.0), Some(150.0));
+    let words = format!("{a} 100 ns a tick, next {b} 3.00x");
+    said(&[&[100.0; 8], &wild], &words, Verdict::NoDifferenceShown);
+    // Too few rounds.
+    said(&[&[100.0; 3], &[300.0; 3]], &words, Verdict::NoDifferenceShown);
+    let least = format!("{a} 100 ns a tick, next {c} 1.50x");
+    let three: [&[f64]; 3] = [&[100.0; 8], &[200.0; 8], &[150.0; 8]];
+    said(&three, &least, Verdict::Faster);
+    let others: Vec<_> = concluded(&three)[1..3].iter().map(|f| (f.about.clone(), f.verdict)).collect();
+    let slower = |id| (format!("{id} to {a}"), Verdict::Slower);
+    assert_eq!(others, [slower(c), slower(b)]);
 }
 
 #[test]
 fn slices_are_short_and_at_least_eight() {
-    let of = |mode, seconds| plan(mode, Duration::from_secs(seconds), false).slice_ns();
-    assert_eq!(of(Mode::Real, 3), 375_000_000);
-    assert_eq!(of(Mode::Real, 7200), 2 * SECOND);
-    assert_eq!(of(Mode::Virtual, 7200), SECOND / 4);
+    let of = |words: &[&str]| {
+        let args: XenomaiArgs = request::words(words).expect("the words are right");
+        args.plan().expect("the request is right").slice_ns()
+    };
+    assert_eq!(of(&["--duration", "3s"]), 375_000_000);
+    assert_eq!(of(&["--duration", "2h"]), 2 * SECOND);
+    assert_eq!(of(&["--duration", "2h", "--mode", "virtual"]), SECOND / 4);
+}
+
+#[test]
+fn what_cannot_take_part_is_left_out_and_said_to_be() {
+    let (_, plan) = asked(&["--structures", "delay-queue,heap4/slab"]);
+    assert_eq!(request::ids(&plan.structures), "heap4/slab");
+    assert!(plan.left_out[0].starts_with("delay-queue is left out"), "{:?}", plan.left_out);
+    let args: XenomaiArgs = request::words(&["--structures", "delay-queue"]).expect("the words are right");
+    assert_eq!(args.plan().expect_err("nothing is left").code(), 2);
 }
 
 #[test]

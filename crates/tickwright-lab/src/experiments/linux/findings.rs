@@ -1,0 +1,161 @@
+//! What follows from the counts and samples: each claim beside the published one, with its verdict.
+
+use super::cost::{Cost, THREADS};
+use super::counts::Counts;
+use super::network::Share;
+use super::published::Test;
+use super::run::{Data, Network, Part, Plan};
+use super::subject::{Column, Outcome};
+use crate::result::{Finding, labels};
+use crate::stats::{self, Summary, Verdict};
+
+/// Percent of the re-arms that matched, by `Column as usize`; `None` where a column is missing.
+pub(super) type Matched = Option<[f64; 4]>;
+
+fn matched(of: impl Fn(Column) -> Option<Counts>) -> Matched {
+    let [before, after, locked, ours] = Column::ALL.map(|column| of(column)?.match_percent());
+    Some([before?, after?, locked?, ours?])
+}
+
+fn simple_matched(data: &Data) -> Matched {
+    let of = |column| data.simple.iter().find(|outcome| outcome.column == column);
+    matched(|column| Some(of(column)?.counts))
+}
+
+pub(super) fn replay_matched(network: &Network, share: Share) -> Matched {
+    let of = |column| network.replays.iter().find(|replay| replay.column == column);
+    matched(|column| Some(of(column)?.counts[share as usize]))
+}
+
+/// What requeues fell to: one of so many.
+pub(super) fn fell(before: f64, after: f64) -> f64 {
+    (100.0 - before) / (100.0 - after)
+}
+
+/// Percent of re-arms that may come late before nothing is concluded.
+const MOST_LATE: f64 = 1.0;
+
+/// Fewer re-arms of the server say nothing about the size of the change: most timers begin anew.
+const ENOUGH: u64 = 50_000;
+
+/// The two tests in one line, then each claim by itself.
+pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
+    let (simple, network) = (&plan.published.simple, &plan.published.network);
+    // The change of a test decides its part of the headline.
+    let mut tests: Vec<(&str, Matched, Finding)> = Vec::new();
+    if plan.has(Part::Simple) {
+        let shares = simple_matched(data);
+        let late = |outcome: &Outcome| 100.0 * outcome.late as f64 / outcome.counts.rearms().max(1) as f64;
+        let worst = data.simple.iter().map(late).fold(0.0, f64::max);
+        let mut change = reproduced("match by the patch, simple", simple, shares);
+        if worst > MOST_LATE {
+            // Too many of them then fall into one tick.
+            change.here = format!("the host was busy: {worst:.1} % of re-arms late by a tick");
+            change.verdict = Verdict::NotShown;
+        }
+        tests.push(("simple", shares, change));
+    }
+    let traffic = data.network.as_ref();
+    if plan.has(Part::Network) {
+        let shares = traffic.and_then(|traffic| replay_matched(traffic, Share::Server));
+        let mut change = reproduced("match by the patch, network", network, shares);
+        let rearms = traffic.and_then(|traffic| Some(traffic.replays.first()?.counts[0].rearms()));
+        if change.verdict == Verdict::Missed && rearms.is_some_and(|rearms| rearms < ENOUGH) {
+            change.here += ", in a short run";
+            change.verdict = Verdict::NotShown;
+        }
+        tests.push(("network", shares, change));
+    }
+    let published = |test: &Test| format!("{} to {} %", test.before.matched, test.after.matched);
+    let headline = headline(&tests).published(format!(
+        "{} (simple), {} (network)",
+        published(simple),
+        published(network)
+    ));
+    let mut findings = vec![headline];
+    for (name, shares, change) in tests {
+        findings.push(change);
+        if let Some([_, after, _, ours]) = shares {
+            // Less than the printed digits show is no difference.
+            let verdict = if ours + 0.05 >= after { Verdict::Held } else { Verdict::Missed };
+            let about = format!("match by ours, {name}");
+            findings
+                .push(Finding::stated(about, format!("{ours:.1} %, the patch {after:.1} %")).judged(verdict));
+        }
+    }
+    if let Some(traffic) = traffic {
+        let about = "match by the patch, both ends";
+        let both = reproduced(about, network, replay_matched(traffic, Share::Both));
+        findings.push(both.judged(Verdict::Stated));
+    }
+    if !data.sweep.is_empty() {
+        let met = data.sweep.iter().filter(|point| point.is_published(simple)).count();
+        let here = format!("{met} of {} points", data.sweep.len());
+        findings.push(Finding::stated("sweep, points that meet both", here));
+    }
+    findings.extend(THREADS.into_iter().filter_map(|threads| {
+        let ratio = ratio(&data.costs, threads)?;
+        let here = format!("{:.2}x ({:.2} to {:.2})", ratio.median, ratio.interval.low, ratio.interval.high);
+        let about = format!("cost, ours to locked, {}", with(threads));
+        Some(Finding::ratio(about, ratio, here).labelled(labels([("threads", threads.into())])))
+    }));
+    findings
+}
+
+fn headline(tests: &[(&str, Matched, Finding)]) -> Finding {
+    let about = "re-arms that stay in their bucket, before and after the patch";
+    let here = tests.iter().map(|(name, shares, _)| match shares {
+        Some([before, after, ..]) => format!("{before:.1} to {after:.1} % ({name})"),
+        None => format!("not measured ({name})"),
+    });
+    let here: Vec<String> = here.collect();
+    let any = |verdict| tests.iter().any(|(_, _, change)| change.verdict == verdict);
+    let verdict = if any(Verdict::Missed) {
+        Verdict::Missed
+    } else if tests.is_empty() || any(Verdict::NotShown) {
+        Verdict::NotShown
+    } else {
+        Verdict::Held
+    };
+    let here = if here.is_empty() { "neither test was run".to_owned() } else { here.join(", ") };
+    Finding::stated(about, here).judged(verdict)
+}
+
+/// Whether the direction and the size of the published change are there.
+fn reproduced(about: &str, test: &Test, shares: Matched) -> Finding {
+    let change = |before: f64, after: f64, requeues: &str| {
+        format!("{before:.1} to {after:.1} %, requeues to {requeues}")
+    };
+    let one_of = |factor: f64| format!("1/{factor:.1}");
+    let theirs = fell(test.before.matched, test.after.matched);
+    let published = change(test.before.matched, test.after.matched, &one_of(theirs));
+    let (here, verdict) = match shares {
+        None => ("a column is missing".to_owned(), Verdict::NotShown),
+        // A gain that the printed digits do not show is none.
+        Some([before, after, ..]) if after < before + 0.05 => {
+            (format!("{before:.1} to {after:.1} %: it did not rise"), Verdict::Missed)
+        }
+        Some([before, after, ..]) => match fell(before, after) {
+            here if here > 1000.0 => (change(before, after, "none"), Verdict::NotShown),
+            here if (0.5..=2.0).contains(&(here / theirs)) => {
+                (change(before, after, &one_of(here)), Verdict::Held)
+            }
+            here => (change(before, after, &one_of(here)) + ": another size", Verdict::Missed),
+        },
+    };
+    Finding::stated(about, here).judged(verdict).published(published)
+}
+
+pub(super) fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<&[f64]> {
+    let cost = costs.iter().find(|cost| cost.column == column && cost.threads == threads)?;
+    Some(&cost.samples)
+}
+
+/// Ours to the way under the lock, round by round.
+fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
+    stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
+}
+
+pub(super) fn with(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}

@@ -1,0 +1,306 @@
+//! What a reader sees: the experiment's own tables, and the published figures beside ours.
+
+use super::instrument::Op;
+use super::run::{Lane, Mode, Plan, Wait};
+use super::scenario::{Machine, Row, family};
+use super::verdict::{Acceptance, Prediction};
+use crate::duration;
+use crate::render::Format;
+use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Table, findings_table, labels};
+use crate::stats::{self, Distribution, Verdict};
+
+/// The percentiles that are stated.
+const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
+
+/// Lanes with the median of their time per tick, the least first.
+fn ranked(lanes: &[Lane]) -> Vec<(&Lane, f64)> {
+    let mut ranked: Vec<_> =
+        lanes.iter().filter_map(|lane| Some((lane, stats::median(&lane.per_tick)?))).collect();
+    ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+    ranked
+}
+
+fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)> {
+    let prediction = Prediction::of(&plan.params);
+    lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
+}
+
+/// The answer, each structure beside the fastest, and whether each ran the experiment.
+pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
+    let acceptances = acceptances(plan, lanes);
+    let published = |finding: Finding| match plan.scenario.machines().first() {
+        Some(machine) => finding.published(published_order(machine)),
+        None => finding,
+    };
+    let mut findings = vec![published(answer(lanes, &acceptances))];
+    if let [(best, _), others @ ..] = ranked(lanes).as_slice() {
+        findings.extend(others.iter().filter_map(|(lane, ns)| {
+            let [one, other] = [lane.structure.id, best.structure.id];
+            let ratio = stats::ratios(&lane.per_tick, &best.per_tick)?;
+            let of = labels([("structure", one.into()), ("beside", other.into())]);
+            Some(Finding::ratio(format!("{one} to {other}"), ratio, format!("{ns:.0} ns")).labelled(of))
+        }));
+    }
+    findings.extend(acceptances.iter().map(|(lane, acceptance)| {
+        let about = format!("the counts of the experiment, {}", lane.structure.id);
+        Finding::stated(about, acceptance.words()).judged(acceptance.verdict())
+    }));
+    findings
+}
+
+/// `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
+fn published_order(machine: &Machine) -> String {
+    let mut rows: Vec<(&str, f64)> =
+        machine.structures.iter().map(|row| (row.family.as_str(), row.per_tick())).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((&(first, least), others)) = rows.split_first() else { return machine.name.clone() };
+    let others: String = others.iter().map(|(name, ns)| format!(", {name} {:.2}x", ns / least)).collect();
+    format!("{}: {first} {least:.0} ns a tick{others}", machine.name)
+}
+
+/// The structure in which a tick costs least. Nothing is concluded when a lane did not run the
+/// experiment: its figures are of something else.
+fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
+    let about = "the structure with the cheapest kernel tick, ~500 timers";
+    let refused = acceptances.iter().filter(|(_, acceptance)| acceptance.verdict() == Verdict::Missed);
+    let refused: Vec<&str> = refused.map(|(lane, _)| lane.structure.id).collect();
+    if !refused.is_empty() {
+        let here = format!("no conclusion: {} ran something else", refused.join(", "));
+        return Finding::stated(about, here).judged(Verdict::NotShown);
+    }
+    match ranked(lanes).as_slice() {
+        [] => Finding::stated(about, "nothing was measured").judged(Verdict::NotShown),
+        [(only, ns)] => Finding::stated(about, format!("only {} ran: {ns:.0} ns a tick", only.structure.id)),
+        [(best, ns), (next, _), ..] => {
+            let words = |x: f64| {
+                format!("{} {ns:.0} ns a tick, next {} {x:.2}x", best.structure.id, next.structure.id)
+            };
+            let slower = stats::ratios(&next.per_tick, &best.per_tick).map_or(1.0, |ratio| ratio.median);
+            match stats::ratios(&best.per_tick, &next.per_tick) {
+                Some(ratio) => Finding::ratio(about, ratio, words(slower)),
+                None => Finding::stated(about, words(slower)).judged(Verdict::NotShown),
+            }
+        }
+    }
+}
+
+pub(super) fn sections(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Vec<Section> {
+    let mut sections = vec![
+        Section::new(plan.scenario.title.clone()).text(conditions(plan)),
+        Section::new(if plan.instrument { "Each operation, ns" } else { "Calls" })
+            .table(if plan.instrument { operations(lanes) } else { calls(lanes) }),
+        accepted(plan, lanes),
+        per_tick(plan, lanes),
+        compared(plan, lanes, findings),
+        beside_published(plan, lanes),
+    ];
+    sections.retain(|section| !section.blocks.is_empty());
+    sections
+}
+
+fn conditions(plan: &Plan) -> String {
+    let Plan { params, scenario, .. } = plan;
+    let time = match (plan.mode, plan.wait) {
+        (Mode::Real, Wait::Sleep) => "real time, asleep until the next head, with a timer slack of 1 ns",
+        (Mode::Real, Wait::Spin) => "real time, reading the clock until the next head",
+        (Mode::Virtual, _) => "virtual time",
+    };
+    let timed = if plan.instrument {
+        "Each sample holds one reading of the clock, which is not taken off: its cost is stated above."
+    } else {
+        "Timed by the slice, with no clock in it; the handler and its event log are included."
+    };
+    // The lines of the file are not those of a terminal.
+    let analysis = scenario.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!(
+        "{analysis}\n{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
+        params.timers,
+        Prediction::of(params).ticks_per_second,
+        duration::show(plan.duration),
+    )
+}
+
+/// The figures that the experiment printed, and percentiles.
+fn operations(lanes: &[Lane]) -> Table {
+    let mut table = Table::new()
+        .columns(["structure", "operation"], Format::Text)
+        .column("samples", Format::Thousands)
+        .columns(["min", "avg", "stddev"], Format::Ns)
+        .columns(PERCENTILES.map(|(name, _)| name), Format::Ns)
+        .column("max", Format::Ns);
+    for lane in lanes {
+        for (name, figures) in lane.stats.iter().flat_map(|stats| stats.rows()) {
+            let running = figures.running();
+            let mut row = vec![lane.structure.id.into(), name.into(), running.count().into()];
+            if running.count() > 0 {
+                row.extend([(running.min() as f64).into(), running.avg().into(), running.stddev().into()]);
+                row.extend(PERCENTILES.map(|(_, percent)| figures.percentile(percent).into()));
+                row.push(running.max().into());
+            }
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// Without a clock around them operations are counted.
+fn calls(lanes: &[Lane]) -> Table {
+    let mut table = Table::new()
+        .column("structure", Format::Text)
+        .columns(Op::ALL.map(Op::name), Format::Thousands)
+        .column("ticks", Format::Thousands)
+        .column("time", Format::Span);
+    for lane in lanes {
+        let total = &lane.total;
+        let cells = total.counts.into_iter().chain([total.ticks]).map(Cell::from);
+        let time = Cell::from(total.wall.as_nanos() as f64);
+        table.row([lane.structure.id.into()].into_iter().chain(cells).chain([time]));
+    }
+    table
+}
+
+/// The counts beside those that the model predicts.
+fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
+    let mut table = Table::new()
+        .column("", Format::Text)
+        .column("head : insert", Format::Fixed(3))
+        .column("pending", Format::Fixed(1))
+        .column("wake-ups a tick", Format::Fixed(2))
+        .columns(["ticks in order", "overruns"], Format::Thousands)
+        .column("", Format::Text);
+    let Prediction { head_to_insert, population, .. } = Prediction::of(&plan.params);
+    if let Some(published) = &plan.scenario.published {
+        table.row(["published".into(), published.head_to_insert.into()]);
+    }
+    table.row(["the model".into(), head_to_insert.into(), population.into(), 1.0.into()]);
+    let acceptances = acceptances(plan, lanes);
+    for (lane, acceptance) in &acceptances {
+        table.row([
+            lane.structure.id.into(),
+            acceptance.head_to_insert.into(),
+            acceptance.population.into(),
+            acceptance.wakes_per_tick.into(),
+            lane.total.ticks.into(),
+            lane.overruns.into(),
+            acceptance.words().into(),
+        ]);
+    }
+    let late = acceptances.iter().any(|(_, acceptance)| !acceptance.keeps_up && !acceptance.too_short);
+    let late = if late {
+        "This host does not keep up: ticks share wake-ups, as on the Xplained board (0.82 wake-ups a tick), \
+         and two heads are saved for each that does. `--wait spin` keeps up; `--mode virtual` always does."
+    } else {
+        ""
+    };
+    Section::new("Was it the experiment?").table(table).text(late)
+}
+
+/// At most so many points of a curve.
+const POINTS: usize = 120;
+
+/// What a tick costs, and how steady that is.
+fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
+    let title = if plan.instrument { "Time in the queue per tick" } else { "Time of the handler per tick" };
+    let mut table = Table::new()
+        .column("ns per tick", Format::Text)
+        .columns(["median", "from", "to", "least", "most"], Format::Ns)
+        .column("slices", Format::Thousands);
+    let y = Axis::log("ns per tick", Format::Ns);
+    let mut plot = Plot::new("Time per tick, slice by slice", Axis::linear("slice", Format::Count), y)
+        .marked(Mark::Dots);
+    for (lane, _) in ranked(lanes) {
+        let Some(all) = stats::summarise(lane.per_tick.iter().copied()) else { continue };
+        let figures = [all.median, all.interval.low, all.interval.high, all.min, all.max];
+        let cells = figures.into_iter().map(Cell::from).chain([all.samples.into()]);
+        table.row([lane.structure.id.into()].into_iter().chain(cells));
+        let share = lane.per_tick.len().div_ceil(POINTS).max(1);
+        let points = lane.per_tick.chunks(share).enumerate();
+        let points = points.filter_map(|(at, ns)| Some(((at * share + 1) as f64, stats::median(ns)?)));
+        plot = plot.curve(lane.structure.id, points);
+    }
+    Section::new(title).table(table).plot(plot)
+}
+
+/// Each structure beside the fastest, and the answer.
+fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
+    let Some((answer, others)) = findings.split_first() else { return Section::default() };
+    let ratios: Vec<Finding> = others.iter().filter(|finding| finding.figure.is_some()).cloned().collect();
+    let calls: u64 = lanes.iter().flat_map(|lane| lane.total.counts).sum();
+    let ticks: u64 = lanes.iter().map(|lane| lane.total.ticks).sum();
+    let clock = if plan.instrument && ticks > 0 {
+        format!(
+            "The time of a tick holds {:.1} readings of the clock, which draw ratios towards 1. `--mode virtual` \
+             without `--instrument` measures without.",
+            calls as f64 / ticks as f64
+        )
+    } else {
+        String::new()
+    };
+    Section::new("In short")
+        .table(findings_table("a tick", Format::Ratio, &ratios))
+        .text(format!("{}: {}.\n{clock}", answer.about, answer.here))
+}
+
+/// A figure that was published and is measured here.
+type Compared = (&'static str, fn(&Row) -> Option<f64>, fn(&Lane) -> Option<f64>);
+
+/// The rows of the comparison with the published figures.
+const COMPARED: [Compared; 7] = [
+    ("head", |row| Some(row.avg[0]), |lane| average(lane.stats.as_ref()?.of(Op::Head))),
+    ("second", |row| Some(row.avg[1]), |lane| average(lane.stats.as_ref()?.of(Op::Second))),
+    ("insert", |row| Some(row.avg[2]), |lane| average(lane.stats.as_ref()?.of(Op::Insert))),
+    ("remove", |row| Some(row.avg[3]), |lane| average(lane.stats.as_ref()?.of(Op::Remove))),
+    ("overall", |row| Some(row.overall), |lane| average(lane.stats.as_ref()?.overall())),
+    ("a tick", |row| Some(row.per_tick()), |lane| stats::median(&lane.per_tick)),
+    // Percent of a second are 10,000 us. In virtual time nothing else passes.
+    (
+        "us a second",
+        |row| Some(row.share_percent * 1e4),
+        |lane| {
+            let spent = lane.stats.as_ref()?.overall().running().total();
+            Some(1e6 * spent / lane.total.elapsed_ns.max(1) as f64)
+        },
+    ),
+];
+
+fn average(figures: &Distribution) -> Option<f64> {
+    (figures.running().count() > 0).then(|| figures.running().avg())
+}
+
+fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
+    let Some(published) = &plan.scenario.published else { return Section::default() };
+    let mut table = Table::new().columns(["ns", "structure"], Format::Text);
+    let machines = &published.machines;
+    for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
+        table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
+    }
+    // Ratios are to the published reference, in the first storage that was asked for.
+    let reference = machines.first().and_then(|machine| machine.structures.first());
+    let heap = lanes.iter().find(|lane| reference.is_some_and(|row| row.family == family(lane.structure.id)));
+    for (name, theirs, ours) in COMPARED {
+        for lane in lanes {
+            let mut figures: Vec<(Option<f64>, Option<f64>)> = Vec::new();
+            for machine in machines {
+                let row = machine.structures.iter().find(|row| row.family == family(lane.structure.id));
+                let number = |row: Option<&Row>| row.and_then(theirs).filter(|figure| figure.is_finite());
+                figures.push((number(row), number(machine.structures.first())));
+            }
+            figures.push((ours(lane), heap.and_then(ours)));
+            if figures.iter().all(|(figure, _)| figure.is_none()) {
+                continue;
+            }
+            let ratio = |figure: Option<f64>, to: Option<f64>| Some(figure? / to.filter(|to| *to > 0.0)?);
+            let cells = figures
+                .into_iter()
+                .flat_map(|(figure, to)| [Cell::maybe(figure), Cell::maybe(ratio(figure, to))]);
+            table.row([name.into(), lane.structure.id.into()].into_iter().chain(cells));
+        }
+    }
+    Section::new("Beside the published averages")
+        .text(format!(
+            "{}. x: to the binary heap on the same machine. us a second: time in the queue, of a second of the \
+             structure's clock.",
+            published.source
+        ))
+        .table(table)
+}

@@ -1,0 +1,87 @@
+//! Rights that a run asks of the system. They are given back when the run ends, so that the next
+//! run of the process does not inherit them.
+
+use core::marker::PhantomData;
+#[cfg(target_os = "linux")]
+use core::num::NonZeroU64;
+
+/// The least timer slack for this thread, until it is dropped.
+///
+/// The slack is how late the system may wake a thread on purpose, to save power: 50 us by default.
+/// It belongs to the thread, so the guard stays in the thread.
+#[derive(Debug)]
+pub struct LeastSlack {
+    #[cfg(target_os = "linux")]
+    before: Option<NonZeroU64>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl LeastSlack {
+    /// Asks for a slack of 1 ns.
+    ///
+    /// # Errors
+    /// Why the slack stays as it is, in words.
+    #[cfg(target_os = "linux")]
+    pub fn ask() -> Result<Self, String> {
+        use rustix::thread::{current_timer_slack, set_current_timer_slack};
+        let before = current_timer_slack().ok().and_then(NonZeroU64::new);
+        match set_current_timer_slack(NonZeroU64::new(1)) {
+            Ok(()) => Ok(Self { before, of_this_thread: PhantomData }),
+            Err(error) => {
+                let slack = before.map_or(50_000, NonZeroU64::get);
+                Err(format!(
+                    "the timer slack stays at {slack} ns ({error}): wake-ups may be that late on purpose"
+                ))
+            }
+        }
+    }
+
+    /// Asks for nothing: only Linux has a timer slack.
+    ///
+    /// # Errors
+    /// That there is no control of it.
+    #[cfg(not(target_os = "linux"))]
+    pub fn ask() -> Result<Self, String> {
+        Err("no absolute sleep and no control of the timer slack on this system: wake-ups are late".into())
+    }
+}
+
+impl Drop for LeastSlack {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.before.is_some() {
+            // A slack above the least needs no right.
+            let _ = rustix::thread::set_current_timer_slack(self.before);
+        }
+    }
+}
+
+/// Whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat line.
+#[must_use]
+pub fn is_real_time() -> bool {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is the program's name in brackets and may hold blanks; field 3 follows it.
+    let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(41 - 3));
+    matches!(policy, Some("1" | "2"))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+    /// A part of the tour must not run under the rights of the one before.
+    #[test]
+    fn the_timer_slack_is_given_back() {
+        // In a thread of its own, since the slack is the thread's.
+        let seen = std::thread::spawn(|| {
+            set_current_timer_slack(NonZeroU64::new(70_000)).unwrap();
+            let before = current_timer_slack().unwrap();
+            let slack = LeastSlack::ask().unwrap();
+            let during = current_timer_slack().unwrap();
+            drop(slack);
+            [before, during, current_timer_slack().unwrap()]
+        });
+        assert_eq!(seen.join().unwrap(), [70_000, 1, 70_000]);
+    }
+}
