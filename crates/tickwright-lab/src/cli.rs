@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     // Its arguments say what it is, at length.
     #[cfg(target_os = "linux")]
-    Latency(LatencyArgs),
+    Latency(Box<LatencyArgs>),
     /// The load of `latency`, which starts it
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

@@ -83,7 +83,7 @@ pub(crate) const PLAN: &[Part] = &[
         about: "how late is a wake-up, over each structure?",
         seconds: 3,
         command: "latency",
-        run: |within| latency::tour(within).map(|()| None),
+        run: |within| latency::tour(within).map(Some),
     },
     #[cfg(target_os = "linux")]
     Part {

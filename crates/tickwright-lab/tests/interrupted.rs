@@ -156,7 +156,7 @@ fn experiments_with_children() {
 #[test]
 fn latencies() {
     terminated("latency", "latency --duration 1h --priority none --load syscalls");
-    terminated("path", "latency --timer-path --crossover --rounds 1000");
+    terminated("path", "latency crossover --rounds 1000");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub mod wheel;
 
 /// The family for who has not measured: the 4-ary heap, on every target.
 ///
-/// Chosen from what `tickwright latency --crossover` found on x86-64
+/// Chosen from what `tickwright latency crossover` found on x86-64
 /// (`records/2026-11-21-crossover`): in one tick of the handler (read the head, take it, re-arm it,
 /// read the head), with periods from 1 to 10 ms, it overtakes the list first by the clock, between
 /// 32 and 48 timers in both storages (in a slab beside the 2-ary heap), and is further ahead of it

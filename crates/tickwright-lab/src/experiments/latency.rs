@@ -2,8 +2,14 @@
 //!
 //! The second half of Xenomai's timer list experiment (2016): a system with at most two timers,
 //! where the structure with the best asymptotic cost need not be the best. One periodic timer and
-//! an emulated host tick are pending; the driver sleeps until the head is due, the periodic timer
-//! is taken and armed anew, and its lateness is the clock then, less where its grid says it is due.
+//! an emulated host tick are pending. The driver sleeps until the head is due; the periodic timer
+//! is taken and re-armed. Its lateness is the clock then, less where its grid says it is due.
+//!
+//! | mode | asks |
+//! |---|---|
+//! | [`run`] | how late the timer wakes up, end to end |
+//! | [`versus`] | the same beside cyclictest, in turns |
+//! | [`path`] | what the queue alone adds to it, and from how many timers the list is overtaken |
 //!
 //! # What counts
 //!
@@ -11,15 +17,12 @@
 //!   So a slow structure or host cannot hide behind the wake-ups that it left out (coordinated
 //!   omission).
 //! - A process that was stopped (SIGCONT says so), or noticed nothing for a second and for a
-//!   hundred periods, was not late but away: the periods of the gap are overruns, told in a line of
-//!   their own, and none of them is a sample.
+//!   hundred periods, was not late but away. The periods of such a gap are overruns, and none of
+//!   them is a sample.
 //! - Structures take turns in slices of a fraction of a second, in random order, so that what the
-//!   host does meets all alike. The first slice of each is thrown away.
+//!   host does meets all alike. The first slice of each does not count.
 
-mod check;
-mod cli;
 mod clock;
-mod compare;
 mod grid;
 mod hdr;
 mod histogram;
@@ -28,21 +31,79 @@ mod lines;
 mod load;
 mod order;
 mod overhead;
+mod path;
 mod plan;
 mod platform;
-mod plot;
-mod report;
 mod rights;
 mod run;
+mod settings;
 mod slice;
-mod span;
-mod stop;
-mod timer_path;
+mod structures;
+mod tables;
+mod versus;
 
-pub(crate) use check::check;
-pub(crate) use cli::{LatencyArgs, tour};
+use core::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use self::path::{CrossoverArgs, PathArgs};
+use self::run::RunArgs;
+use self::versus::VersusArgs;
+use crate::duration;
+use crate::error::LabError;
+use crate::experiment::{conduct, execute};
+use crate::experiments::request;
+use crate::result::Report;
+
 pub(crate) use load::WorkerArgs;
-pub(crate) use timer_path::check as check_timer_path;
+pub(crate) use path::check as check_path;
+pub(crate) use run::checks;
+
+/// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
+///
+/// Without a mode it is `latency run`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LatencyArgs {
+    #[command(subcommand)]
+    mode: Option<Mode>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The modes.
+#[derive(Debug, Clone, Subcommand)]
+enum Mode {
+    Run(RunArgs),
+    Path(PathArgs),
+    Crossover(CrossoverArgs),
+    VersusCyclictest(VersusArgs),
+}
+
+impl LatencyArgs {
+    /// Runs a mode and prints its report.
+    ///
+    /// # Errors
+    /// Those of the mode.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        match &self.mode {
+            None => self.run.execute(),
+            Some(Mode::Run(args)) => args.execute(),
+            Some(Mode::Path(args)) => args.ticks.execute(args),
+            Some(Mode::Crossover(args)) => args.ticks.execute(args),
+            Some(Mode::VersusCyclictest(args)) => execute(args, &args.output),
+        }
+    }
+}
+
+/// The experiment as a part of the tour.
+///
+/// # Errors
+/// Those of the run.
+pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
+    let words = ["--quiet", "--interval", "250us", "--duration", &duration::show(within)];
+    conduct(&request::words::<RunArgs>(&words)?)
+}
 
 #[cfg(test)]
 mod tests;

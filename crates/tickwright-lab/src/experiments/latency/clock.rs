@@ -1,8 +1,10 @@
 //! The clocks of the system, and the ways to wait for one of their moments.
 
 use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::thread;
 
 use rustix::thread::clock_nanosleep_absolute;
@@ -10,19 +12,22 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_getres,
     clock_gettime, timerfd_create, timerfd_settime,
 };
-use serde::Serialize;
+use signal_hook::SigId;
+use signal_hook::consts::SIGCONT;
 
 use crate::error::LabError;
 
 /// What time is told by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Clock {
-    /// Stands still while the machine is suspended.
+    /// Stands still while the machine is suspended; cyclictest's 0
+    #[value(alias = "0")]
     Monotonic,
-    /// The time of day; a step ahead shows as lateness or as a gap, one back is waited out.
+    /// The time of day; a step ahead shows as lateness or as a gap, one back is waited out;
+    /// cyclictest's 1
+    #[value(alias = "1")]
     Realtime,
-    /// Goes on while the machine is suspended.
+    /// Goes on while the machine is suspended
     Boot,
 }
 
@@ -45,41 +50,19 @@ impl Clock {
     pub(super) fn resolution(self) -> u64 {
         ns(clock_getres(self.id())).max(1)
     }
-
-    /// Its name on the command line.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Monotonic => "monotonic",
-            Self::Realtime => "realtime",
-            Self::Boot => "boot",
-        }
-    }
 }
 
-/// How one waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+/// How the program waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Driver {
-    /// An absolute clock_nanosleep, as cyclictest does.
+    /// An absolute clock_nanosleep, as cyclictest does
     Nanosleep,
-    /// A timer descriptor, set and read.
+    /// A timer descriptor, set and read
     Timerfd,
-    /// A parked thread with a time-out: portable, and relative.
+    /// A parked thread with a timeout: portable, and relative
     Thread,
-    /// Reads the clock in a circle; takes a whole processor.
+    /// Reads the clock in a loop; takes a whole processor
     Spin,
-}
-
-impl Driver {
-    /// Its name on the command line.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Nanosleep => "nanosleep",
-            Self::Timerfd => "timerfd",
-            Self::Thread => "thread",
-            Self::Spin => "spin",
-        }
-    }
 }
 
 /// A clock and a way to wait for it.
@@ -94,6 +77,36 @@ pub(super) trait Host {
     fn was_stopped(&mut self) -> bool;
 }
 
+/// Hears of every SIGCONT while it lives.
+#[derive(Debug)]
+struct Continued {
+    heard: Arc<AtomicBool>,
+    id: SigId,
+}
+
+impl Continued {
+    /// From now on.
+    fn watch() -> Result<Self, LabError> {
+        let heard = Arc::<AtomicBool>::default();
+        let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
+            .map_err(|source| LabError::io("watching for SIGCONT", source))?;
+        Ok(Self { heard, id })
+    }
+
+    /// Whether one came since the last question.
+    #[inline]
+    fn take(&mut self) -> bool {
+        // A plain load first: the usual answer is no, a thousand times a second.
+        self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Continued {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.id);
+    }
+}
+
 /// The system's.
 #[derive(Debug)]
 pub(super) struct System {
@@ -101,14 +114,11 @@ pub(super) struct System {
     driver: Driver,
     /// Of the driver that needs one.
     fd: Option<OwnedFd>,
-    continued: super::stop::Continued,
+    continued: Continued,
 }
 
 impl System {
     /// Ready to wait.
-    ///
-    /// # Errors
-    /// When the system has no descriptor or no handler left.
     pub(super) fn new(clock: Clock, driver: Driver) -> Result<Self, LabError> {
         let id = match clock {
             Clock::Monotonic => TimerfdClockId::Monotonic,
@@ -119,7 +129,7 @@ impl System {
             .then(|| timerfd_create(id, TimerfdFlags::CLOEXEC))
             .transpose()
             .map_err(|error| LabError::io("making a timer descriptor", error.into()))?;
-        Ok(Self { clock, driver, fd, continued: super::stop::Continued::watch()? })
+        Ok(Self { clock, driver, fd, continued: Continued::watch()? })
     }
 }
 
@@ -159,9 +169,6 @@ impl Host for System {
 
 /// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a
 /// real-time thread has none anyway.
-///
-/// # Errors
-/// What the system says, in words.
 pub(super) fn no_slack() -> Result<(), String> {
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
         .map_err(|error| format!("the timer slack stays as it is ({error}): wake-ups may be late on purpose"))

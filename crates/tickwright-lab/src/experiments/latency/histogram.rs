@@ -1,7 +1,10 @@
-//! The original's histogram: equal cells, the last of which also takes what is above, and its file
-//! for gnuplot.
+//! The original's histogram: equal cells, the last of which also takes what is above; its plot, and
+//! its file for gnuplot.
 
 use core::fmt::Write;
+
+use crate::render::Format;
+use crate::result::{Axis, Mark, Plot};
 
 /// Cells of equal width. Lateness is never negative here, so unlike the original's no sign is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +19,27 @@ impl Cells {
         Self { width_ns: width_ns.max(1), counts: vec![0; cells.max(1)] }
     }
 
+    /// All of them together; they are of one width.
+    pub(super) fn sum<'c>(all: impl Iterator<Item = &'c Self>) -> Self {
+        all.fold(Self::new(1, 1), |sum, cells| {
+            let mut counts = cells.counts.clone();
+            counts.iter_mut().zip(&sum.counts).for_each(|(count, before)| *count += before);
+            Self { width_ns: cells.width_ns, counts }
+        })
+    }
+
+    /// `count` samples more.
+    #[inline]
+    pub(super) fn add(&mut self, ns: u64, count: u64) {
+        let last = self.counts.len() - 1;
+        let at = usize::try_from(ns / self.width_ns).unwrap_or(last).min(last);
+        self.counts[at] += count;
+    }
+
     /// One more sample.
     #[inline]
     pub(super) fn push(&mut self, ns: u64) {
-        let last = self.counts.len() - 1;
-        let at = usize::try_from(ns / self.width_ns).unwrap_or(last).min(last);
-        self.counts[at] += 1;
+        self.add(ns, 1);
     }
 
     /// The counts; the last is of its cell and of everything above.
@@ -34,24 +52,47 @@ impl Cells {
         (cell as f64 + 0.5) * self.width_ns as f64 / 1e3
     }
 
-    /// Where a cell begins, us.
-    pub(super) fn lower_us(&self, cell: usize) -> f64 {
-        cell as f64 * self.width_ns as f64 / 1e3
+    /// The first and the last cell that hold something.
+    fn filled(&self) -> Option<(usize, usize)> {
+        let first = self.counts.iter().position(|count| *count > 0)?;
+        Some((first, self.counts.iter().rposition(|count| *count > 0)?))
     }
+}
 
-    /// The cells that hold something, by their middles in us.
-    pub(super) fn filled(&self) -> impl Iterator<Item = (f64, u64)> {
-        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(cell, count)| (self.middle_us(cell), *count))
-    }
+/// Histograms over each other. A step is a cell, or where that is wider a twentieth of its lateness.
+/// A logarithmic axis has no 0, so each count is one more, as in the original.
+pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c Cells)> + Clone) -> Plot {
+    let filled = || curves.clone().filter_map(|(_, cells)| cells.filled());
+    let first = filled().map(|ends| ends.0).min().unwrap_or(0);
+    let last = filled().map(|ends| ends.1).max().unwrap_or(0);
+    let end = |cell: usize| cell + (cell / 20).max(1);
+    // One step beyond the last, which ends the picture at 1.
+    let steps: Vec<usize> = core::iter::successors(Some(first), |cell| Some(end(*cell)))
+        .take_while(|cell| *cell < end(last) + 1)
+        .collect();
+    let width = curves.clone().next().map_or(0.0, |(_, cells)| cells.width_ns as f64);
+    let y = Axis::log(format!("samples + 1 in {} or 5 %", Format::Span.write(width)), Format::Count);
+    let plot = Plot::new(title, Axis::log("lateness, us", Format::Text), y).marked(Mark::Steps);
+    curves.fold(plot, |plot, (name, cells)| {
+        let sum = |cell: usize| cells.counts.iter().take(end(cell)).skip(cell).sum::<u64>();
+        let mut before = 0;
+        let points = steps.iter().enumerate().filter_map(|(at, &cell)| {
+            let count = sum(cell);
+            // A flat piece needs no point of its own.
+            let flat = count == before && at > 0 && at + 1 < steps.len();
+            before = count;
+            // The first cell begins at 0, which a logarithmic axis does not have.
+            let begin = (cell as f64).max(0.5) * cells.width_ns as f64 / 1e3;
+            (!flat).then_some((begin, count as f64 + 1.0))
+        });
+        plot.curve(name, points)
+    })
 }
 
 /// A data set for gnuplot, as the original writes it: `x y+1` for each filled cell, since a log
 /// scale has no 0, between two points at 1.
 pub(super) fn gnuplot(out: &mut String, cells: &Cells) {
-    let first = cells.counts.iter().position(|count| *count > 0);
-    let last = cells.counts.iter().rposition(|count| *count > 0);
-    let (Some(first), Some(last)) = (first, last) else { return };
+    let Some((first, last)) = cells.filled() else { return };
     // Writing to a string does not fail. The guard before the first cell stands at 0 when that is
     // where the axis begins.
     let before = if first == 0 { 0.0 } else { cells.middle_us(first - 1) };

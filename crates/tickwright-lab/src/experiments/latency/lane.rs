@@ -1,27 +1,42 @@
 //! What one structure did in all its turns.
 
-use serde::Serialize;
-
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
-use crate::stats::{Distribution, Running, summarise};
+use crate::result::Unit;
+use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
-/// One turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Row {
-    pub(super) structure: &'static str,
-    /// From 1.
-    pub(super) slice: usize,
-    pub(super) samples: u64,
-    pub(super) min_us: f64,
-    pub(super) avg_us: f64,
-    pub(super) median_us: f64,
-    pub(super) p99_us: f64,
-    pub(super) max_us: f64,
-    pub(super) overruns: u64,
-    pub(super) gaps: usize,
-    pub(super) host_ticks: u64,
+/// What is told of a turn, with the unit. The worst lateness is that of gaps too, so a limit on it
+/// holds for them.
+pub(super) const FIGURES: [(&str, Unit); 10] = [
+    ("average lateness", Unit::Ns),
+    ("min lateness", Unit::Ns),
+    ("median lateness", Unit::Ns),
+    ("p99 lateness", Unit::Ns),
+    ("worst lateness", Unit::Ns),
+    ("samples", Unit::Count),
+    ("overruns", Unit::Count),
+    ("gaps", Unit::Count),
+    ("host ticks", Unit::Count),
+    ("wake-ups", Unit::Count),
+];
+
+/// One turn, by [`FIGURES`]. A turn that gaps filled has no average: it keeps its place among the
+/// rounds.
+pub(super) type Row = [f64; FIGURES.len()];
+
+pub(super) fn row(seen: &Seen) -> Row {
+    let mut sorted = seen.lateness.clone();
+    sorted.sort_unstable();
+    // The least sample that so many percent do not exceed.
+    let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    let of = |percent| sorted.get(rank(percent)).map_or(f64::NAN, |ns| *ns as f64);
+    let gap = seen.gaps.iter().map(|gap| gap.ns as f64).fold(f64::NAN, f64::max);
+    let average = sorted.iter().map(|ns| *ns as f64).sum::<f64>() / sorted.len() as f64;
+    let counts = [sorted.len() as u64, seen.overruns, seen.gaps.len() as u64, seen.host_ticks, seen.wakes];
+    let [samples, overruns, gaps, host_ticks, wakes] = counts.map(|count| count as f64);
+    let worst = of(100).max(gap);
+    [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
 /// All turns of a structure.
@@ -30,11 +45,10 @@ pub(super) struct Lane {
     pub(super) structure: &'static Structure,
     pub(super) all: Distribution,
     pub(super) cells: Cells,
-    pub(super) rows: Vec<Row>,
     pub(super) overruns: u64,
     pub(super) gaps: Vec<Gap>,
-    pub(super) host_ticks: u64,
-    pub(super) wakes: u64,
+    /// Of whole rounds alone.
+    pub(super) rows: Vec<Row>,
     /// Since the last line of it.
     pub(super) lately: Running,
     pub(super) lately_overruns: u64,
@@ -47,11 +61,9 @@ impl Lane {
             structure,
             all: Distribution::new(),
             cells: Cells::new(cells, bucket_ns),
-            rows: Vec::new(),
             overruns: 0,
             gaps: Vec::new(),
-            host_ticks: 0,
-            wakes: 0,
+            rows: Vec::new(),
             lately: Running::default(),
             lately_overruns: 0,
         }
@@ -59,9 +71,7 @@ impl Lane {
 
     /// One more turn.
     pub(super) fn add(&mut self, seen: &Seen) {
-        let mut turn = Running::default();
         for &ns in &seen.lateness {
-            turn.push(ns);
             self.lately.push(ns);
             self.all.push(ns);
             self.cells.push(ns);
@@ -69,44 +79,12 @@ impl Lane {
         self.overruns += seen.overruns;
         self.lately_overruns += seen.overruns;
         self.gaps.extend_from_slice(&seen.gaps);
-        self.host_ticks += seen.host_ticks;
-        self.wakes += seen.wakes;
-        let mut sorted = seen.lateness.clone();
-        sorted.sort_unstable();
-        let median = summarise(sorted.iter().map(|ns| *ns as f64)).map_or(f64::NAN, |summary| summary.median);
-        self.rows.push(Row {
-            structure: self.structure.id,
-            slice: self.rows.len() + 1,
-            samples: turn.count(),
-            min_us: us(turn.min() as f64),
-            // A turn without samples takes its place among the rounds and is left out of what they
-            // say.
-            avg_us: if turn.count() > 0 { us(turn.avg()) } else { f64::NAN },
-            median_us: us(median),
-            p99_us: us(nearest_rank(&sorted, 99) as f64),
-            max_us: us(turn.max() as f64),
-            overruns: seen.overruns,
-            gaps: seen.gaps.len(),
-            host_ticks: seen.host_ticks,
-        });
     }
 
-    /// Of all its samples, us; NaN of none.
-    pub(super) fn average(&self) -> f64 {
-        let running = self.all.running();
-        if running.count() > 0 { us(running.avg()) } else { f64::NAN }
+    /// A figure of all samples, ns in us; none without samples, as after an early Ctrl-C.
+    pub(super) fn us(&self, of: impl Fn(&Distribution) -> f64) -> Option<f64> {
+        (self.all.running().count() > 0).then(|| us(of(&self.all)))
     }
-
-    /// Averages of its turns, us.
-    pub(super) fn averages(&self) -> Vec<f64> {
-        self.rows.iter().map(|row| row.avg_us).collect()
-    }
-}
-
-/// The least value that `percent` of `sorted` do not exceed; 0 of nothing.
-fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    rank.checked_sub(1).and_then(|at| sorted.get(at)).copied().unwrap_or(0)
 }
 
 /// ns as us.

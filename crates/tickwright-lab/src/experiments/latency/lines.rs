@@ -1,69 +1,76 @@
-//! What the run says while it goes on: a line a second in the original's form.
+//! What the run prints while it goes on: a line a second in the original's form.
 
-use core::fmt::Write;
+use core::mem;
 use core::time::Duration;
 
 use super::lane::{Lane, us};
-use super::plan::Plan;
 use super::slice::Gap;
-use super::span;
+use crate::error::LabError;
+use crate::output;
 
 /// Lines between two headings, as in the original.
-const PER_HEADING: u64 = 21;
-
-/// The heading of a run.
-pub(super) fn opening(plan: &Plan, priority: u8) -> String {
-    let scheduled = if priority == 0 { "normal scheduling".into() } else { format!("SCHED_FIFO {priority}") };
-    format!(
-        "== Sampling period: {}, {} clock, {}, {scheduled}\n== All results in microseconds; each line is the last slices of one structure\nwarming up...\n",
-        span::show(plan.period),
-        plan.clock.word(),
-        plan.driver.word(),
-    )
-}
+const PER_HEADING: usize = 21;
+const SECOND: Duration = Duration::from_secs(1);
 
 /// The lines of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lines {
-    count: u64,
+    /// Whether any are wanted.
+    on: bool,
+    count: usize,
+    last: Duration,
 }
 
 impl Lines {
-    /// The next line, of `lane`, which begins a new one; with a heading when that is due.
-    pub(super) fn next(&mut self, lane: &mut Lane, elapsed: Duration) -> String {
-        let mut out = String::new();
-        if self.count.is_multiple_of(PER_HEADING) {
-            let seconds = elapsed.as_secs();
-            // Writing to a string does not fail.
-            let _ = writeln!(out, "RTT|  {:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-            out +=
-                "RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n";
+    /// Prints the heading of a run with these settings, if lines are wanted.
+    pub(super) fn begin(on: bool, settings: &str) -> Result<Self, LabError> {
+        if on {
+            output::print(&format!(
+                "== {settings}\n== All results in microseconds; each line is the last slices of one \
+                 structure\nwarming up...\n"
+            ))?;
         }
-        self.count += 1;
-        let (lately, all) = (lane.lately, lane.all.running());
-        let _ = writeln!(
-            out,
-            "RTD|{:<14}|{:>11.3}|{:>11.3}|{:>11.3}|{:>8}|{:>11.3}|{:>11.3}",
-            lane.structure.id,
-            us(lately.min() as f64),
-            us(lately.avg()),
-            us(lately.max() as f64),
-            lane.lately_overruns,
-            us(all.min() as f64),
-            us(all.max() as f64),
-        );
-        lane.lately = crate::stats::Running::default();
-        lane.lately_overruns = 0;
-        out
+        Ok(Self { on, count: 0, last: Duration::ZERO })
     }
-}
 
-/// The line of a gap.
-pub(super) fn gap(id: &str, gap: &Gap) -> String {
-    let why = if gap.stopped { "the process was stopped" } else { "suspended, stopped or starved" };
-    format!(
-        "GAP|{id:<14}| no wake-up for {:.3} s ({why}): {} periods are overruns, none is a sample\n",
-        gap.ns as f64 / 1e9,
-        gap.periods
-    )
+    /// After a turn of structure `id`: a line for each gap, and the line of the next structure when
+    /// a second is over.
+    pub(super) fn turn(
+        &mut self,
+        (id, gaps): (&str, &[Gap]),
+        lanes: &mut [Lane],
+        elapsed: Duration,
+    ) -> Result<(), LabError> {
+        if !self.on {
+            return Ok(());
+        }
+        let mut out = String::new();
+        for Gap { ns, periods, stopped } in gaps {
+            let why = if *stopped { "the process was stopped" } else { "suspended, stopped or starved" };
+            let seconds = *ns as f64 / 1e9;
+            out += &format!(
+                "GAP|{id:<14}| no wake-up for {seconds:.3} s ({why}): {periods} periods are overruns, none is a \
+                 sample\n"
+            );
+        }
+        let next = self.count % lanes.len().max(1);
+        if let Some(lane) = lanes.get_mut(next).filter(|lane| lane.lately.count() > 0)
+            && elapsed.saturating_sub(self.last) >= SECOND
+        {
+            if self.count.is_multiple_of(PER_HEADING) {
+                let s = elapsed.as_secs();
+                out += &format!("RTT|  {:02}:{:02}:{:02}\n", s / 3600, s / 60 % 60, s % 60);
+                out += "RTH|structure-----|----lat min|----lat avg|----lat max|-overrun|---lat best|--lat worst\n";
+            }
+            self.count += 1;
+            self.last = elapsed;
+            let (lately, all) = (mem::take(&mut lane.lately), lane.all.running());
+            let figures = [lately.min() as f64, lately.avg(), lately.max() as f64].map(us);
+            let [min, avg, max] = figures.map(|us| format!("{us:>11.3}"));
+            let [best, worst] = [all.min(), all.max()].map(|ns| format!("{:>11.3}", us(ns as f64)));
+            let (id, overruns) = (lane.structure.id, mem::take(&mut lane.lately_overruns));
+            out += &format!("RTD|{id:<14}|{min}|{avg}|{max}|{overruns:>8}|{best}|{worst}\n");
+        }
+        if out.is_empty() { Ok(()) } else { output::print(&out) }
+    }
 }

@@ -6,7 +6,6 @@
 //! it through here, after the figures. And it ends by itself after a while: what the run lasts,
 //! twice, and some seconds.
 
-pub(crate) mod kind;
 mod worker;
 
 use core::time::Duration;
@@ -16,12 +15,40 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use self::kind::Load;
 use crate::error::LabError;
+use crate::experiments::request;
 pub(crate) use worker::WorkerArgs;
 
 /// The name of the hidden command.
 const COMMAND: &str = "latency-load";
+
+/// What disturbs. Each takes a processor at normal priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Load {
+    /// Writes over 32 MiB in large steps, so that caches and TLBs hold nothing else
+    Cache,
+    /// Small system calls, one after the other
+    Syscalls,
+    /// Starts a process that ends at once, and waits for it
+    Forks,
+    /// Writes 1 MiB to a file without a name, has it stored, and reads it back
+    Files,
+    /// Two threads wake each other through pipes
+    Pipe,
+    /// All of them
+    All,
+}
+
+impl Load {
+    /// All but [`All`](Self::All).
+    const EACH: [Self; 5] = [Self::Cache, Self::Syscalls, Self::Forks, Self::Files, Self::Pipe];
+
+    /// What was asked for, each once.
+    pub(crate) fn of(asked: &[Self]) -> Vec<Self> {
+        let wanted = |load: &Self| asked.contains(load) || asked.contains(&Self::All);
+        Self::EACH.into_iter().filter(wanted).collect()
+    }
+}
 
 /// A load that is under way.
 #[derive(Debug)]
@@ -31,11 +58,8 @@ pub(super) struct Generator {
 
 impl Generator {
     /// Starts it. Call this on a thread that stays: the load ends with it.
-    ///
-    /// # Errors
-    /// When this program cannot be started once more.
     pub(super) fn start(loads: &[Load], lasts: Duration) -> Result<Self, LabError> {
-        let words: Vec<&str> = loads.iter().map(|load| load.word()).collect();
+        let words: Vec<String> = loads.iter().map(request::word).collect();
         let limit = lasts.saturating_mul(2).saturating_add(Duration::from_secs(10)).as_secs();
         let child = own_program()
             .arg(words.join(","))

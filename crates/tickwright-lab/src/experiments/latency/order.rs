@@ -1,156 +1,120 @@
-//! Which structure wakes up earlier, and whether that is more than chance.
+//! Which structure wakes up earlier, and whether that is shown.
 //!
-//! The slices of a round lie within a second of each other, so each pair of structures is compared
-//! round by round: one is earlier in so many rounds, later in so many. Were the two alike, either
-//! would be a toss of a coin. The average of a slice is compared, since the original went by
-//! averages, but no single average is trusted: one stall of the host moves it.
+//! The turns of a round lie within a second of each other, so each pair of structures is compared
+//! round by round. The average of a turn is compared, since the original went by averages, but no
+//! single average is trusted: one stall of the host moves it. A difference is shown by the policy
+//! for all ratios. The chance beside it is that of a coin: were the two alike, either would be
+//! earlier in half of the rounds.
 
-use serde::Serialize;
+use super::structures::PUBLISHED;
+use crate::result::{Finding, labels};
+use crate::stats::{self, Summary, Verdict, sign_test};
 
-use super::lane::Lane;
-use crate::stats::{Summary, sign_test, summarise};
-
-/// The four structures of the experiment, in the order that it published, as a kernel holds them:
-/// nodes inside the timers.
-pub(super) const PUBLISHED: [&str; 4] = ["list/hook", "heap2/hook", "rb/hook", "rb-cached/hook"];
-
-/// What the order of averages was then.
-pub(super) const PUBLISHED_WORDS: &str = "list < heap < red-black < red-black with cached head";
-
-/// The chance, over all pairs together, that a difference is shown where there is none.
-const CHANCE: f64 = 0.05;
-
-/// Two structures.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Pair {
-    pub(super) earlier: &'static str,
-    pub(super) later: &'static str,
-    /// Later minus earlier in a round, us.
-    pub(super) difference_us: Option<Summary>,
-    /// The same as a share of the earlier one's average, in percent.
-    pub(super) percent: f64,
-    /// The chance of rounds so one-sided, if there were no difference.
-    pub(super) p: f64,
-    /// That is less than what is allowed, shared among all pairs.
-    pub(super) shown: bool,
-}
-
-/// What the run says about the published order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
-    /// Every neighbour before its neighbour, each shown.
-    Published,
-    /// Some pairs of it are shown, and none against it.
-    PartOfIt,
-    /// A pair is shown against it.
-    Another,
-    /// No pair is shown.
-    NoDifference,
-    /// Fewer than two of the published structures took part.
-    NotAsked,
-}
-
-/// The order of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Order {
-    /// By average lateness of all samples, earliest first.
-    pub(super) by_average: Vec<&'static str>,
-    /// Every pair, in the direction that this run has.
-    pub(super) pairs: Vec<Pair>,
-    pub(super) verdict: Verdict,
-}
-
-/// What is compared: a structure, its place in the published order if it has one, and the averages
-/// of its slices in us.
+/// What is compared: a structure, its average over all, and the averages of its turns.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) id: &'static str,
     pub(super) average: f64,
-    pub(super) slices: Vec<f64>,
+    pub(super) rounds: Vec<f64>,
 }
 
-impl Entry {
-    /// Of a lane.
-    pub(super) fn of(lane: &Lane) -> Self {
-        Self { id: lane.structure.id, average: lane.average(), slices: lane.averages() }
-    }
+/// Two structures, in the direction that this run has.
+#[derive(Debug, Clone, PartialEq)]
+struct Pair {
+    earlier: &'static str,
+    later: &'static str,
+    /// The earlier one's average to the later one's, round by round.
+    ratio: Summary,
+    /// Rounds in which it was earlier, and later.
+    ahead: u64,
+    behind: u64,
+}
+
+/// The order of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Order {
+    /// By average, earliest first.
+    pub(super) by_average: Vec<&'static str>,
+    pairs: Vec<Pair>,
+    /// What is shown of the published order, in words.
+    pub(super) here: String,
+    pub(super) verdict: Verdict,
 }
 
 impl Order {
-    /// Compares all with all. `published` is the order to hold them against, earliest first.
-    pub(super) fn of(entries: &[Entry], published: &[&'static str]) -> Self {
+    /// Compares all with all, and with the order that was published: families of one storage,
+    /// earliest first.
+    pub(super) fn of(entries: &[Entry], published: &[String]) -> Self {
         let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).collect();
         sorted.sort_by(|a, b| a.average.total_cmp(&b.average));
-        let place = |id: &str| published.iter().position(|known| *known == id);
-        let count = entries.len() * entries.len().saturating_sub(1) / 2;
-        let mut pairs = Vec::new();
-        for (at, one) in entries.iter().enumerate() {
-            for other in &entries[at + 1..] {
-                pairs.push(pair(one, other, CHANCE / count.max(1) as f64));
-            }
-        }
-        let known = |pair: &&Pair| place(pair.earlier).is_some() && place(pair.later).is_some();
-        let against = |pair: &Pair| place(pair.earlier) > place(pair.later);
-        let neighbours = |pair: &Pair| {
-            let present: Vec<_> =
-                published.iter().filter(|id| entries.iter().any(|e| e.id == **id)).collect();
-            present.windows(2).any(|two| *two[0] == pair.earlier && *two[1] == pair.later)
-        };
-        let asked: Vec<&Pair> = pairs.iter().filter(known).collect();
-        let shown: Vec<&&Pair> = asked.iter().filter(|pair| pair.shown).collect();
-        let steps = entries.iter().filter(|entry| place(entry.id).is_some()).count().saturating_sub(1);
-        let verdict = if asked.is_empty() {
-            Verdict::NotAsked
-        } else if shown.is_empty() {
-            Verdict::NoDifference
-        } else if shown.iter().any(|pair| against(pair)) {
-            Verdict::Another
-        } else if shown.iter().filter(|pair| neighbours(pair)).count() == steps {
-            Verdict::Published
-        } else {
-            Verdict::PartOfIt
-        };
-        Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, verdict }
+        let pairs: Vec<Pair> = sorted
+            .iter()
+            .enumerate()
+            .flat_map(|(at, one)| sorted[at + 1..].iter().filter_map(|other| Pair::of(one, other)))
+            .collect();
+        let (here, verdict) = judge(&pairs, published);
+        Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, here, verdict }
     }
 
-    /// The verdict as a sentence.
-    pub(super) fn words(&self) -> String {
-        let shown: Vec<String> = self
-            .pairs
-            .iter()
-            .filter(|pair| pair.shown)
-            .map(|pair| format!("{} before {}", pair.earlier, pair.later))
-            .collect();
-        let shown = shown.join(", ");
-        match self.verdict {
-            Verdict::Published => format!("this run shows the published order: {shown}"),
-            Verdict::PartOfIt => {
-                format!(
-                    "this run shows a part of the published order: {shown}; of the rest no difference is shown"
-                )
-            }
-            Verdict::Another => format!("this run shows another order than the published one: {shown}"),
-            Verdict::NoDifference => {
-                "this run shows no difference: the order of its averages may be chance".into()
-            }
-            Verdict::NotAsked if shown.is_empty() => "no difference shown".into(),
-            Verdict::NotAsked => format!("shown: {shown}"),
-        }
+    /// This run beside the published order.
+    pub(super) fn finding(&self, about: impl Into<String>) -> Finding {
+        let published = format!("{} ({})", PUBLISHED.words, PUBLISHED.source);
+        Finding::stated(about, &self.here).published(published).judged(self.verdict)
+    }
+
+    /// A finding for each pair.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Finding> {
+        self.pairs.iter().map(|pair| {
+            let Pair { earlier, later, ratio, ahead, behind } = pair;
+            let chance = sign_test(*ahead, *behind);
+            let chance = if chance < 0.001 { "< 0.001".into() } else { format!("= {chance:.3}") };
+            let here = format!("{ahead} of {} rounds, p {chance}", ahead + behind);
+            Finding::ratio(format!("{earlier} beside {later}"), *ratio, here)
+                .labelled(labels([("structure", (*earlier).into()), ("beside", (*later).into())]))
+        })
     }
 }
 
-/// Two structures, round by round.
-fn pair(one: &Entry, other: &Entry, chance: f64) -> Pair {
-    let rounds = || one.slices.iter().zip(&other.slices).filter(|(a, b)| a.is_finite() && b.is_finite());
-    let before = rounds().filter(|(a, b)| a < b).count();
-    let behind = rounds().filter(|(a, b)| a > b).count();
-    let (earlier, later, sign) = if before >= behind { (one, other, 1.0) } else { (other, one, -1.0) };
-    let difference_us = summarise(rounds().map(|(a, b)| sign * (b - a)));
-    let p = sign_test(before as u64, behind as u64);
-    let base = summarise(earlier.slices.iter().copied()).map_or(f64::NAN, |summary| summary.median);
-    let percent = difference_us.map_or(f64::NAN, |difference| difference.median / base * 100.0);
-    Pair { earlier: earlier.id, later: later.id, difference_us, percent, p, shown: p < chance }
+impl Pair {
+    fn of(one: &Entry, other: &Entry) -> Option<Self> {
+        let [there, back] = [(one, other), (other, one)].map(|(a, b)| stats::ratios(&a.rounds, &b.rounds));
+        let (there, back) = (there?, back?);
+        let (one, other, ratio) =
+            if there.median <= back.median { (one, other, there) } else { (other, one, back) };
+        let rounds = || one.rounds.iter().zip(&other.rounds);
+        let ahead = rounds().filter(|(a, b)| a < b).count() as u64;
+        let behind = rounds().filter(|(a, b)| a > b).count() as u64;
+        Some(Self { earlier: one.id, later: other.id, ratio, ahead, behind })
+    }
+
+    fn is_shown(&self) -> bool {
+        Verdict::on(&self.ratio) == Verdict::Faster
+    }
+}
+
+/// What the pairs say of the published order.
+fn judge(pairs: &[Pair], published: &[String]) -> (String, Verdict) {
+    let place = |id: &str| published.iter().position(|known| known == id);
+    let places = |pair: &Pair| Some((place(pair.earlier)?, place(pair.later)?));
+    let asked: Vec<&Pair> = pairs.iter().filter(|pair| places(pair).is_some()).collect();
+    let shown: Vec<&Pair> = asked.iter().copied().filter(|pair| pair.is_shown()).collect();
+    let mut present: Vec<usize> = asked.iter().filter_map(|p| places(p)).flat_map(|(a, b)| [a, b]).collect();
+    present.sort_unstable();
+    present.dedup();
+    let step = |pair: &&&Pair| places(pair).is_some_and(|(a, b)| present.windows(2).any(|two| two == [a, b]));
+    let steps = shown.iter().filter(step).count();
+    if asked.is_empty() {
+        ("fewer than two published structures took part".into(), Verdict::Stated)
+    } else if shown.is_empty() {
+        ("no difference shown between any two".into(), Verdict::NoDifferenceShown)
+    } else if let Some(pair) = shown.iter().find(|pair| places(pair).is_some_and(|(a, b)| a > b)) {
+        (format!("another order: {} before {}", pair.earlier, pair.later), Verdict::Missed)
+    } else if steps + 1 == present.len() {
+        ("the published order, every step of it shown".into(), Verdict::Held)
+    } else {
+        let (shown, asked) = (shown.len(), asked.len());
+        (format!("{shown} of {asked} pairs shown in the published order"), Verdict::NotShown)
+    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,12 @@
 use core::hint::black_box;
 use std::time::Instant;
 
-use serde::Serialize;
-
 use super::clock::Host;
 use super::grid::Grid;
 use super::slice::Seen;
 
 /// ns per sample.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
     /// The owner's reading of the clock.
     pub(super) clock_ns: f64,

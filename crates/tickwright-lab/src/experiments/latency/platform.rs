@@ -6,9 +6,6 @@ use core::time::Duration;
 use std::io;
 
 /// Puts the calling thread under SCHED_FIFO at `priority`, or back to the normal scheduler at 0.
-///
-/// # Errors
-/// The system's: usually that it is not allowed.
 pub(super) fn set_fifo(priority: u8) -> io::Result<()> {
     let policy = if priority == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
     let param = libc::sched_param { sched_priority: priority.into() };

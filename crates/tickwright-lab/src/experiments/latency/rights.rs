@@ -4,17 +4,14 @@
 use core::str::FromStr;
 use std::fs;
 
-use rustix::mm::{MlockAllFlags, mlockall, munlockall};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
-use serde::Serialize;
-
 use super::clock::no_slack;
 use super::platform;
 use crate::error::LabError;
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 
 /// A priority under SCHED_FIFO; 0 is the normal scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Priority(u8);
 
 impl Priority {
@@ -47,9 +44,6 @@ impl FromStr for Priority {
 }
 
 /// Reads the number of a CPU.
-///
-/// # Errors
-/// What is wrong, with the range.
 pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| {
         format!("'{text}' is not the number of a CPU: this process may use {}", ranges(&mine()))
@@ -57,9 +51,6 @@ pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
 }
 
 /// Whether this process may run on `cpu`.
-///
-/// # Errors
-/// That it does not exist or is not allowed, with those that are.
 pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     let mine = mine();
     if mine.contains(&cpu) {
@@ -103,7 +94,7 @@ pub(super) struct Wish {
 /// was.
 #[derive(Debug, Default)]
 pub(super) struct Granted {
-    pub(super) priority: u8,
+    pub(super) priority: Priority,
     locked: bool,
     before: Option<CpuSet>,
 }
@@ -133,11 +124,12 @@ impl Granted {
             }
         }
         if wish.priority == Priority::NONE {
-            // Who started this may have given it another policy. Down is always allowed.
+            // The program that started this one may have given it another policy. Going down needs
+            // no right.
             let _ = platform::set_fifo(0);
         } else {
             match platform::set_fifo(wish.priority.get()) {
-                Ok(()) => granted.priority = wish.priority.get(),
+                Ok(()) => granted.priority = wish.priority,
                 Err(error) => refused.push(format!(
                     "no {} ({error}): wake-ups wait for other programs; CAP_SYS_NICE or `ulimit -r 99` allows it",
                     wish.priority.words()
@@ -152,7 +144,7 @@ impl Drop for Granted {
     fn drop(&mut self) {
         // Each was allowed to go up, and going down needs no right; a failure would leave the rest
         // of the program faster than it asked for.
-        if self.priority > 0 {
+        if self.priority != Priority::NONE {
             let _ = platform::set_fifo(0);
         }
         if let Some(before) = &self.before {

@@ -15,11 +15,16 @@ use crate::structures::registry::{Structure, Visitor};
 const PERIODIC: u32 = 0;
 const HOST_TICK: u32 = 1;
 
-/// The longest sleep: how soon Ctrl-C is noticed by who waits for a long period.
+/// The longest sleep: within it Ctrl-C is noticed during a long period.
 const LOOK_NS: u64 = 250_000_000;
 
 /// The original's: the first shot is a millisecond ahead.
 const FIRST_NS: u64 = 1_000_000;
+
+/// Whether a structure wakes up on the dot.
+pub(super) fn takes_part(structure: &Structure) -> bool {
+    structure.exact_head && structure.ties.exact()
+}
 
 /// What a turn is.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +38,7 @@ pub(super) struct Turn {
 }
 
 /// Time in which the process did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     /// How long after the first point that it missed, ns.
     pub(super) ns: u64,
@@ -162,6 +167,10 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
             // of the same gap.
             stopped &= grid.expected() <= then;
         }
+    }
+    let told = seen.lateness.len() as u64 + seen.gaps.iter().map(|gap| gap.periods).sum::<u64>();
+    if told < turn.points && !stop() {
+        return Err(format!("{told} of {} periods are samples or in gaps", turn.points));
     }
     Ok(())
 }

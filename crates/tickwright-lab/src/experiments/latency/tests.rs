@@ -1,29 +1,43 @@
-use super::span;
 use core::time::Duration;
 
-#[test]
-fn spans_have_a_unit_and_a_range() {
-    let period = span::parse::<1_000, 10_000_000_000>;
-    assert_eq!(period("100us"), Ok(Duration::from_micros(100)));
-    assert_eq!(period("1ms"), Ok(Duration::from_millis(1)));
-    assert_eq!(period("10s"), Ok(Duration::from_secs(10)));
-    for wrong in ["0us", "0", "999ns", "11s", "-1ms", "1.5ms", "", "us", "99999999999999999999s", "1h"] {
-        let message = period(wrong).unwrap_err();
-        assert!(message.contains("from 1us to 10s"), "{message}");
-    }
-}
-
-#[test]
-fn spans_are_shown_as_they_are_read() {
-    for text in ["500ns", "1500ns", "100us", "1ms", "2s"] {
-        assert_eq!(span::show(span::parse::<1, 10_000_000_000>(text).unwrap()), text);
-    }
-}
-
-use super::cli::fitting;
-use super::plan::Plan;
-use super::report::judge;
+use super::lane::{FIGURES, Lane, row};
+use super::overhead::Overhead;
+use super::path::PathArgs;
+use super::plan::{Data, Plan, fitting};
 use super::rights::{Priority, parse_cpu, ranges};
+use super::run::{RunArgs, checks};
+use super::slice::{Gap, Seen};
+use super::structures::PUBLISHED;
+use super::{LatencyArgs, Mode};
+use crate::experiment::Experiment;
+use crate::experiments::request;
+use crate::render;
+use crate::result::{Condition, Report};
+use crate::stats::Verdict;
+
+fn args(words: &[&str]) -> RunArgs {
+    request::words(&[&["--priority", "none"], words].concat()).unwrap()
+}
+
+fn plan(words: &[&str]) -> Plan {
+    args(words).plan().unwrap()
+}
+
+fn refused(words: &[&str]) -> String {
+    let error = args(words).plan().unwrap_err();
+    assert_eq!(error.code(), 2);
+    error.to_string()
+}
+
+#[test]
+fn a_mode_is_a_command_and_none_is_a_run() {
+    let mode = |words: &[&str]| request::words::<LatencyArgs>(words).unwrap().mode;
+    assert!(mode(&["-i", "2ms", "-D", "5s", "-m", "-p", "80", "-a", "0", "-q", "-H", "-c", "0"]).is_none());
+    assert!(matches!(mode(&["run", "-c", "1"]), Some(Mode::Run(_))));
+    assert!(matches!(mode(&["crossover"]), Some(Mode::Crossover(_))));
+    assert!(matches!(mode(&["versus-cyclictest"]), Some(Mode::VersusCyclictest(_))));
+    assert!(request::words::<LatencyArgs>(&["--interval", "1ms", "run"]).is_err());
+}
 
 #[test]
 fn priorities_are_from_1_to_99() {
@@ -52,61 +66,116 @@ fn a_histogram_takes_a_quarter_of_the_memory_at_most() {
     assert!(fitting(u64::MAX, 1, None).is_err());
 }
 
-fn plan(duration_ms: u64, period_us: u64) -> Plan {
-    Plan::usual(Duration::from_millis(duration_ms), Duration::from_micros(period_us)).unwrap()
-}
-
 #[test]
 fn turns_are_short_and_many() {
-    let long = plan(20_000, 1000);
-    assert_eq!((long.slice(), long.rounds()), (Duration::from_millis(250), 20));
+    let long = plan(&[]);
+    assert_eq!((long.slice, long.turns()), (Duration::from_millis(250), 19));
     assert_eq!((long.turn().points, long.turn().host_period), (250, 10_000_000));
-    let short = plan(3000, 250);
-    assert_eq!(short.rounds(), 9);
-    let slow = plan(20_000, 100_000);
-    assert_eq!(slow.slice(), Duration::from_secs(2));
-    assert!(long.check().is_ok() && short.check().is_ok() && slow.check().is_ok());
+    assert_eq!(plan(&["--duration", "3s", "--interval", "250us"]).turns(), 8);
+    assert_eq!(plan(&["--interval", "100ms"]).slice, Duration::from_secs(2));
 }
 
 #[test]
 fn times_that_do_not_fit_together_are_refused_with_what_would() {
-    let error = plan(100, 10_000).check().unwrap_err();
-    assert!(error.to_string().contains("at least 1s600ms"), "{error}");
-    let mut turns = plan(20_000, 10_000);
-    turns.slice = Some(Duration::from_millis(1));
-    let error = turns.check().unwrap_err();
-    assert!(error.to_string().contains("shorter than a period of 10ms"), "{error}");
+    let short = refused(&["--duration", "100ms", "--interval", "10ms"]);
+    assert!(short.contains("at least 1s600ms"), "{short}");
+    let slice = refused(&["--interval", "10ms", "--slice", "1ms"]);
+    assert!(slice.contains("shorter than an interval of 10ms"), "{slice}");
+    assert_eq!(plan(&["--interval", "1us", "--slice", "16s", "--duration", "10h"]).turn().points, 16_000_000);
+    let many = refused(&["--interval", "1us", "--slice", "17s", "--duration", "10h"]);
+    assert!(many.contains("16777216 at most"), "{many}");
 }
 
 #[test]
-fn a_turn_has_no_more_periods_than_are_kept() {
-    let mut turns = plan(1 << 30, 1);
-    turns.slice = Some(Duration::from_secs(16));
-    assert!(turns.check().is_ok());
-    turns.slice = Some(Duration::from_secs(17));
-    let error = turns.check().unwrap_err();
-    assert!(error.to_string().contains("16777216 at most"), "{error}");
+fn what_was_published_is_read_and_is_what_takes_part() {
+    let ids: Vec<&str> = plan(&[]).structures.iter().map(|structure| structure.id).collect();
+    assert_eq!(ids, PUBLISHED.stored("hook"));
+    assert!(PUBLISHED.order.len() == 4 && PUBLISHED.source.contains("2016"));
+    let path: PathArgs = request::words(&[]).unwrap();
+    let parameters = path.parameters(&path.plan().unwrap());
+    assert_eq!(parameters["structures"].to_string(), ids.join(","));
 }
 
 #[test]
-fn a_limit_is_held_against_the_worst_sample_and_against_gaps() {
-    assert!(judge(99.9, 0, Some(100.0)).is_ok());
-    assert!(judge(1e9, 9, None).is_ok());
-    assert_eq!(judge(100.1, 0, Some(100.0)).unwrap_err().code(), 1);
-    assert_eq!(judge(1.0, 1, Some(100.0)).unwrap_err().code(), 1);
+fn the_short_runs_for_check_can_be_planned() {
+    let runs = checks().unwrap();
+    assert_eq!(runs.len(), 13);
+    assert!(runs.iter().all(|args| args.plan().is_ok()));
+}
+
+/// Turns of each structure, by what they saw; the first structure was stopped once.
+fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> Data {
+    let lane = |(at, structure)| {
+        let mut lane = Lane::new(structure, 300, 1000);
+        for turn in 0..turns {
+            let gaps = match (at, turn) {
+                (0, 1) => vec![Gap { ns: 3_000_000, periods: 3, stopped: true }],
+                _ => Vec::new(),
+            };
+            let overruns = gaps.iter().map(|gap| gap.periods).sum();
+            let seen = Seen { lateness: lateness(at, turn), overruns, gaps, host_ticks: 25, wakes: 275 };
+            lane.add(&seen);
+            lane.rows.push(row(&seen));
+        }
+        lane
+    };
+    let overhead = Overhead { clock_ns: 21.0, note_ns: 3.0 };
+    let lanes = plan.structures.iter().copied().enumerate().map(lane).collect();
+    Data { lanes, granted: Priority::NONE, overhead, cpu_percent: 1.25 }
+}
+
+/// The published order: each structure is a half later than the one before.
+fn published(at: usize, turn: u64) -> Vec<u64> {
+    let usual = [10_000, 15_000, 22_500, 33_750][at];
+    (0..250).map(|sample| usual + turn * 10 + sample % 7 * 300).chain([usual * 6]).collect()
 }
 
 #[test]
-fn a_structure_without_samples_is_not_the_best() {
-    use super::lane::Lane;
-    use super::order::{Entry, Order};
-    use super::slice::Seen;
-    let plan = plan(20_000, 1000);
-    let mut lanes: Vec<Lane> =
-        plan.structures.iter().map(|structure| Lane::new(structure, 10, 1000)).collect();
-    let mut seen = Seen::new(1);
-    seen.lateness.push(7000);
-    lanes[1].add(&seen);
-    let entries: Vec<Entry> = lanes.iter().map(Entry::of).collect();
-    assert_eq!(Order::of(&entries, &[]).by_average, ["heap2/hook"]);
+fn a_report_shows_lateness_the_histogram_and_the_order() {
+    let args = args(&["--histogram"]);
+    let plan = args.plan().unwrap();
+    let one_cell = |at, turn| published(at, turn).into_iter().map(|ns| ns / 5_000 * 5_000).collect();
+    let data = data(&plan, 8, one_cell);
+    let findings = args.findings(&plan, &data);
+    let first = &findings[0];
+    assert_eq!(first.here, "the published order, every step of it shown");
+    assert_eq!((first.verdict, findings.len()), (Verdict::Held, 7));
+    insta::assert_snapshot!(render::sections(&args.sections(&plan, &data, &findings)));
+}
+
+#[test]
+fn a_limit_on_the_worst_lateness_counts_gaps() {
+    let args = args(&[]);
+    let plan = args.plan().unwrap();
+    let data = data(&plan, 2, published);
+    let series = args.series(&plan, &data);
+    assert_eq!(series.len(), 4 * FIGURES.len());
+    let worst = |structure: usize| {
+        let of = series.iter().filter(|series| series.name == "worst lateness");
+        of.map(|series| series.samples.clone()).nth(structure).unwrap()
+    };
+    assert_eq!(worst(0), [60_000.0, 3_000_000.0]);
+    assert_eq!(worst(1), [90_000.0, 90_000.0]);
+    let condition: Condition = "max(worst lateness[structure=list/hook]) > 2ms".parse().unwrap();
+    let report = Report { series, ..empty() };
+    assert_eq!(condition.fulfilled(&report).unwrap().len(), 1);
+}
+
+fn empty() -> Report {
+    crate::experiment::conduct(&args(&["--structures", "list/hook", "-D", "2ms", "--slice", "1ms", "-q"]))
+        .unwrap()
+}
+
+#[test]
+fn without_samples_there_are_no_figures() {
+    let args = args(&[]);
+    let plan = args.plan().unwrap();
+    let mut data = data(&plan, 0, published);
+    let findings = args.findings(&plan, &data);
+    assert_eq!(findings[0].here, "fewer than two published structures took part");
+    let text = render::sections(&args.sections(&plan, &data, &findings));
+    assert!(text.contains("list/hook") && !text.contains("NaN"), "{text}");
+    // A structure without samples is not the best one.
+    data.lanes[1].add(&Seen { lateness: vec![7000], ..Seen::default() });
+    assert_eq!(data.order().by_average, ["heap2/hook"]);
 }

@@ -13,10 +13,10 @@ use rustix::process::{
     Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
 };
 
-use super::kind::Load;
-use super::{nameless, own_program};
+use super::{Load, nameless, own_program};
 use crate::error::LabError;
 use crate::experiments::latency::platform::set_fifo;
+use crate::experiments::request;
 
 /// The hidden command.
 #[derive(Debug, Clone, Args)]
@@ -58,7 +58,7 @@ impl WorkerArgs {
         for load in Load::of(&self.loads) {
             let work = move || {
                 let Err(error) = work(load);
-                eprintln!("tickwright: the load '{}' ended: {error}", load.word());
+                eprintln!("tickwright: the load '{}' ended: {error}", request::word(&load));
             };
             thread::Builder::new().spawn(work).map_err(|source| LabError::io("starting a load", source))?;
         }

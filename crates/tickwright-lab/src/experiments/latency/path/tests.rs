@@ -1,10 +1,12 @@
 //! The path, its counts and what is made of them, without a clock.
 
 use super::counted::{cells, total};
-use super::report::{Path, crossings, lines};
-use super::sample::{Cell, Cost, Plan, Row, Unit};
-use super::slice::{Lane, Slice, Timers, Watch, expected, trimmed_mean};
+use super::sample::{Cell, Plan, Row, Ticks};
+use super::slice::{Cost, Lane, Slice, Timers, Watch, expected, trimmed_mean};
+use super::*;
 use crate::experiments::crossover::Sampled;
+use crate::render;
+use crate::stats::Verdict;
 use crate::structures::registry;
 
 fn lane(id: &str) -> Lane {
@@ -13,7 +15,15 @@ fn lane(id: &str) -> Lane {
 
 fn plan(ids: &[&str]) -> Plan {
     let lanes = [Lane::Loop].into_iter().chain(ids.iter().map(|id| lane(id))).collect();
-    Plan { lanes, sizes: vec![1, 2, 40], rounds: 3, ticks: 100, seed: 7 }
+    Plan {
+        lanes,
+        sizes: vec![1, 2, 40],
+        rounds: 3,
+        ticks: 100,
+        seed: 7,
+        instructions: false,
+        notes: Vec::new(),
+    }
 }
 
 #[test]
@@ -90,7 +100,7 @@ fn the_loop_is_taken_off_round_by_round() {
     assert_eq!(cell.overhead.tick, [20.0, 22.0]);
     assert_eq!(cell.rows[0].tick, [10.0, 11.0]);
     assert_eq!(cell.rows[0].to_callback, [5.0, 0.1], "never nothing");
-    assert_eq!(lines(&[cell]).len(), 4);
+    assert_eq!(series(&cell).len(), 4);
 }
 
 #[test]
@@ -111,47 +121,76 @@ fn callgrinds_files_are_read() {
     assert_eq!((total(""), total("totals: x")), (None, None));
 }
 
-fn made_up(population: usize, ticks: &[(&'static str, f64)]) -> Cell {
+fn made_up(population: usize, unit: Unit, ticks: &[(&'static str, f64)]) -> Cell {
     let noise = |tick: f64| (0..21).map(|round| tick + f64::from(round % 3) / 100.0).collect::<Vec<_>>();
     let row = |&(structure, tick): &(&'static str, f64)| Row {
         structure,
-        to_callback: noise(tick / 2.0),
+        to_callback: if unit == Unit::Ns { noise(tick / 2.0) } else { Vec::new() },
         tick: noise(tick),
     };
-    Cell {
-        population,
-        unit: Unit::Ns,
-        overhead: row(&("the loop", 9.0)),
-        rows: ticks.iter().map(row).collect(),
-    }
+    let rows = ticks.iter().map(row).collect();
+    Cell { population, unit, overhead: row(&("the loop", 9.0)), rows }
+}
+
+fn four(population: usize, unit: Unit, ticks: [f64; 4]) -> Cell {
+    let ids = ["list/slab", "heap2/slab", "rb/slab", "rb-cached/slab"];
+    made_up(population, unit, &ids.into_iter().zip(ticks).collect::<Vec<_>>())
+}
+
+fn ticks(cells: Vec<Cell>) -> Ticks {
+    let counter = crate::counter::Calibrated { source: "system clock", ns_per_count: 1.0, reading_ns: 25.0 };
+    Ticks { counter, verified: 4096, cells }
 }
 
 #[test]
 fn the_published_order_is_found_or_not() {
-    let told = |ticks: [f64; 4]| {
-        let ids = ["list/slab", "heap2/slab", "rb/slab", "rb-cached/slab"];
-        let rows: Vec<_> = ids.into_iter().zip(ticks).collect();
-        serde_json::to_value(Path::of(&made_up(2, &rows))).unwrap()["orders"].clone()
+    let verdicts = |ticks| -> Vec<Verdict> {
+        tables::path_findings(&[four(2, Unit::Ns, ticks)]).iter().map(|finding| finding.verdict).collect()
     };
-    let published = told([5.0, 6.0, 7.0, 8.0]);
-    assert_eq!(published.as_array().map(Vec::len), Some(2), "to the callback, and the whole tick");
-    let verdict = |told: &serde_json::Value| told[1]["verdict"].as_str().unwrap().to_owned();
-    assert!(verdict(&published).starts_with("this run shows the published order"));
-    assert!(verdict(&told([5.0, 5.0, 5.0, 5.0])).contains("no difference"));
-    assert!(verdict(&told([9.0, 6.0, 7.0, 8.0])).contains("another order"));
-    let three = made_up(1, &[("list/slab", 1.0), ("rb/slab", 2.0), ("heap2/slab", 3.0)]);
-    assert_eq!(serde_json::to_value(Path::of(&three)).unwrap()["orders"], serde_json::json!([]));
+    assert_eq!(verdicts([5.0, 7.0, 10.0, 14.0]), [Verdict::Held; 2], "the tick, and to the callback");
+    assert_eq!(verdicts([5.0; 4])[0], Verdict::NoDifferenceShown);
+    assert_eq!(verdicts([9.0, 6.0, 7.0, 8.0])[0], Verdict::Missed);
+    let three = [("list/slab", 1.0), ("rb/slab", 2.0), ("heap2/slab", 3.0)];
+    assert_eq!(tables::path_findings(&[made_up(1, Unit::Ns, &three)])[0].verdict, Verdict::Stated);
+}
+
+#[test]
+fn the_path_is_shown_with_the_published_order() {
+    let args: PathArgs = request::words(&[]).unwrap();
+    let plan = args.plan().unwrap();
+    let ticks = ticks(vec![
+        four(1, Unit::Ns, [5.0, 6.0, 7.0, 8.0]),
+        four(2, Unit::Ns, [6.0, 9.0, 12.0, 16.0]),
+        four(2, Unit::Instructions, [60.0, 90.0, 100.0, 80.0]),
+    ]);
+    let findings = args.findings(&plan, &ticks);
+    let first = &findings[0];
+    assert_eq!((first.about.as_str(), first.verdict), ("tick by slab, 2 timers, ns", Verdict::Held));
+    assert_eq!(args.series(&plan, &ticks).len(), 25);
+    insta::assert_snapshot!(render::sections(&args.sections(&plan, &ticks, &findings)));
 }
 
 #[test]
 fn each_rival_meets_the_list_of_its_storage() {
     let cell = |n: usize, list: f64| {
-        made_up(n, &[("list/hook", list), ("heap4/hook", 20.0), ("list/slab", 50.0), ("heap4/slab", 20.0)])
+        let ticks = [("list/hook", list), ("heap4/hook", 20.0), ("list/slab", 50.0), ("heap4/slab", 20.0)];
+        made_up(n, Unit::Ns, &ticks)
     };
-    let found = serde_json::to_value(crossings(&[cell(1, 10.0), cell(8, 30.0)])).unwrap();
-    assert_eq!(found.as_array().map(Vec::len), Some(2));
-    let words = |at: usize| found[at]["words"].as_str().unwrap().to_owned();
-    assert!(words(0).contains("faster up to N = 1; the crossover lies between 1 and 8"), "{}", words(0));
-    assert!(words(1).contains("behind from the smallest N on"), "{}", words(1));
-    assert!(crossings(&[]).is_empty());
+    let args: CrossoverArgs = request::words(&["--structures", "heap4"]).unwrap();
+    let plan = args.plan().unwrap();
+    let ids: Vec<&str> = plan.lanes.iter().map(|lane| lane.id()).collect();
+    assert_eq!(ids, ["the loop", "list/slab", "list/hook", "heap4/slab", "heap4/hook"], "the list joins");
+    let ticks = ticks(vec![cell(1, 10.0), cell(4, 15.0), cell(8, 30.0)]);
+    let findings = args.findings(&plan, &ticks);
+    assert_eq!(findings[0].here, "N = 1: heap4/slab by ns overtakes list/slab");
+    assert_eq!(findings[1].here, "slower from N = 8 on");
+    insta::assert_snapshot!(render::sections(&args.sections(&plan, &ticks, &findings)));
+    assert_eq!(tables::crossover_findings(&[])[0].here, "no structure is shown to overtake the list");
+}
+
+#[test]
+fn a_crossover_of_others_alone_is_refused() {
+    let args: CrossoverArgs = request::words(&["--structures", "btree-map"]).unwrap();
+    let error = args.plan().unwrap_err().to_string();
+    assert!(error.contains("there is no list of its storage"), "{error}");
 }

@@ -67,6 +67,14 @@ impl Watch for () {
     fn exit(&mut self) {}
 }
 
+/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
+/// instructions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    pub(super) to_callback: Option<f64>,
+    pub(super) tick: f64,
+}
+
 /// Keeps counts from the entry to the callback, and to the exit.
 #[derive(Debug)]
 pub(super) struct Watched<'a> {
@@ -83,10 +91,10 @@ impl<'a> Watched<'a> {
     }
 
     /// Mean ns to the callback and of the whole path.
-    pub(super) fn means(&mut self) -> Spans {
-        Spans {
-            to_callback: self.counter.ns(1) * trimmed_mean(&mut self.to_callback),
-            whole: self.counter.ns(1) * trimmed_mean(&mut self.whole),
+    pub(super) fn means(&mut self) -> Cost {
+        Cost {
+            to_callback: Some(self.counter.ns(1) * trimmed_mean(&mut self.to_callback)),
+            tick: self.counter.ns(1) * trimmed_mean(&mut self.whole),
         }
     }
 }
@@ -106,13 +114,6 @@ impl Watch for Watched<'_> {
     fn exit(&mut self) {
         self.whole.push(self.counter.read().wrapping_sub(self.entry));
     }
-}
-
-/// What a tick costs.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub(super) struct Spans {
-    pub(super) to_callback: f64,
-    pub(super) whole: f64,
 }
 
 /// The mean without the slowest sixteenth, where interruptions are.

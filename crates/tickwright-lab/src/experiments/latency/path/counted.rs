@@ -10,19 +10,13 @@ use std::process::{self, Command, Stdio};
 
 use rustix::process::getppid;
 
-use super::sample::{Cell, Cost, Plan, Unit};
-use super::slice::{Lane, Slice};
+use super::sample::{Cell, Plan};
+use super::slice::{Cost, Lane, Slice};
 use crate::error::LabError;
 use crate::experiments::crossover::Sampled;
+use crate::experiments::request;
 use crate::interrupt;
-
-/// What becomes of a wish for counts.
-#[derive(Debug)]
-pub(super) enum Counted {
-    Cells(Vec<Cell>),
-    /// Why there are none.
-    Skipped(String),
-}
+use crate::result::Unit;
 
 /// The function that callgrind looks for. All it calls is counted, with some ten instructions of
 /// its own a slice.
@@ -44,9 +38,6 @@ fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
 }
 
 /// The part of the child: runs all slices, and prints nothing.
-///
-/// # Errors
-/// A structure that lost a timer, or Ctrl-C.
 pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
     // Valgrind runs this program in its own process: so whose child it is tells whether anybody
     // still waits for the counts.
@@ -79,17 +70,21 @@ impl Drop for Scratch {
     }
 }
 
-/// Counts the slices of `plan`, which `arguments` of this program describe.
-///
-/// # Errors
-/// When callgrind fails or its files are not understood; Ctrl-C.
-pub(super) fn run(plan: &Plan, arguments: &[String]) -> Result<Counted, LabError> {
+/// How this program is told to run the slices of a plan.
+fn arguments(plan: &Plan) -> Vec<String> {
+    let structures = plan.lanes.iter().filter(|lane| **lane != Lane::Loop);
+    let ids: Vec<&str> = structures.map(|lane| lane.id()).collect();
+    let words = ["latency", "path", "--counted", "--structures", &ids.join(","), "--n"];
+    let (sizes, rounds, seed) = (request::list(&plan.sizes), plan.rounds.to_string(), plan.seed.to_string());
+    words.into_iter().chain([&*sizes, "--rounds", &rounds, "--seed", &seed]).map(str::to_owned).collect()
+}
+
+/// Counts the slices of `plan`; or says why there are no counts.
+pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
     match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
         Ok(status) if status.success() => {}
         _ => {
-            return Ok(Counted::Skipped(
-                "no instruction counts: valgrind is not installed or does not run".into(),
-            ));
+            return Ok(Err("no instruction counts: valgrind is not installed or does not run".into()));
         }
     }
     let program = env::current_exe().map_err(|source| LabError::io("finding this program", source))?;
@@ -107,7 +102,7 @@ pub(super) fn run(plan: &Plan, arguments: &[String]) -> Result<Counted, LabError
         .arg(format!("--dump-after={FUNCTION}"))
         .arg(option("--callgrind-out-file=", &out))
         .arg(program)
-        .args(arguments)
+        .args(arguments(plan))
         .stdin(Stdio::null());
     let child =
         interrupt::output(&mut valgrind).map_err(|source| LabError::io("running valgrind", source))?;
@@ -129,7 +124,7 @@ pub(super) fn run(plan: &Plan, arguments: &[String]) -> Result<Counted, LabError
         })?;
         counts.push(total as f64 / plan.ticks as f64);
     }
-    Ok(Counted::Cells(cells(plan, &counts)))
+    Ok(Ok(cells(plan, &counts)))
 }
 
 /// The count in one of callgrind's files.

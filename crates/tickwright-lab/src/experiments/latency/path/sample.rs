@@ -1,52 +1,24 @@
 //! What ticks cost: slices of all structures in turns, less what the loop and the measurement cost.
 
-use serde::Serialize;
-
-use super::slice::{Lane, Slice, Spans, Timers, Watched, expected};
-use crate::counter::Counter;
+use super::slice::{Cost, Lane, Slice, Timers, Watched, expected};
+use crate::counter::{Calibrated, Counter};
 use crate::error::LabError;
 use crate::experiments::crossover::{Sampled, in_turns};
+use crate::result::Unit;
 
 /// What is sampled.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// [`Lane::Loop`] first.
     pub(super) lanes: Vec<Lane>,
     pub(super) sizes: Vec<usize>,
     pub(super) rounds: usize,
     pub(super) ticks: usize,
     pub(super) seed: u64,
-}
-
-/// By what a tick was weighed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Unit {
-    Ns,
-    Instructions,
-}
-
-impl Unit {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Ns => "ns",
-            Self::Instructions => "instructions",
-        }
-    }
-}
-
-/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
-/// instructions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cost {
-    pub(super) to_callback: Option<f64>,
-    pub(super) tick: f64,
-}
-
-impl From<Spans> for Cost {
-    fn from(spans: Spans) -> Self {
-        Self { to_callback: Some(spans.to_callback), tick: spans.whole }
-    }
+    /// Whether instructions are counted too.
+    pub(super) instructions: bool,
+    /// What was left out.
+    pub(super) notes: Vec<String>,
 }
 
 /// The samples of one structure at one population, in the order of rounds, without the loop and the
@@ -58,7 +30,16 @@ pub(super) struct Row {
     pub(super) tick: Vec<f64>,
 }
 
-/// All structures at one population.
+/// What a run saw.
+#[derive(Debug)]
+pub(crate) struct Ticks {
+    pub(super) counter: Calibrated,
+    /// Ticks whose order was the oracle's.
+    pub(super) verified: usize,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// All structures at one population, in ns or in instructions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) population: usize,
@@ -80,9 +61,6 @@ impl Plan {
 
     /// Compares what every structure delivers with the oracle. The number of deliveries that were
     /// right.
-    ///
-    /// # Errors
-    /// The structure that is wrong.
     pub(super) fn verify(&self) -> Result<usize, LabError> {
         let mut right = 0;
         for &population in &self.sizes {
@@ -104,9 +82,6 @@ impl Plan {
     }
 
     /// Samples by the counter. An interruption leaves populations out.
-    ///
-    /// # Errors
-    /// A structure that lost a timer.
     pub(super) fn by_clock(&self, counter: &Counter, what: &str) -> Result<Vec<Cell>, LabError> {
         let sampled =
             in_turns(&self.lanes, &self.sizes, self.rounds, self.seed, what.to_owned(), |lane, n, round| {
@@ -115,7 +90,7 @@ impl Plan {
                 let slice =
                     Slice { timers: &timers, ticks: self.ticks, watch: &mut watch, around: &mut |run| run() };
                 lane.run(slice).ok_or_else(|| LabError::failed(format!("{}: a timer is lost", lane.id())))?;
-                Ok(Cost::from(watch.means()))
+                Ok(watch.means())
             })?;
         Ok(sampled.iter().filter_map(|sampled| self.cell(sampled, Unit::Ns)).collect())
     }

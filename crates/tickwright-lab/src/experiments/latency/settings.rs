@@ -1,0 +1,129 @@
+//! How a wake-up is measured, by us and by cyclictest: interval, clock, driver, rights and load.
+
+use core::time::Duration;
+
+use clap::Args;
+
+use super::clock::{Clock, Driver, System};
+use super::load::{Generator, Load};
+use super::rights::{self, Priority, Wish};
+use crate::duration;
+use crate::error::LabError;
+use crate::experiment::Parameters;
+use crate::experiments::request;
+use crate::models::scenario::Seed;
+
+/// What `latency run` and `latency versus-cyclictest` share. The short options are cyclictest's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WakeArgs {
+    /// Interval of the timer, from 1us to 10s
+    #[arg(long, short, value_name = "DURATION", allow_hyphen_values = true, default_value = "1ms", value_parser = duration::within::<1_000, 10_000_000_000>)]
+    pub(super) interval: Duration,
+
+    /// Duration of the whole run
+    #[arg(long, short = 'D', allow_hyphen_values = true, default_value = "20s", value_parser = duration::parse)]
+    pub(super) duration: Duration,
+
+    /// Structures, with * for anything and ! to take away
+    /// [default: list, heap2, rb and rb-cached, by hooks; the list beside cyclictest]
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    pub(super) structures: Vec<String>,
+
+    /// Priority under SCHED_FIFO, from 1 to 99, or 'none' for the normal scheduler
+    /// [default: 80; none with --driver spin]
+    #[arg(long, short, value_name = "N", allow_hyphen_values = true)]
+    pub(super) priority: Option<Priority>,
+
+    /// Lock the memory, so that no page has to be fetched
+    #[arg(long, short)]
+    pub(super) mlock: bool,
+
+    /// Pin the measuring thread to this CPU
+    #[arg(long, short = 'a', value_name = "N", allow_hyphen_values = true, value_parser = rights::parse_cpu)]
+    pub(super) cpu: Option<usize>,
+
+    /// Clock that wakes up and measures
+    #[arg(long, short, value_enum, default_value = "monotonic")]
+    pub(super) clock: Clock,
+
+    /// How the program waits
+    #[arg(long, value_enum, default_value = "nanosleep")]
+    pub(super) driver: Driver,
+
+    /// Disturb the machine meanwhile, in a process that ends with this one
+    #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',')]
+    load: Vec<Load>,
+
+    /// Seed of the order of turns
+    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
+    pub(super) seed: Seed,
+}
+
+impl WakeArgs {
+    /// Refuses an interval that the clock cannot tell, and a CPU that this process may not use.
+    pub(super) fn check(&self) -> Result<(), LabError> {
+        let resolution = Duration::from_nanos(self.clock.resolution());
+        if self.interval < resolution {
+            return Err(LabError::usage(format!(
+                "--interval {} is below the resolution of the {} clock: between {} and 10s",
+                duration::show(self.interval),
+                request::word(&self.clock),
+                duration::show(resolution)
+            )));
+        }
+        self.cpu.map_or(Ok(()), rights::allowed)
+    }
+
+    /// What the measuring thread asks the system for.
+    pub(super) fn wish(&self) -> Wish {
+        let priority = match (self.priority, self.driver) {
+            (Some(priority), _) => priority,
+            // A busy loop at real-time priority would take the processor from everything else.
+            (None, Driver::Spin) => Priority::NONE,
+            (None, _) => Priority::USUAL,
+        };
+        Wish { priority, mlock: self.mlock, cpu: self.cpu }
+    }
+
+    /// The interval in ns; at most 10 s.
+    pub(super) fn interval_ns(&self) -> u64 {
+        u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The settings by name, for a report.
+    pub(super) fn parameters(&self) -> Parameters {
+        request::parameters([
+            ("interval", duration::show(self.interval).into()),
+            ("duration", duration::show(self.duration).into()),
+            ("priority", self.wish().priority.words().into()),
+            ("mlock", self.mlock.into()),
+            ("cpu", self.cpu.map_or("any".into(), |cpu| cpu.to_string()).into()),
+            ("clock", request::word(&self.clock).into()),
+            ("driver", request::word(&self.driver).into()),
+            ("load", self.load_words().into()),
+        ])
+    }
+
+    fn load_words(&self) -> String {
+        let loads: Vec<String> = Load::of(&self.load).iter().map(request::word).collect();
+        if loads.is_empty() { "none".into() } else { loads.join(",") }
+    }
+
+    /// The settings as they were granted: `1ms, monotonic clock, nanosleep, SCHED_FIFO 80`.
+    pub(super) fn words(&self, granted: Priority) -> String {
+        let [clock, driver] = [request::word(&self.clock), request::word(&self.driver)];
+        let (interval, load) = (duration::show(self.interval), self.load_words());
+        format!("{interval}, {clock} clock, {driver}, {}, load {load}", granted.words())
+    }
+
+    pub(super) fn system(&self) -> Result<System, LabError> {
+        System::new(self.clock, self.driver)
+    }
+
+    /// Starts the load, if one was asked for. Call this before rights are granted: the load would
+    /// inherit them.
+    pub(super) fn start_load(&self) -> Result<Option<Generator>, LabError> {
+        let loads = Load::of(&self.load);
+        (!loads.is_empty()).then(|| Generator::start(&loads, self.duration)).transpose()
+    }
+}
