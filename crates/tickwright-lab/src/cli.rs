@@ -17,10 +17,10 @@ use crate::experiments::heap::HeapArgs;
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
 use crate::experiments::memory::MemoryArgs;
 use crate::experiments::nptl::ChildArgs;
-use crate::experiments::reproduce::Reproduce;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
+use crate::reproduce::Reproduce;
 use crate::results::{CompareArgs, PageArgs, ShowArgs};
 use crate::tour::TourArgs;
 

@@ -7,10 +7,9 @@ use crate::cli::{self, Bench, Cli, Command};
 use crate::error::LabError;
 use crate::experiment::execute;
 use crate::experiments::bench::Comparison;
-use crate::host::Host;
 use crate::list;
 use crate::models::scenario::{Model, Scenario};
-use crate::output::{self, OutputArgs, Run};
+use crate::output;
 
 /// Runs what was asked for.
 ///
@@ -58,9 +57,9 @@ fn compare(comparison: Comparison) -> Result<(), LabError> {
 fn list(json: bool) -> Result<(), LabError> {
     let listing = list::listing()?;
     if json {
-        let (args, host) = (OutputArgs { json: Some("-".into()), csv: None }, Host::read());
-        let none: [(); 0] = [];
-        args.open()?.finish(Run { interrupted: false, host: &host }, String::new, &listing, none)
+        let text = serde_json::to_string_pretty(&listing);
+        let text = text.map_err(|error| LabError::failed(format!("the list has no JSON: {error}")))?;
+        output::print(&(text + "\n"))
     } else {
         output::print(&list::show(&listing))
     }

@@ -14,7 +14,6 @@ pub(crate) mod latency;
 pub(crate) mod linux;
 pub(crate) mod memory;
 pub(crate) mod nptl;
-pub(crate) mod reproduce;
 pub(crate) mod request;
 pub(crate) mod scheduler;
 pub(crate) mod threads;

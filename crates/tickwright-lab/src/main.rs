@@ -8,6 +8,7 @@ mod command;
 mod experiments;
 mod list;
 mod models;
+mod reproduce;
 mod results;
 mod specimens;
 mod structures;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::error::LabError;
 use crate::host::Host;
-use crate::output::{OutputArgs, ReportArgs, RowsFile, command_line, print};
+use crate::output::{OutputArgs, command_line, print};
 use crate::render;
 use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA};
@@ -19,7 +19,7 @@ pub(crate) struct ShowArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    output: ReportArgs,
+    output: OutputArgs,
 }
 
 impl ShowArgs {
@@ -51,7 +51,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     fail_if_worse: bool,
     #[command(flatten)]
-    output: ReportArgs,
+    output: OutputArgs,
 }
 
 impl CompareArgs {
@@ -96,7 +96,8 @@ impl PageArgs {
         if self.output == Path::new("-") {
             return print(&page);
         }
-        RowsFile::open("--output", &self.output, &OutputArgs::default())?.text(&page)?;
+        let [file] = OutputArgs::default().open_beside([("--output", Some(&self.output))])?;
+        file.map_or(Ok(()), |file| file.write(&page))?;
         let words =
             format!("{}: {} results, {} KiB\n", self.output.display(), reports.len(), page.len() / 1024);
         print(&words)

@@ -14,13 +14,13 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::experiment::conduct;
 use crate::experiments::bench::Comparison;
-#[cfg(target_os = "linux")]
-use crate::experiments::latency;
 use crate::experiments::request;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
+#[cfg(target_os = "linux")]
+use crate::experiments::{helenos, latency};
 use crate::host::Host;
 use crate::models::scenario::Model;
-use crate::output::{self, OutputArgs, ReportArgs, RowsFile};
+use crate::output::{self, OutputArgs};
 use crate::render;
 use crate::result::Report;
 
@@ -35,9 +35,22 @@ pub(crate) struct Part {
     pub(crate) seconds: u64,
     /// The command that runs it alone, in full length.
     pub(crate) command: &'static str,
-    /// Runs it within its time; `None` when it has printed its result itself.
+    /// Runs it within its time.
     #[serde(skip)]
-    pub(crate) run: fn(Duration) -> Result<Option<Report>, LabError>,
+    pub(crate) run: fn(Duration) -> Result<Report, LabError>,
+}
+
+/// An experiment with the arguments that it has when nothing is typed.
+macro_rules! usual {
+    ($name:literal, $about:literal, $seconds:literal, $args:ty) => {
+        Part {
+            name: $name,
+            about: $about,
+            seconds: $seconds,
+            command: concat!("reproduce ", $name),
+            run: |_| conduct(&request::words::<$args>(&[])?),
+        }
+    };
 }
 
 /// The parts in order.
@@ -61,21 +74,21 @@ pub(crate) const PLAN: &[Part] = &[
         about: "which structure for a real-time kernel's tick?",
         seconds: 13,
         command: "reproduce xenomai",
-        run: |within| xenomai::tour(within).map(Some),
+        run: xenomai::tour,
     },
     Part {
         name: "linux",
         about: "how many re-arms stay in their bucket, without the lock?",
         seconds: 6,
         command: "reproduce linux",
-        run: |within| linux::tour(within).map(Some),
+        run: linux::tour,
     },
     Part {
         name: "asterisk",
         about: "a sorted list or a heap under a scheduler of callbacks?",
         seconds: 5,
         command: "reproduce asterisk",
-        run: |within| asterisk::tour(within).map(Some),
+        run: asterisk::tour,
     },
     #[cfg(target_os = "linux")]
     Part {
@@ -83,7 +96,7 @@ pub(crate) const PLAN: &[Part] = &[
         about: "how late is a wake-up, over each structure?",
         seconds: 3,
         command: "latency",
-        run: |within| latency::tour(within).map(Some),
+        run: latency::tour,
     },
     #[cfg(target_os = "linux")]
     Part {
@@ -91,23 +104,33 @@ pub(crate) const PLAN: &[Part] = &[
         about: "does the tree that tasks are registered in matter?",
         seconds: 2,
         command: "reproduce helenos",
-        run: |within| crate::experiments::helenos::tour(within).map(Some),
+        run: helenos::tour,
     },
     Part {
         name: "nptl",
         about: "a kernel thread for each thread, M:N, or a manager?",
         seconds: 3,
         command: "reproduce nptl",
-        run: |within| nptl::tour(within).map(Some),
+        run: nptl::tour,
     },
 ];
 
 /// The tour answers within this.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long the plan takes.
-pub(crate) fn length() -> Duration {
-    Duration::from_secs(PLAN.iter().map(|part| part.seconds).sum())
+/// The classic experiments at the length that they have without arguments.
+pub(crate) const REPRODUCTIONS: &[Part] = &[
+    usual!("xenomai", "which structure for a real-time kernel's tick?", 14, xenomai::XenomaiArgs),
+    usual!("linux", "how many re-arms stay in their bucket, without the lock?", 60, linux::LinuxArgs),
+    usual!("asterisk", "a sorted list or a heap under a scheduler of callbacks?", 60, asterisk::AsteriskArgs),
+    #[cfg(target_os = "linux")]
+    usual!("helenos", "does the tree that tasks are registered in matter?", 60, helenos::HelenosArgs),
+    usual!("nptl", "a kernel thread for each thread, M:N, or a manager?", 60, nptl::NptlArgs),
+];
+
+/// How long parts take.
+pub(crate) fn length(parts: &[Part]) -> Duration {
+    Duration::from_secs(parts.iter().map(|part| part.seconds).sum())
 }
 
 /// Arguments of the tour.
@@ -117,10 +140,10 @@ pub(crate) struct TourArgs {
     #[arg(long)]
     full: bool,
     /// Where the page with every table and plot goes
-    #[arg(long, value_name = "FILE", default_value = "tickwright-tour.html")]
+    #[arg(long, value_name = "FILE", default_value = "tickwright-report.html")]
     page: PathBuf,
     #[command(flatten)]
-    output: ReportArgs,
+    output: OutputArgs,
 }
 
 impl TourArgs {
@@ -130,19 +153,32 @@ impl TourArgs {
     /// Those of the parts: the first ends the tour. [`LabError::Interrupted`], after what was
     /// measured is written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
-        let what = format!("The tour: {} parts, about {} s.", PLAN.len(), length().as_secs());
-        self.take(&what, PLAN)
+        let what = format!("The tour: {} parts, about {} s.", PLAN.len(), length(PLAN).as_secs());
+        self.take("tour", &what, PLAN)
+    }
+
+    /// Runs the reproductions at their usual length.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub(crate) fn reproduce(&self) -> Result<(), LabError> {
+        let minutes = length(REPRODUCTIONS).as_secs().div_ceil(60);
+        let what = format!(
+            "{} reproductions, about {minutes} minutes; `tickwright` alone runs short ones.",
+            REPRODUCTIONS.len()
+        );
+        self.take("reproduce all", &what, REPRODUCTIONS)
     }
 
     /// Runs parts one after the other; prints a few lines of each, and writes their page.
-    fn take(&self, what: &str, parts: &[Part]) -> Result<(), LabError> {
-        let files = self.output.open("tour")?;
-        let page = RowsFile::open("--page", &self.page, &OutputArgs::default())?;
+    fn take(&self, name: &'static str, what: &str, parts: &[Part]) -> Result<(), LabError> {
+        let files = self.output.open(name)?;
+        let [page] = self.output.open_beside([("--page", Some(&self.page))])?;
         let say = |words: &str| if files.terminal() { output::print(words) } else { Ok(()) };
         say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()))?;
         let mut reports = Vec::new();
         for part in parts {
-            let Some(report) = (part.run)(Duration::from_secs(part.seconds))? else { continue };
+            let report = (part.run)(Duration::from_secs(part.seconds))?;
             if self.full {
                 let command = part.command;
                 say(&format!(
@@ -159,31 +195,31 @@ impl TourArgs {
             }
         }
         let advice = advice::advice(&reports);
-        let Some(merged) = page::merged(&reports, &advice) else { return Ok(()) };
+        let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
         let short = Report { sections: page::summary(&reports, &advice), ..merged.clone() };
         let all = iter::once(short).chain(reports).map(|report| (report.experiment.clone(), report));
-        page.text(&render::html(&all.collect::<Vec<_>>()))?;
+        page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())))?;
         say(&(page::conclusion(&advice) + &page::next(&self.page)))?;
         files.write(&merged)
     }
 }
 
 /// Populations from a handful to a server's, under the structures that one would take.
-fn hold(within: Duration) -> Result<Option<Report>, LabError> {
+fn hold(within: Duration) -> Result<Report, LabError> {
     bench(Model::Hold, "hold-exp-sparse", "4,16,64,256,1k,10k,100k", within)
 }
 
-fn network(within: Duration) -> Result<Option<Report>, LabError> {
+fn network(within: Duration) -> Result<Report, LabError> {
     bench(Model::Network, "network", "1k,100k", within)
 }
 
 /// One of each shape of ours, in both storages, and the rivals that are mostly fastest.
 const CONTENDERS: &str = "list/*,heap4/*,rb-cached/*,wheel/*,coarse/*,binary-heap,orx-4ary,delay-queue";
 
-fn bench(model: Model, scenario: &str, n: &str, within: Duration) -> Result<Option<Report>, LabError> {
+fn bench(model: Model, scenario: &str, n: &str, within: Duration) -> Result<Report, LabError> {
     let words = ["--scenario", scenario, "--n", n, "--operations", "10k", "--structures", CONTENDERS];
     let comparison = Comparison { within: Some(within), ..Comparison::new(model, request::words(&words)?) };
-    conduct(&comparison).map(Some)
+    conduct(&comparison)
 }
 
 #[cfg(test)]

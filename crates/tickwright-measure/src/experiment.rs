@@ -19,7 +19,7 @@ use crate::clock::{Calibration, Meter, OsClock, calibrate};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::interrupt;
-use crate::output::{ReportArgs, command_line};
+use crate::output::{OutputArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
 
 /// What a run may use, and what it has to say beside its data.
@@ -131,7 +131,7 @@ pub fn conduct_plan<E: Experiment>(
 /// # Errors
 /// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a partial
 /// report.
-pub fn execute<E: Experiment>(experiment: &E, output: &ReportArgs) -> Result<(), LabError> {
+pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
     let files = output.open(&experiment.name())?;
     let report = conduct_plan(experiment, &plan, &OsClock::start())?;

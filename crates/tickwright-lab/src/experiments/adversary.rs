@@ -23,7 +23,7 @@ use crate::experiments::adversary::pattern::Pattern;
 use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds as Times, Seed};
 use crate::models::verify::{Answer, Evidence, Fold, Judge, Log};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
@@ -54,7 +54,7 @@ pub(crate) struct AdversaryArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     pub(crate) seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl Experiment for AdversaryArgs {

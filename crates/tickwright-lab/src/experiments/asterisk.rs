@@ -49,7 +49,7 @@ use crate::experiment::{Experiment, Lab, Parameters, conduct};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Finding, Report, Section, Series};
 use crate::structures::registry;
 
@@ -102,7 +102,7 @@ pub(crate) struct AsteriskArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// A request that was checked.

@@ -28,7 +28,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Model, Operations, Population, Rounds, Scenario, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, Unit, labels};
 use crate::structures::registry;
 
@@ -70,7 +70,7 @@ pub(crate) struct TimedArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// Of `--quick`.

@@ -17,7 +17,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::progress::Progress;
 use crate::render::Format;
@@ -37,7 +37,7 @@ pub(crate) struct PeersArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What the C program prints.

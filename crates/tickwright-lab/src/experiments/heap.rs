@@ -16,7 +16,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Better, Finding, Section, Series, Table, Unit, labels};
@@ -31,7 +31,7 @@ pub(crate) struct HeapArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// A part that was passed.

@@ -49,7 +49,7 @@ use crate::experiment::{Experiment, Lab, Parameters, conduct, execute};
 use crate::experiments::request::{self, name, names};
 use crate::interrupt;
 use crate::models::scenario::{Seed, Within};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
 use channel::Transport;
 use cpu::Pin;
@@ -102,7 +102,7 @@ pub(crate) struct HelenosArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    output: ReportArgs,
+    output: OutputArgs,
 
     /// Be the server of a client that started this process
     #[arg(long, value_enum, hide = true, requires = "parent")]

@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::models::hold::Hold;
 use crate::models::scenario::{Distribution, Increments, Measure, Population, Within};
 use crate::models::verify::Evidence;
-use crate::output::{ReportArgs, table};
+use crate::output::{OutputArgs, table};
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
 use crate::structures::candidate::{BenchQueue, Candidate};
@@ -29,7 +29,7 @@ pub(crate) struct MemoryArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What is weighed.

@@ -27,7 +27,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::experiments::scheduler::data::{Operation, Plan, Row};
 use crate::models::scenario::{Operations, Population, Rounds as Samples, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, Unit, labels};
 use crate::rounds::Rounds;
@@ -53,7 +53,7 @@ pub(crate) struct SchedulerArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     pub(crate) seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl Experiment for SchedulerArgs {

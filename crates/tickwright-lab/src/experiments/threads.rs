@@ -12,7 +12,7 @@ use crate::experiments::nptl::Turns;
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Rounds, Seed, Within};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::render::Format;
 use crate::result::{Finding, Section, Series, Table, Unit, findings_table, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
@@ -34,7 +34,7 @@ pub(crate) struct ThreadsArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// A lane; a sample a round, in ns of one operation.

@@ -58,10 +58,10 @@ pub(super) fn next(page: &Path) -> String {
 }
 
 /// A tour as one report: the headlines and the advice first, then all of its parts.
-pub(super) fn merged(reports: &[Report], advice: &[String]) -> Option<Report> {
+pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Option<Report> {
     let first = reports.first()?;
     let mut all = Report {
-        experiment: "tour".into(),
+        experiment: name.into(),
         command: command_line(),
         interrupted: reports.iter().any(|report| report.interrupted),
         seed: None,

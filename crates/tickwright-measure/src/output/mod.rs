@@ -1,7 +1,7 @@
 //! Where results go: tables on the terminal, and files for other programs.
 
 mod baseline;
-pub mod file;
+mod file;
 mod report;
 
 use std::io::{self, Write};
@@ -10,8 +10,8 @@ use crate::error::LabError;
 
 pub use crate::{table, text};
 pub use baseline::Name;
-pub use file::{Files, OutputArgs, RowsFile, Run, SCHEMA, place};
-pub use report::{ReportArgs, ReportFiles, TextFile};
+pub use file::TextFile;
+pub use report::{OutputArgs, Outputs};
 
 /// What was typed, without where the program lies.
 pub fn command_line() -> String {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::baseline::{self, Name};
-use super::file::Sink;
-use super::{place, print};
+use super::file::{Sink, TextFile, place};
+use super::print;
 use crate::error::LabError;
 use crate::render;
 use crate::result::compare::{compare, sections};
@@ -16,7 +16,7 @@ use crate::result::{Condition, Report, write_csv};
 /// Where a run writes its report. Without any of these it prints tables.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Results")]
-pub struct ReportArgs {
+pub struct OutputArgs {
     /// Write the report as JSON to standard output instead of the tables, or with --json=FILE to a
     /// file; `tickwright show` prints it again
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
@@ -49,7 +49,7 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 
 /// The opened outputs of a run.
 #[derive(Debug, Default)]
-pub struct ReportFiles {
+pub struct Outputs {
     sinks: Vec<(Writer, Sink)>,
     /// What to compare with, and its name.
     against: Option<(String, Report)>,
@@ -61,7 +61,7 @@ fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-impl ReportArgs {
+impl OutputArgs {
     fn all(&self) -> [(&'static str, Option<&Path>, Writer); 4] {
         [
             ("--json", self.json.as_deref(), json),
@@ -80,7 +80,7 @@ impl ReportArgs {
     ///
     /// # Errors
     /// A path that cannot be written; two outputs to one path; a name without a saved result.
-    pub fn open(&self, experiment: &str) -> Result<ReportFiles, LabError> {
+    pub fn open(&self, experiment: &str) -> Result<Outputs, LabError> {
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
             let Some(path) = path else { continue };
@@ -93,7 +93,7 @@ impl ReportArgs {
         if let Some(name) = &self.save {
             sinks.push((json, Sink::open(&baseline::make_room(name, experiment)?)?));
         }
-        Ok(ReportFiles { sinks, against, fail_if: self.fail_if.clone() })
+        Ok(Outputs { sinks, against, fail_if: self.fail_if.clone() })
     }
 
     /// Whether standard output is free for tables, and for lines while a run lasts.
@@ -128,20 +128,6 @@ impl ReportArgs {
     }
 }
 
-/// A file beside the report, opened before the run. It appears whole or not at all.
-#[derive(Debug)]
-pub struct TextFile(Sink);
-
-impl TextFile {
-    /// Writes the file.
-    ///
-    /// # Errors
-    /// When the file system refuses after all.
-    pub fn write(&self, text: &str) -> Result<(), LabError> {
-        self.0.write(|out| out.write_all(text.as_bytes()))
-    }
-}
-
 /// Refuses two outputs in one place.
 fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(), LabError> {
     let stdout = Path::new("-");
@@ -155,7 +141,7 @@ fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(
     )))
 }
 
-impl ReportFiles {
+impl Outputs {
     /// Whether standard output is free for tables.
     #[must_use]
     pub fn terminal(&self) -> bool {

@@ -23,7 +23,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::Seed;
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::render::Format;
 use crate::result::{Axis, Better, Cell, Finding, Plot, Section, Series, Table, Unit, labels};
 use crate::stats;
@@ -49,7 +49,7 @@ pub(crate) struct BeatArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What was seen of one load; figures by interval.

@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds, Seed, Within};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, Unit, labels};
 
 /// Threads in a sample.
@@ -48,7 +48,7 @@ pub(crate) struct RegistryArgs {
     seed: Seed,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl Experiment for RegistryArgs {

@@ -25,7 +25,7 @@ use crate::experiment::{Experiment, Lab, Parameters, execute};
 use crate::experiments::request;
 use crate::interrupt;
 use crate::models::scenario::{Population, Rounds, Seed};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Section, Series, Unit, labels};
 use crate::structures::registry::{STRUCTURES, Structure, Ties};
 
@@ -58,7 +58,7 @@ pub(crate) struct TickArgs {
     seed: Seed,
 
     #[command(flatten)]
-    output: ReportArgs,
+    output: OutputArgs,
 }
 
 /// What the queue alone costs a tick: read the head, take it, callback, re-arm, read the head

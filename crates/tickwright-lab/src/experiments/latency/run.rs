@@ -29,7 +29,7 @@ use crate::experiments::request;
 use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Within;
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Section, Series, labels};
 use crate::rounds::Rounds;
 use crate::structures::registry;
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
     hdr: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl Experiment for RunArgs {

@@ -28,7 +28,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::interrupt;
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, labels};
 use crate::rounds::Rounds;
@@ -43,7 +43,7 @@ pub(crate) struct VersusArgs {
     #[command(flatten)]
     wake: WakeArgs,
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl Experiment for VersusArgs {

@@ -18,7 +18,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters, conduct};
 use crate::experiments::request;
 use crate::models::scenario::{Rounds, Seed, Within};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Label, Labels, Report, Section, Series, Unit, labels};
 
 /// Timers of the simple test.
@@ -88,7 +88,7 @@ pub(crate) struct LinuxArgs {
     seed: Seed,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 fn step(text: &str) -> Result<f64, String> {

@@ -13,7 +13,7 @@ use super::published::published;
 use super::work::Work;
 use crate::error::LabError;
 use crate::models::scenario::{Population, Rounds, Seed, Within};
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 
 /// Threads created in a cell.
 type Starts = Within<1, 100_000_000>;
@@ -185,7 +185,7 @@ pub(crate) struct NptlArgs {
     seed: Seed,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What was asked for, or what is usual.

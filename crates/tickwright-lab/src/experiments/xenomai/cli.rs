@@ -15,7 +15,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters, conduct, conduct_plan};
 use crate::experiments::request;
 use crate::models::scenario::Seed;
-use crate::output::ReportArgs;
+use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Report, Section, Series, Unit, labels};
 use crate::stats::Verdict;
 use crate::structures::registry::{self, Structure};
@@ -58,7 +58,7 @@ pub(crate) struct XenomaiArgs {
     scenario: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) output: ReportArgs,
+    pub(crate) output: OutputArgs,
 }
 
 impl XenomaiArgs {

@@ -54,7 +54,7 @@ fn an_interrupted_part_says_so() {
 #[test]
 fn parts_become_one_report_that_names_them() {
     let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
-    let all = merged(&[found("bench hold", 1), found("reproduce linux", 1)], &advice).unwrap();
+    let all = merged("tour", &[found("bench hold", 1), found("reproduce linux", 1)], &advice).unwrap();
     assert_eq!(all.notes, ["a note"]);
     let titles: Vec<&str> = all.sections.iter().map(|section| section.title.as_str()).collect();
     assert_eq!(
@@ -70,5 +70,5 @@ fn parts_become_one_report_that_names_them() {
     );
     assert_eq!(all.series[1].labels["experiment"], "reproduce linux".to_owned().into());
     insta::assert_snapshot!(render::sections(&all.sections[..2]));
-    assert!(merged(&[], &advice).is_none());
+    assert!(merged("tour", &[], &advice).is_none());
 }

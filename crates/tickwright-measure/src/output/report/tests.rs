@@ -23,12 +23,12 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
     let folder = folder("forms");
     let [json, csv, markdown] = ["r.json", "r.csv", "r.md"].map(|name| folder.join(name));
     for interrupted in [false, true] {
-        let args = ReportArgs {
+        let args = OutputArgs {
             json: Some(json.clone()),
             csv: Some(csv.clone()),
             markdown: Some(markdown.clone()),
             svg: Some(folder.join("r.svg")),
-            ..ReportArgs::default()
+            ..OutputArgs::default()
         };
         let files = args.open("bench test").unwrap();
         let delivered = files.deliver(&Report { interrupted, ..report() });
@@ -60,8 +60,8 @@ fn a_report_without_samples_has_a_row_that_says_whether_it_is_whole() {
 fn two_outputs_in_one_place_are_refused() {
     let dash = || Some(PathBuf::from("-"));
     for args in [
-        ReportArgs { json: dash(), csv: dash(), ..ReportArgs::default() },
-        ReportArgs { markdown: dash(), svg: dash(), ..ReportArgs::default() },
+        OutputArgs { json: dash(), csv: dash(), ..OutputArgs::default() },
+        OutputArgs { markdown: dash(), svg: dash(), ..OutputArgs::default() },
     ] {
         let error = args.open("bench test").unwrap_err();
         assert!(error.to_string().contains("standard output"), "{error}");
@@ -69,14 +69,14 @@ fn two_outputs_in_one_place_are_refused() {
     let folder = folder("same");
     let plain = Some(folder.join("r"));
     let detour = Some(folder.join(".").join("r"));
-    let error = ReportArgs { csv: plain, markdown: detour, ..ReportArgs::default() }
+    let error = OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }
         .open("bench test")
         .unwrap_err()
         .to_string();
     assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(!ReportArgs { svg: dash(), ..ReportArgs::default() }.open("bench test").unwrap().terminal());
-    assert!(ReportArgs::default().open("bench test").unwrap().terminal());
+    assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open("bench test").unwrap().terminal());
+    assert!(OutputArgs::default().open("bench test").unwrap().terminal());
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn a_condition_decides_after_the_report_is_written() {
     let folder = folder("conditions");
     let json = folder.join("r.json");
     let deliver = |condition: &str| {
-        let args = ReportArgs {
+        let args = OutputArgs {
             json: Some(json.clone()),
             fail_if: vec![condition.parse().unwrap()],
-            ..ReportArgs::default()
+            ..OutputArgs::default()
         };
         let delivered = args.open("bench test").unwrap().deliver(&report());
         assert_eq!(Report::read(&json).unwrap(), report());
@@ -105,7 +105,7 @@ fn a_condition_decides_after_the_report_is_written() {
 fn a_report_is_compared_with_a_kept_one() {
     let folder = folder("against");
     let json = folder.join("r.json");
-    let args = ReportArgs { json: Some(json.clone()), ..ReportArgs::default() };
+    let args = OutputArgs { json: Some(json.clone()), ..OutputArgs::default() };
     let mut files = args.open("bench test").unwrap();
     files.against = Some(("old".into(), report()));
     files.deliver(&report()).unwrap();
@@ -119,7 +119,7 @@ fn a_report_is_compared_with_a_kept_one() {
 fn files_beside_a_report_have_places_of_their_own() {
     let folder = folder("beside");
     let [json, log, plot] = ["r.json", "r.log", "r.gp"].map(|name| folder.join(name));
-    let args = ReportArgs { json: Some(json.clone()), ..ReportArgs::default() };
+    let args = OutputArgs { json: Some(json.clone()), ..OutputArgs::default() };
     let open = |log: &Path, plot: Option<&Path>| args.open_beside([("--log", Some(log)), ("--plot", plot)]);
     let refused = |log: &Path, plot: &Path| open(log, Some(plot)).unwrap_err().to_string();
     assert!(refused(&json, &plot).contains("--json and --log cannot both go to"));
@@ -129,6 +129,6 @@ fn files_beside_a_report_have_places_of_their_own() {
     assert!(none.is_none() && !log.exists(), "nothing is written before the run");
     file.unwrap().write("text").unwrap();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "text");
-    assert!(args.terminal() && !ReportArgs { csv: Some("-".into()), ..args }.terminal());
+    assert!(args.terminal() && !OutputArgs { csv: Some("-".into()), ..args }.terminal());
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -93,7 +93,7 @@ fn the_ladder_and_the_knobs_run_in_every_model() {
     assert!(steps.len() == 8 && steps.iter().all(|step| step.ns.len() == 2), "{steps:?}");
     let settings = Settings {
         guard: vec![true, false],
-        stack: vec![1 << 18],
+        stack: vec![16 << 10],
         cache: vec![false],
         registry: vec![Dictionary::Avl, Dictionary::None],
     };
@@ -103,7 +103,7 @@ fn the_ladder_and_the_knobs_run_in_every_model() {
     for model in Model::ALL {
         let of = lanes.iter().filter(|lane| lane.column == Column::Ours(model));
         let settings: Vec<&str> = of.map(|lane| lane.name.as_str()).collect();
-        assert_eq!(settings[..4], ["as it is", "guard on", "guard off", "stack 256k"]);
+        assert_eq!(settings[..4], ["as it is", "guard on", "guard off", "stack 16k"]);
         assert_eq!(settings.contains(&"stack cache off"), model.has_cache());
         assert!(settings.ends_with(&["registry avl", "registry none"]), "{settings:?}");
     }

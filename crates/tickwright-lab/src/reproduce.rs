@@ -7,10 +7,13 @@ use crate::experiment::execute;
 #[cfg(target_os = "linux")]
 use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
+use crate::tour::TourArgs;
 
 /// What can be reproduced.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Reproduce {
+    /// All of them, one after the other, on one page
+    All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
     /// Linux 2016: how many re-arms can stay in their bucket, and without the lock?
@@ -34,6 +37,7 @@ impl Reproduce {
     /// Those of the experiment.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
+            Self::All(args) => args.reproduce(),
             Self::Xenomai(args) => args.execute(),
             Self::Linux(args) => execute(args, &args.output),
             Self::Asterisk(args) => execute(args, &args.output),
