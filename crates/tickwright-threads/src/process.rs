@@ -2,7 +2,9 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::OnceLock;
+
+use tickwright::fork::Registration;
 
 use crate::id::ThreadId;
 use crate::{here, kernel_thread};
@@ -10,6 +12,8 @@ use crate::{here, kernel_thread};
 /// How many forks lie between this process and the one that was started. The count of a process
 /// never changes; the count of its child differs.
 static FORKS: AtomicU32 = AtomicU32::new(0);
+
+static REGISTRATION: Registration = Registration::new();
 
 thread_local! {
     /// The calling thread was a runtime's when it forked this process, and whether its body has
@@ -27,6 +31,7 @@ pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
 }
 
 extern "C" fn child() {
+    REGISTRATION.is_done();
     FORKS.fetch_add(1, Ordering::Relaxed);
     kernel_thread::in_the_child();
     let was = here::in_the_child();
@@ -46,13 +51,10 @@ impl Process {
     /// This one. The first call registers for forks with the platform. Where that fails (no
     /// memory), children are not told from their parents.
     pub(crate) fn this() -> Self {
-        static REGISTERED: Once = Once::new();
-        REGISTERED.call_once(|| {
+        REGISTRATION.ensure(|| {
             // SAFETY: 1. The function is there as long as the library. 2. It takes no lock that
             // another thread may have held.
-            unsafe {
-                libc::pthread_atfork(None, None, Some(child));
-            }
+            0 == unsafe { libc::pthread_atfork(None, None, Some(child)) }
         });
         Self(FORKS.load(Ordering::Relaxed))
     }

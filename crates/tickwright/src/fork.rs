@@ -17,6 +17,7 @@ mod handlers;
 #[cfg(not(all(unix, not(loom), not(miri))))]
 mod nothing;
 mod order;
+mod registration;
 
 use core::fmt;
 use core::ops::Deref;
@@ -31,6 +32,7 @@ pub use order::Order;
 #[cfg(target_os = "linux")]
 pub(crate) use os::replace;
 pub(crate) use os::{Slot, forker};
+pub use registration::Registration;
 
 /// The process that made this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

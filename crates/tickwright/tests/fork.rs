@@ -12,6 +12,7 @@ use std::thread;
 
 use tickwright::clock::{Instant, Ticks, VirtualHost};
 use tickwright::driver::{Alarm, DriverThread, Parker, ShardDriver};
+use tickwright::fork::Registration;
 use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread};
 use tickwright::service::{Settings, Site, Timing};
 use tickwright::shard::{Cancelled, Shards, Was};
@@ -50,6 +51,33 @@ fn counting(count: &Arc<AtomicUsize>) -> Boxed {
         count.fetch_add(1, Ordering::Relaxed);
         Next::Again
     })
+}
+
+/// The platform lets a registration wait for the fork that is under way.
+#[test]
+fn a_child_registers_what_its_parent_was_registering() {
+    let registration = &Registration::new();
+    let (begun, has_begun, go, goes) = gate();
+    thread::scope(|scope| {
+        let registers = scope.spawn(move || {
+            registration.ensure(|| {
+                begun.send(()).unwrap();
+                goes.recv().is_ok()
+            })
+        });
+        has_begun.recv().unwrap();
+        in_a_child(|| registration.ensure(|| true) && registration.ensure(|| false));
+        in_a_child(|| {
+            // Its handler runs, so the parent had registered it, but not noted it.
+            registration.is_done();
+            registration.ensure(|| false)
+        });
+        go.send(()).unwrap();
+        assert!(registers.join().unwrap());
+    });
+    assert!(registration.ensure(|| false), "done once");
+    let refused = Registration::new();
+    assert!(!refused.ensure(|| false) && refused.ensure(|| true), "tried again");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use super::Order;
+use super::{Order, Registration};
 use crate::sync::{ThreadId, lock, this_thread, try_lock};
 
 /// How many forks lie between this process and the one that was started.
@@ -53,7 +53,7 @@ impl<T> Slot<T> {
     pub(crate) fn register(&self, order: Order) -> bool {
         let entry =
             Entry { at: core::ptr::from_ref(self).cast(), try_hold: try_hold::<T>, release: release::<T> };
-        lock(&LIST).add(order, entry)
+        notice_forks() && lock(&LIST).add(order, entry)
     }
 
     /// To be called before it moves or goes.
@@ -123,14 +123,22 @@ struct Entry {
 unsafe impl Send for Entry {}
 
 struct List {
-    noticed: bool,
     /// The thread that forks.
     forker: Option<ThreadId>,
     entries: [Vec<Entry>; 4],
 }
 
-static LIST: Mutex<List> =
-    Mutex::new(List { noticed: false, forker: None, entries: [const { Vec::new() }; 4] });
+static LIST: Mutex<List> = Mutex::new(List { forker: None, entries: [const { Vec::new() }; 4] });
+
+static REGISTRATION: Registration = Registration::new();
+
+/// Registers the handlers, while no lock is held. False: there is no memory.
+fn notice_forks() -> bool {
+    REGISTRATION.ensure(|| {
+        // SAFETY: 1. The functions are there for as long as the library.
+        0 == unsafe { libc::pthread_atfork(Some(before), Some(in_the_parent), Some(in_the_child)) }
+    })
+}
 
 /// The guard of the list, during a fork.
 struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
@@ -142,14 +150,6 @@ static KEPT: Kept = Kept(UnsafeCell::new(None));
 
 impl List {
     fn add(&mut self, order: Order, entry: Entry) -> bool {
-        if !self.noticed {
-            // SAFETY: 1. The functions are there for as long as the library.
-            let code = unsafe { libc::pthread_atfork(Some(before), Some(in_the_parent), Some(in_the_child)) };
-            if code != 0 {
-                return false;
-            }
-            self.noticed = true;
-        }
         let entries = &mut self.entries[order as usize];
         if entries.try_reserve(1).is_err() {
             return false;
@@ -239,6 +239,7 @@ extern "C" fn in_the_parent() {
 }
 
 extern "C" fn in_the_child() {
+    REGISTRATION.is_done();
     FORKS.fetch_add(1, Ordering::Relaxed);
     after(true);
 }
