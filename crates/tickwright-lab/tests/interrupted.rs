@@ -42,6 +42,8 @@ impl Run {
         fs::create_dir(&folder).unwrap();
         let to = |name: &str| folder.join(name);
         let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+            // The tour writes its page here.
+            .current_dir(&folder)
             .args(words.split(' ').filter(|word| !word.is_empty()))
             .args(files.iter().map(|kind| format!("--{kind}={}", to(kind).display())))
             .stdout(File::create(to("text")).unwrap())

@@ -65,7 +65,7 @@ fn a_plot_on_a_terminal_has_axes_units_and_a_legend() {
 #[test]
 fn curves_become_lines_of_blocks_on_one_scale() {
     let lines = sparks(&picture(Mark::Line), 32, 9);
-    assert_eq!(lines, ["heap4  ▂▂▂  10 to 90 ns", "list   ▁▄▇  5.0 to 40000 ns"]);
+    assert_eq!(lines, ["heap4  ▂▃▄  10 to 90 ns", "list   ▂▄▇  5.0 to 40000 ns"]);
     assert_eq!(sparks(&picture(Mark::Line), 1, 1), ["heap4  ▂  10 to 90 ns"]);
     let nothing = Plot::new("", Axis::linear("", Format::Ns), Axis::linear("", Format::Ns));
     assert_eq!(sparks(&nothing, 9, 9), Vec::<String>::new());
