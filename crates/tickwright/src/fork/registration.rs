@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Whether handlers are registered with the platform: 0, the process in which a thread registers
-/// them, or [`DONE`].
+/// them, or `u32::MAX` when it is done.
 ///
 /// The platform lets a registration wait for a fork that is under way. A lock, or a `Once`, that is
 /// held meanwhile would stay locked in the child for ever. So the one who registers leaves the
