@@ -196,7 +196,8 @@ impl TourArgs {
         }
         let advice = advice::advice(&reports);
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
-        let short = Report { sections: page::summary(&reports, &advice), ..merged.clone() };
+        let sections = page::summary(&reports, &advice);
+        let short = Report { sections, findings: Vec::new(), series: Vec::new(), ..merged.clone() };
         let all = iter::once(short).chain(reports).map(|report| (report.experiment.clone(), report));
         page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())))?;
         say(&(page::conclusion(&advice) + &page::next(&self.page)))?;

@@ -16,7 +16,7 @@ struct Point {
 
 impl Point {
     fn words(&self) -> String {
-        format!("{}, {} ns", self.structure.id, Format::Ns.write(self.ns))
+        format!("{}, {} ns at n={}", self.structure.id, Format::Ns.write(self.ns), count(self.n as usize))
     }
 }
 
@@ -37,11 +37,10 @@ pub(super) fn advice(reports: &[Report]) -> Vec<String> {
             let late = if best.structure.ties.exact() { "" } else { " (late by at most its bucket)" };
             format!("fastest of all, from {} timers on: {}{late}", count(from as usize), best.words())
         }),
-        beyond(&network, |_| true).map(|(_, best)| {
-            format!("time-outs that are moved or cancelled, n={}: {}", count(best.n as usize), best.words())
-        }),
+        beyond(&network, |_| true)
+            .map(|(_, best)| format!("time-outs that are moved or cancelled: {}", best.words())),
         beyond(&hold, |point| point.structure.id.ends_with("/hook") && point.structure.ties.exact())
-            .map(|(_, best)| format!("without an allocator, n={}: {}", count(best.n as usize), best.words())),
+            .map(|(_, best)| format!("without an allocator: {}", best.words())),
     ]
     .into_iter()
     .flatten()

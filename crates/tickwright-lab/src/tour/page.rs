@@ -74,8 +74,12 @@ pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Optio
     };
     for Report { experiment, notes, series, findings, sections, .. } in reports.iter().cloned() {
         let mark = |of: &mut Labels| of.extend(labels([("experiment", experiment.clone().into())]));
-        let new: Vec<String> = notes.into_iter().filter(|note| !all.notes.contains(note)).collect();
-        all.notes.extend(new);
+        for note in notes {
+            // The load differs from part to part, and says the same.
+            if !all.notes.iter().any(|known| letters(known).eq(letters(&note))) {
+                all.notes.push(note);
+            }
+        }
         all.series.extend(series.into_iter().map(|mut series| {
             mark(&mut series.labels);
             series
@@ -90,6 +94,10 @@ pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Optio
         }));
     }
     Some(all)
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|letter| letter.is_alphabetic())
 }
 
 /// The headlines as a table, and which structure for what.

@@ -196,7 +196,7 @@ fn matters(data: &Data) -> Table {
 /// Times over the size of the registry.
 fn picture(data: &Data) -> Plot {
     let shares = share::shares(data, &share::pairs(&data.cells, Tree::Odict));
-    let axes = (Axis::log("tasks registered", Format::Count), Axis::log("ns", Format::Span));
+    let axes = (Axis::log("tasks registered", Format::Count), Axis::log("for one", Format::Span));
     let plot = Plot::new("A round trip over the fastest channel, and the look-up in it", axes.0, axes.1);
     let points = |of: fn(&Share) -> f64| shares.iter().map(move |share| (share.population as f64, of(share)));
     plot.curve("round trip", points(|share| share.round_trip))

@@ -58,8 +58,7 @@ impl Order {
 
     /// This run beside the published order.
     pub(super) fn finding(&self, about: impl Into<String>) -> Finding {
-        let published = format!("{} ({})", PUBLISHED.words, PUBLISHED.source);
-        Finding::stated(about, &self.here).published(published).judged(self.verdict)
+        Finding::stated(about, &self.here).published(&*PUBLISHED.words).judged(self.verdict)
     }
 
     /// A finding for each pair.

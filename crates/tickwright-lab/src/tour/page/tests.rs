@@ -54,8 +54,12 @@ fn an_interrupted_part_says_so() {
 #[test]
 fn parts_become_one_report_that_names_them() {
     let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
-    let all = merged("tour", &[found("bench hold", 1), found("reproduce linux", 1)], &advice).unwrap();
-    assert_eq!(all.notes, ["a note"]);
+    let mut parts = [found("bench hold", 1), found("reproduce linux", 1)];
+    for (part, load) in parts.iter_mut().zip(["2.1", "2.4"]) {
+        part.notes.push(format!("load {load}"));
+    }
+    let all = merged("tour", &parts, &advice).unwrap();
+    assert_eq!(all.notes, ["a note", "load 2.1"]);
     let titles: Vec<&str> = all.sections.iter().map(|section| section.title.as_str()).collect();
     assert_eq!(
         titles,
