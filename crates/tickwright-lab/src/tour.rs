@@ -120,12 +120,17 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
 /// The classic experiments at the length that they have without arguments.
 pub(crate) const REPRODUCTIONS: &[Part] = &[
-    usual!("xenomai", "which structure for a real-time kernel's tick?", 14, xenomai::XenomaiArgs),
-    usual!("linux", "how many re-arms stay in their bucket, without the lock?", 60, linux::LinuxArgs),
-    usual!("asterisk", "a sorted list or a heap under a scheduler of callbacks?", 60, asterisk::AsteriskArgs),
+    usual!("xenomai", "which structure for a real-time kernel's tick?", 15, xenomai::XenomaiArgs),
+    usual!("linux", "how many re-arms stay in their bucket, without the lock?", 30, linux::LinuxArgs),
+    usual!(
+        "asterisk",
+        "a sorted list or a heap under a scheduler of callbacks?",
+        180,
+        asterisk::AsteriskArgs
+    ),
     #[cfg(target_os = "linux")]
-    usual!("helenos", "does the tree that tasks are registered in matter?", 60, helenos::HelenosArgs),
-    usual!("nptl", "a kernel thread for each thread, M:N, or a manager?", 60, nptl::NptlArgs),
+    usual!("helenos", "does the tree that tasks are registered in matter?", 180, helenos::HelenosArgs),
+    usual!("nptl", "a kernel thread for each thread, M:N, or a manager?", 150, nptl::NptlArgs),
 ];
 
 /// How long parts take.
