@@ -12,7 +12,7 @@ use crate::tour::TourArgs;
 /// What can be reproduced.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Reproduce {
-    /// All of them, one after the other, on one page
+    /// The five classic experiments, one after the other, on one page
     All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
