@@ -67,39 +67,25 @@ fn all() -> Result<(), LabError> {
     let mut findings = Findings::default();
     findings.note("tour", plan())?;
     for scenario in Scenario::built_in()? {
-        interrupted()?;
         findings.note(&format!("scenario {}", scenario.name), scenario_answers(&scenario))?;
     }
-    interrupted()?;
     findings.note("adversary", attacks())?;
-    interrupted()?;
     findings.note("scheduler", scheduled())?;
-    interrupted()?;
     findings.note("registries", registered())?;
-    interrupted()?;
     findings.note("experiment xenomai", kernel_ticks())?;
-    interrupted()?;
     findings.note("experiment linux", linux::check())?;
-    interrupted()?;
     findings.note("heap", by_itself())?;
-    interrupted()?;
     findings.note("experiment asterisk", deleted())?;
     #[cfg(target_os = "linux")]
     {
-        interrupted()?;
         findings.note("latency", woken_up())?;
-        interrupted()?;
         findings.note("latency path", latency::check_path())?;
     }
-    interrupted()?;
     #[cfg(target_os = "linux")]
     findings.note("experiment helenos", called())?;
-    interrupted()?;
     findings.note("experiment nptl", created())?;
-    interrupted()?;
     findings.note("threads", woken())?;
     for structure in STRUCTURES {
-        interrupted()?;
         findings.note(&format!("structure {}", structure.id), mixed::check(structure))?;
     }
     clauses(&mut findings)?;
@@ -109,10 +95,6 @@ fn all() -> Result<(), LabError> {
         [] => output::print("\neverything checked is right\n"),
         wrong => Err(LabError::failed(format!("{} checks failed: {}", wrong.len(), wrong.join(", ")))),
     }
-}
-
-fn interrupted() -> Result<(), LabError> {
-    if interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
 }
 
 fn plan() -> Result<String, String> {
@@ -259,7 +241,6 @@ fn clauses(findings: &mut Findings) -> Result<(), LabError> {
     for kind in &kinds {
         progress.doing(kind.name.clone());
         let (mut kept, mut broken, mut silent) = (0, Vec::new(), Vec::new());
-        interrupted()?;
         for (clause, verdict) in kind.clauses.iter().zip((kind.verdicts)(&tools)) {
             match verdict {
                 Verdict::Kept => kept += 1,

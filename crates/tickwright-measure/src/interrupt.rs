@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::io::{self, Read};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
@@ -120,19 +120,11 @@ impl Drop for PassingOn {
     }
 }
 
-/// Runs `command` to its end and returns its output. An interruption ends it.
-///
-/// # Errors
-/// When the command cannot be started.
-pub fn output(command: &mut Command) -> io::Result<Output> {
-    collect(&mut command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
-}
-
 /// Waits for a child whose outputs are pipes, and returns them. An interruption ends it.
 ///
 /// # Errors
 /// When a pipe cannot be read.
-pub fn collect(child: &mut Child) -> io::Result<Output> {
+pub(crate) fn collect(child: &mut Child) -> io::Result<Output> {
     let told = passing_on(child);
     let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));
     let stdout = child.stdout.take().map(all_of).transpose();

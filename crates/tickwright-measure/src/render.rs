@@ -9,7 +9,7 @@ mod text;
 
 pub use self::html::html;
 pub use self::markdown::markdown;
-pub use self::plot::{plot, spark, sparks};
+pub use self::plot::{plot, sparks};
 pub use self::svg::{escape, svg, svg_of};
 pub use self::text::{sections, text};
 pub use crate::format::Format;

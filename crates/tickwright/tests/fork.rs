@@ -57,8 +57,9 @@ fn counting(count: &Arc<AtomicUsize>) -> Boxed {
 #[test]
 fn a_child_registers_what_its_parent_was_registering() {
     let registration = &Registration::new();
-    let (begun, has_begun, go, goes) = gate();
     thread::scope(|scope| {
+        // Inside the scope: a failure drops `go`, which ends the thread.
+        let (begun, has_begun, go, goes) = gate();
         let registers = scope.spawn(move || {
             registration.ensure(|| {
                 begun.send(()).unwrap();

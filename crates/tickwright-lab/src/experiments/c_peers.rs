@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use serde::Deserialize;
 
+use crate::child;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
@@ -218,7 +219,7 @@ fn build() -> Result<PathBuf, LabError> {
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
     let here = here.unwrap_or_else(env::temp_dir);
     let program = here.join("c-peers");
-    let made = interrupt::output(
+    let made = child::output(
         Command::new("make")
             .args(["-s", "peers"])
             .arg(format!("OUT={}", program.display()))

@@ -7,17 +7,6 @@ use crate::result::{Curve, Plot};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// At most `width` blocks between 0 and the greatest value, each the mean of its share of them.
-#[must_use]
-pub fn spark(values: &[f64], width: usize) -> String {
-    let share = values.len().div_ceil(width.max(1)).max(1);
-    let means: Vec<f64> =
-        values.chunks(share).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect();
-    let most = means.iter().copied().fold(0.0, f64::max);
-    let block = |mean: f64| if most > 0.0 { (mean / most * 7.0).round() as usize } else { 0 };
-    means.iter().map(|&mean| BLOCKS[block(mean.max(0.0)).min(7)]).collect()
-}
-
 /// A line for each of the first `most` curves: its name, its points as blocks, its range. All are on
 /// the scale of the plot, so lines compare. A curve of more than `width` points is thinned.
 #[must_use]

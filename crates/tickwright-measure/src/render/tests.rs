@@ -95,16 +95,6 @@ fn one_point_and_none_are_drawn_too() {
 }
 
 #[test]
-fn a_spark_is_as_high_as_its_share() {
-    assert_eq!(spark(&[0.0, 1.0, 2.0, 4.0], 4), "▁▃▅█");
-    assert_eq!(spark(&[0.0, 7.0, 3.5], 80), "▁█▅");
-    assert_eq!(spark(&[1.0, 1.0, 0.0, 0.0], 2), "█▁");
-    assert_eq!(spark(&[0.0; 160], 80), "▁".repeat(80));
-    assert_eq!(spark(&[1.0; 10], 5), "█████");
-    assert_eq!((spark(&[], 5), spark(&[0.0], 5)), (String::new(), "▁".to_owned()));
-}
-
-#[test]
 fn prose_is_broken_at_a_hundred_columns_and_paragraphs_stay_apart() {
     let long = "word ".repeat(50);
     let section = Section::new("").text(format!("{long}\nSecond.\n  indented {long}"));

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::error::LabError;
+use crate::models::scenario;
 
 /// What was published, and where.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,7 +42,7 @@ impl Published {
     /// A mistake in the file; never in a program whose tests pass.
     pub(crate) fn read() -> Result<Self, LabError> {
         let text = include_str!("../../../../../scenarios/asterisk.toml");
-        toml::from_str(text).map_err(|error| LabError::usage(format!("scenarios/asterisk.toml: {error}")))
+        scenario::parse("scenarios/asterisk.toml", text)
     }
 
     /// The row of an N that was published.

@@ -12,8 +12,8 @@ use super::cpu;
 use super::link::Tasks;
 use super::run::{Cell, Perf, Plan};
 use super::share::smallest;
+use crate::child;
 use crate::experiment::Parameters;
-use crate::interrupt;
 use crate::result::Report;
 use crate::stats::median;
 
@@ -52,7 +52,7 @@ pub(super) fn perf(tasks: Tasks, plan: &Plan, cells: &[Cell]) -> Result<Perf, St
     args.extend((tasks == Tasks::Threads).then_some("-T"));
     let mut samples = Vec::new();
     for _ in 0..RUNS {
-        let run = || interrupt::output(&mut guarded(path.as_os_str(), &args)?);
+        let run = || child::output(&mut guarded(path.as_os_str(), &args)?);
         let output = cpu::pinned(plan.processors.client, run).and_then(|output| output);
         let output = output.map_err(|error| format!("it could not be run: {error}"))?;
         let rate = operations(&String::from_utf8_lossy(&output.stdout));
@@ -86,7 +86,7 @@ pub(super) fn emulated(mut parameters: Parameters, seed: u64) -> Result<Vec<Cell
     all.extend(["reproduce", "helenos", "--json"].map(OsString::from));
     all.extend(parameters.iter().map(|(name, value)| format!("--{name}={value}").into()));
     let output = guarded(path.as_os_str(), &all)
-        .and_then(|mut command| interrupt::output(&mut command))
+        .and_then(|mut command| child::output(&mut command))
         .map_err(|error| format!("it could not be run: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let report: Option<Report> = serde_json::from_slice(&output.stdout).ok();

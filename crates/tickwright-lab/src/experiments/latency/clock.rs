@@ -1,6 +1,5 @@
 //! The clocks of the system, and the ways to wait for one of their moments.
 
-use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::os::fd::OwnedFd;
@@ -165,13 +164,6 @@ impl Host for System {
     fn was_stopped(&mut self) -> bool {
         self.continued.take()
     }
-}
-
-/// Asks for wake-ups without the kernel's usual delay of 50 us, which it makes to save power; a
-/// real-time thread has none anyway.
-pub(super) fn no_slack() -> Result<(), String> {
-    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
-        .map_err(|error| format!("the timer slack stays as it is ({error}): wake-ups may be late on purpose"))
 }
 
 const NS_PER_S: u64 = 1_000_000_000;

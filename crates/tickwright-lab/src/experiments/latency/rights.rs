@@ -4,11 +4,11 @@
 use core::str::FromStr;
 use std::fs;
 
-use super::clock::no_slack;
 use super::platform;
 use crate::error::LabError;
+use crate::rights::LeastSlack;
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// A priority under SCHED_FIFO; 0 is the normal scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,13 +97,18 @@ pub(super) struct Granted {
     pub(super) priority: Priority,
     locked: bool,
     before: Option<CpuSet>,
+    slack: Option<LeastSlack>,
 }
 
 impl Granted {
     /// Asks. Also says what was refused, and what would help.
     pub(super) fn ask(wish: Wish) -> (Self, Vec<String>) {
         let mut granted = Self::default();
-        let mut refused: Vec<String> = no_slack().err().into_iter().collect();
+        let mut refused = Vec::new();
+        match LeastSlack::ask() {
+            Ok(slack) => granted.slack = Some(slack),
+            Err(why) => refused.push(why),
+        }
         if let Some(cpu) = wish.cpu {
             let before = sched_getaffinity(None).ok();
             let mut set = CpuSet::new();
@@ -153,6 +158,5 @@ impl Drop for Granted {
         if self.locked {
             let _ = munlockall();
         }
-        let _ = set_current_timer_slack(None);
     }
 }

@@ -15,7 +15,6 @@ use clap::Args;
 
 use self::data::{CELLS, Data, Leg, Plan, ROUNDS, TOOLS};
 use self::tool::{CELL_NS, Call};
-use super::clock::no_slack;
 use super::histogram::Cells;
 use super::load::Generator;
 use super::rights::{Granted, Priority};
@@ -31,6 +30,7 @@ use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
 use crate::result::{Finding, Section, Series, labels};
+use crate::rights::LeastSlack;
 use crate::rounds::Rounds;
 use crate::structures::registry;
 
@@ -99,7 +99,9 @@ impl Experiment for VersusArgs {
             lab.notes.push(why.into());
             return Ok(data);
         };
-        lab.notes.extend(no_slack().err());
+        // A cyclictest inherits it.
+        let slack = LeastSlack::ask();
+        lab.notes.extend(slack.as_ref().err().cloned());
         // The least of three: only disturbance makes a start dearer.
         let mut startup = Duration::MAX;
         for _ in 0..3 {
@@ -126,8 +128,6 @@ impl Experiment for VersusArgs {
                 drop(rights);
                 (in_cells(&seen.lateness), cpu)
             } else {
-                // What it inherits.
-                let _ = no_slack();
                 match call.run(turn.points, CELLS) {
                     // Ctrl-C at a terminal reached it too.
                     Err(_) if interrupt::requested() => (in_cells(&[]), Duration::ZERO),

@@ -12,6 +12,7 @@ use rustix::process::getppid;
 
 use super::sample::{Cell, Plan};
 use super::slice::{Cost, Lane, Slice};
+use crate::child;
 use crate::error::LabError;
 use crate::experiments::crossover::Sampled;
 use crate::experiments::request;
@@ -104,8 +105,7 @@ pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
         .arg(program)
         .args(arguments(plan))
         .stdin(Stdio::null());
-    let child =
-        interrupt::output(&mut valgrind).map_err(|source| LabError::io("running valgrind", source))?;
+    let child = child::output(&mut valgrind).map_err(|source| LabError::io("running valgrind", source))?;
     if interrupt::requested() {
         return Err(LabError::Interrupted);
     }

@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::child;
 use crate::error::LabError;
 use crate::experiments::latency::clock::{Clock, Driver};
 use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
 use crate::experiments::latency::settings::WakeArgs;
-use crate::interrupt;
 
 /// Width of cyclictest's cells.
 pub(super) const CELL_NS: u64 = 1000;
@@ -66,7 +66,7 @@ impl Call {
         let before = children_cpu();
         let mut tool = Command::new(&self.path);
         tool.args(&self.args).args(["-l", &loops.to_string(), "-h", &cells.to_string()]).stdin(Stdio::null());
-        let output = interrupt::output(&mut tool)
+        let output = child::output(&mut tool)
             .map_err(|source| LabError::io(format!("running {}", self.path.display()), source))?;
         let cpu = children_cpu().saturating_sub(before);
         if !output.status.success() {
