@@ -1,23 +1,23 @@
-//! Asterisk's scheduler experiment of 2009: a sorted list or a heap under a scheduler of callbacks?
+//! Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
 //!
 //! Russell Bryant's change (Review Board #160) replaced the doubly linked list of the scheduler by
-//! a binary heap. Its test module created a context, timed N adds with random delays from 0 to
-//! 60 s, and then N deletes by id in the order of the adds. The published result: up to about
-//! N = 100 the two are alike, at a million the heap takes 0.4 % of the list's time.
+//! a binary heap. Its test module created a context and timed N adds with random delays from 0 to
+//! 60 s. Then it timed N deletes by id in the order of the adds. The published result: up to about
+//! N = 100 the two are alike. At a million, the heap takes 0.4 % of the list's time.
 //!
 //! # Two modes
 //!
-//! *faithful*: the schedulers of 2009 ([`then`]), with what their times contained: a mutex, an
-//! allocation, a hash table, and a read of eight bytes from the system's random source for each
-//! delay. *ours*: this project's scheduler over each structure, its delays drawn before.
+//! *faithful*: the schedulers of 2009 ([`then`]). Their times contain a mutex, an allocation, a
+//! hash table, and a read of eight bytes from the system's random source for each delay. *ours*:
+//! this project's scheduler over each structure. Its delays are drawn before the clock starts.
 //!
 //! # What the reviewers asked
 //!
-//! - Can a heap degrade to a list? [`comparisons`] counts.
-//! - What of a red-black tree, of a hash and a ring? They are columns: the trees, and the wheel.
-//! - How were the calls sequenced? The report says it in its first sentence.
-//! - Is the load wavy near saturation, is there a beat? [`beat`] runs thousands of short calls a
-//!   second and looks for a period; `reproduce asterisk-beat` does so at other rates.
+//! - Can a heap degrade to a list? [`comparisons`] counts the comparisons.
+//! - How do a red-black tree, or a hash and a ring, compare? The trees and the wheel are columns.
+//! - In which order were the calls made? The first sentence of the report says.
+//! - Does the load oscillate near saturation: is there a beat? [`beat`] runs thousands of short
+//!   calls a second and looks for a period. `reproduce asterisk-beat` does the same at other rates.
 
 mod beat;
 mod column;
@@ -56,17 +56,17 @@ use crate::structures::registry;
 /// A part of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// N adds and N deletes, beside the published times
+    /// Times N adds and N deletes, beside the published times
     Table,
-    /// Up to how many timers the list is as good as the best
+    /// Finds up to how many timers the list is as fast as the best structure
     Crossover,
-    /// Whether a heap can degrade to a list: comparisons counted
+    /// Counts comparisons: can a heap degrade to a list?
     Comparisons,
-    /// Whether the load of short calls shows a period
+    /// Looks for a period in the load of short calls
     Beat,
 }
 
-/// Asterisk's scheduler experiment of 2009: a sorted list or a heap under a scheduler of callbacks?
+/// Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AsteriskArgs {
     /// Parts to run, separated by commas
@@ -78,7 +78,7 @@ pub(crate) struct AsteriskArgs {
         default_value = "table,crossover,comparisons,beat"
     )]
     only: Vec<Part>,
-    /// The schedulers of 2009, this project's, or both
+    /// The schedulers of 2009, this project's scheduler, or both
     #[arg(long, value_enum, value_delimiter = ',', default_value = "faithful,ours")]
     mode: Vec<Mode>,
     /// Structures of this project's scheduler, separated by commas
@@ -87,35 +87,35 @@ pub(crate) struct AsteriskArgs {
     /// How many timers are added and deleted
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100,500,1k,5k,10k,100k,1M", value_parser = Population::parse)]
     n: Vec<Population>,
-    /// Samples of each structure at each N, at most; below 6 no difference can be shown
+    /// The most samples of each structure at each N; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "9", value_parser = Rounds::parse)]
     rounds: Rounds,
-    /// What a structure may take at one N; what does not fit is extrapolated. The list at a million
-    /// takes hours
+    /// The most time for a structure at one N. Longer measurements are extrapolated instead; the
+    /// list at a million takes hours
     #[arg(long, allow_hyphen_values = true, default_value = "10s", value_parser = duration::parse)]
     budget: Duration,
-    /// How long calls arrive, to look for a beat
+    /// How long calls arrive, in the search for a beat
     #[arg(long, allow_hyphen_values = true, default_value = "5s", value_parser = duration::parse)]
     duration: Duration,
-    /// What delays, orders and calls are generated from; the faithful mode draws its delays from
-    /// the system
+    /// The seed of delays, orders and calls; the faithful mode draws its delays from the system's
+    /// random source
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// A request that was checked.
+/// A checked request.
 #[derive(Debug)]
 pub(crate) struct Plan {
     table: table::Plan,
     published: Published,
 }
 
-/// What was measured; a part that was not run is empty.
+/// The measurements; a part that was not run is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
-    /// Events of the scripts in virtual time, all in the order of sorting.
+    /// Events of the scripts in virtual time. All of them ran in sorted order.
     verified: usize,
     table: Option<Table>,
     few: Vec<Few>,
@@ -123,9 +123,9 @@ pub(crate) struct Data {
     beat: Option<Beat>,
 }
 
-/// Adds of the scripts in virtual time.
+/// The number of adds in a script in virtual time.
 const SCRIPT: usize = 2000;
-/// Timers whose comparisons are counted.
+/// The number of timers whose comparisons are counted.
 const COUNTED: u32 = 10_000;
 
 impl AsteriskArgs {
@@ -242,7 +242,7 @@ impl Experiment for AsteriskArgs {
     }
 }
 
-/// Modes that can run here: without the random source of 2009, ours alone.
+/// The modes that can run here: only ours, if the random source of 2009 is missing.
 pub(crate) fn modes() -> &'static str {
     if Delays::of(Mode::Faithful, 1, 0).is_ok() { "faithful,ours" } else { "ours" }
 }
@@ -250,9 +250,9 @@ pub(crate) fn modes() -> &'static str {
 /// The experiment as a part of the tour.
 ///
 /// # Errors
-/// A wrong answer, or memory that is refused.
+/// A wrong result of a scheduler, or memory that is refused.
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // Eleven columns; only at the two largest N does one need its budget.
+    // There are eleven columns. A column needs its budget only at the two largest N.
     let [budget, duration] = [within / 50, within * 2 / 5].map(duration::show);
     let n = "100,1k,10k,100k,1M";
     let words = ["--mode", modes(), "--n", n, "--rounds", "7", "--budget", &budget, "--duration", &duration];

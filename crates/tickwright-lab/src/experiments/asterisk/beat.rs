@@ -1,10 +1,11 @@
-//! `tickwright reproduce asterisk-beat`: is there a beat in the load? Thousands of short calls a
-//! second on the real clock, and what the scheduler ran in each interval.
+//! `tickwright reproduce asterisk-beat`: is there a beat in the load? The experiment runs thousands
+//! of short calls a second on the real clock. It counts the entries that the scheduler ran in each
+//! interval.
 //!
-//! A reviewer of 2009 saw the load near saturation go in waves while very short calls were set up
-//! and taken down, and asked whether a harmonic of the scheduler could be the cause. [`calls`] is
-//! such a load. [`periodicity`] looks for a period in the entries run per interval and in their
-//! lateness, beside the same series shuffled.
+//! A reviewer of 2009 set up and ended very short calls. Near saturation, the load went in waves.
+//! The reviewer asked whether a harmonic of the scheduler could be the cause. [`calls`] is such a
+//! load. [`periodicity`] looks for a period in the entries run per interval and in their lateness.
+//! It compares each series with the same series shuffled.
 
 mod calls;
 mod periodicity;
@@ -32,33 +33,33 @@ use crate::structures::registry;
 /// Looks for a beat: runs thousands of short calls a second on the real clock.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeatArgs {
-    /// How long calls arrive over each structure; the first fifth, at most 3s, warms up and is not
-    /// looked at
+    /// How long calls arrive over each structure; the first fifth, at most 3s, is a warm-up and is
+    /// left out
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "10s")]
     duration: Duration,
-    /// Calls a second, at random
+    /// Mean number of calls that arrive per second, at random times
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, default_value = "2000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     calls: u32,
-    /// Entries are counted in intervals of this length
+    /// Length of the intervals in which entries are counted
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "10ms")]
     interval: Duration,
-    /// Structures of the scheduler, one after the other, separated by commas
+    /// Structures of the scheduler, separated by commas; they run one after the other
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4", value_parser = registry::family)]
     structures: Vec<Structure>,
-    /// What calls are generated from
+    /// The seed of the calls
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// What was seen of one load; figures by interval.
+/// The measurements of one load; each vector has one value per interval.
 #[derive(Debug, Clone)]
 pub(crate) struct Beat {
     load: Load,
     counts: Counts,
     entries: Vec<f64>,
-    /// ns.
+    /// Mean lateness of the entries in an interval, in ns.
     mean_late: Vec<f64>,
     most_late: Vec<f64>,
 }
@@ -102,7 +103,7 @@ impl Experiment for BeatArgs {
         Some(self.seed.get())
     }
 
-    /// The calls read the system's clock themselves.
+    /// Not timed by the lab: the calls read the system's clock themselves.
     fn is_timed(&self) -> bool {
         false
     }
@@ -124,17 +125,17 @@ impl Experiment for BeatArgs {
     }
 }
 
-/// Runs a load. An interruption ends it early.
+/// Runs a load. An interruption ends the run early.
 ///
 /// # Errors
-/// Calls that are not accounted for.
+/// Calls that are missing from the counts.
 pub(crate) fn run(load: &Load) -> Result<Beat, LabError> {
     let (ran, counts) = calls::run(load)?;
     Ok(Beat::of(load, counts, &ran))
 }
 
 impl Beat {
-    /// By the whole intervals between the warm-up and the last run.
+    /// Groups the runs into the whole intervals between the warm-up and the last run.
     fn of(load: &Load, counts: Counts, ran: &[Ran]) -> Self {
         let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let (length, from) = (ns(load.interval).max(1), ns(load.warm_up()));
@@ -158,7 +159,7 @@ impl Beat {
         self.load.structure.id()
     }
 
-    /// What became of the calls.
+    /// The counts of the calls, with their names.
     fn calls(&self) -> [(&'static str, u64); 5] {
         let Counts { begun, completed, given_up, retransmitted, live } = self.counts;
         [
@@ -171,7 +172,7 @@ impl Beat {
     }
 }
 
-/// Every interval.
+/// All intervals and all counts, as series.
 pub(crate) fn series(beat: &Beat) -> Vec<Series> {
     let of = labels([("structure", beat.structure().into()), ("calls", beat.load.calls.into())]);
     let by_interval = |name, unit, samples: &[f64]| {
@@ -189,7 +190,7 @@ pub(crate) fn series(beat: &Beat) -> Vec<Series> {
     all
 }
 
-/// Whether there is a beat, and the two searches for a period.
+/// Whether there is a beat, then the result of each of the two searches for a period.
 pub(crate) fn findings(beat: &Beat) -> Vec<Finding> {
     let span = |period: Period| Format::Span.write(period.lag as f64 * beat.load.interval.as_nanos() as f64);
     let mut seen = Vec::new();
@@ -217,10 +218,10 @@ pub(crate) fn findings(beat: &Beat) -> Vec<Finding> {
     [asked].into_iter().chain(searches).collect()
 }
 
-/// Points of a curve, at most.
+/// The most points of a curve.
 const POINTS: usize = 500;
 
-/// The calls, the searches among `findings`, and what ran by time.
+/// The counts of calls, the searches among `findings`, and plots over time.
 pub(crate) fn section(beat: &Beat, findings: &[Finding]) -> Section {
     let Beat { load, entries, mean_late, most_late, .. } = beat;
     let interval = duration::show(load.interval);
@@ -240,7 +241,7 @@ pub(crate) fn section(beat: &Beat, findings: &[Finding]) -> Section {
     let searches = findings.iter().filter(|finding| finding.labels == of);
     let words: Vec<String> = searches.map(|search| format!("{}: {}.", search.about, search.here)).collect();
 
-    // Long runs have more intervals than a picture has room for.
+    // Long runs have more intervals than a plot has room for.
     let share = entries.len().div_ceil(POINTS).max(1);
     let by_time = |series: &[f64], fold: fn(&[f64]) -> f64| -> Vec<(f64, f64)> {
         let at = |chunk: usize| {

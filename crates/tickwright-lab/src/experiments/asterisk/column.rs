@@ -1,4 +1,4 @@
-//! What is compared: the schedulers of 2009, and ours over each structure.
+//! The compared schedulers: those of 2009, and ours over each structure.
 
 use clap::ValueEnum;
 use tickwright::clock::Instant;
@@ -11,10 +11,10 @@ use crate::clock::{Meter, OsClock};
 /// How a scheduler is built and driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// As in 2009: an allocation per entry, ids looked up as then, and a random source of the
-    /// system inside the timed loop
+    /// As in 2009: an allocation for each entry, a table of ids, and a read of the system's random
+    /// source in the timed loop
     Faithful,
-    /// This project's scheduler, its delays drawn before the clock starts
+    /// This project's scheduler; its delays are drawn before the clock starts
     Ours,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Then {
     List,
     Heap,
     Tree,
-    /// The heap since 2014: no table, an id is looked for through the heap.
+    /// The heap since 2014: it has no table of ids. A lookup searches the heap for the id.
     HeapScan,
 }
 
@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// Among the columns of its mode.
+    /// The title among the columns of its mode.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Then(Then::List) => "list",
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// Among all columns.
+    /// The name among all columns.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Then(Then::HeapScan) => format!("{} as since 2014", self.title()),
@@ -81,12 +81,12 @@ impl Column {
         self.title() == "list"
     }
 
-    /// Whether ids are looked for through all entries.
+    /// Whether a lookup searches all entries for an id.
     pub(crate) fn scans(self) -> bool {
         self == Self::Then(Then::HeapScan)
     }
 
-    /// Gives a new scheduler on the real clock to `visitor`.
+    /// Creates a scheduler on the real clock and passes it to `visitor`.
     pub(crate) fn visit<V: Visitor>(self, visitor: V) -> V::Out {
         let clock = OsClock::start();
         let at = move |ahead: u64| clock.now() / 1000 + ahead;
@@ -102,27 +102,27 @@ impl Column {
     }
 }
 
-/// Something to do with a scheduler whose type is known to [`Column`] alone.
+/// A task for a scheduler whose type only [`Column`] knows.
 pub(crate) trait Visitor {
     type Out;
     fn visit<S: Subject>(self, scheduler: S) -> Self::Out;
 }
 
-/// A scheduler as the experiment uses it. A callback does nothing.
+/// A scheduler as the experiment uses it. Its callbacks do nothing.
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. `None` if it is refused, for which no scheduler has a
-    /// reason.
+    /// Schedules a callback in `delay` ms. Returns `None` if the add is refused, which no scheduler
+    /// has a reason to do.
     fn add(&self, delay: u32) -> Option<Self::Id>;
-    /// Whether it was pending.
+    /// Deletes a timer. Returns whether the timer was pending.
     fn del(&self, id: Self::Id) -> bool;
-    /// When it is due, in ns of its own clock, to the µs.
+    /// Returns the due time of a timer: ns of the scheduler's own clock, with a resolution of 1 µs.
     fn when(&self, id: Self::Id) -> Option<u64>;
-    /// The time by its own clock, in ns.
+    /// Returns the time of the scheduler's own clock, in ns.
     fn now(&self) -> u64;
     fn pending(&self) -> usize;
-    /// What is wrong inside it.
+    /// Returns a violated invariant of the scheduler, if there is one.
     fn fault(&self) -> Option<String>;
 }
 

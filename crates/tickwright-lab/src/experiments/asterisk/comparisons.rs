@@ -1,4 +1,4 @@
-//! Can a heap degrade to a list? Comparisons counted, for deadlines that were chosen to hurt.
+//! Can a heap degrade to a list? Counts comparisons for deadlines chosen to be costly.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -18,7 +18,7 @@ thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A point in time that counts how often it is compared.
+/// A point in time that counts its comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted(u64);
 
@@ -51,14 +51,14 @@ impl Sub for Counted {
     }
 }
 
-/// The delay in ms of an add, by its place among `n`.
+/// Returns the delay of an add in ms, from its index among `n` adds.
 type Delay = fn(u32, u32, &mut Pcg64Mcg) -> u32;
 
 /// Counts the comparisons of `n` adds and `n` deletes.
 type Counter = fn(u32, Delay) -> [Calls; 2];
 
-/// The orders of deadlines. *Inward*: late and early by turns, towards the middle, where walks from
-/// both ends meet last.
+/// The orders of deadlines. *Inward* alternates late and early deadlines towards the middle. Walks
+/// from either end are then longest.
 const ORDERS: [(&str, Delay); 5] = [
     ("ascending", |at, _, _| at),
     ("descending", |at, n, _| n - at),
@@ -77,15 +77,15 @@ pub(crate) struct Row {
     pub(crate) delete: Calls,
 }
 
-/// Comparisons of a call.
+/// The number of comparisons per call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Calls {
     pub(crate) most: u64,
     pub(crate) mean: f64,
 }
 
-/// The structures of the 2009 schedulers under each order: `n` adds, then `n` deletes in the order
-/// of the adds.
+/// Runs the structures of the 2009 schedulers under each order: `n` adds, then `n` deletes in the
+/// order of the adds.
 ///
 /// # Errors
 /// A heap that compares more often than its shape allows.
@@ -107,15 +107,16 @@ pub(crate) fn run(n: u32) -> Result<Vec<Row>, LabError> {
     }
 }
 
-/// The most comparisons of the heap. An add rises through the levels above it, with one comparison
-/// each. A removal moves the last element into the hole. One comparison tells that it does not
-/// rise, and then it sinks with two comparisons a level.
+/// The most comparisons of the heap, for an add and for a removal. An add rises through the levels
+/// above it, with one comparison for each level. A removal moves the last element into the hole.
+/// One comparison shows that the element does not rise. Then it sinks, with two comparisons for
+/// each level.
 pub(crate) fn heap_bounds(n: u32) -> (u64, u64) {
     let levels = u64::from(n.max(1).ilog2());
     (levels, 2 * levels + 1)
 }
 
-/// Of adds and of deletes.
+/// Counts the comparisons of the adds and of the deletes.
 fn count<O: Order<Counted>>(n: u32, delay: Delay) -> [Calls; 2] {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let context = Context::<O, Counted, _>::new(Counted);
@@ -138,7 +139,7 @@ fn count<O: Order<Counted>>(n: u32, delay: Delay) -> [Calls; 2] {
     [add, delete]
 }
 
-/// What is counted of a call: its name, and how it is written.
+/// A figure about a call: its name, its format, and a function that returns it.
 type Figure = (&'static str, Format, fn(&Calls) -> f64);
 
 const FIGURES: [Figure; 2] = [
@@ -152,7 +153,7 @@ impl Row {
     }
 }
 
-/// The comparisons of adds and of deletes.
+/// The comparisons of adds and of deletes, as series.
 pub(super) fn series(rows: &[Row]) -> Vec<Series> {
     let of = |row: &Row, call: &'static str, (name, _, figure): Figure, calls: &Calls| {
         let of = [("structure", row.structure.into()), ("order", row.order.into()), ("call", call.into())];
@@ -164,7 +165,7 @@ pub(super) fn series(rows: &[Row]) -> Vec<Series> {
     calls.flat_map(|(row, call, calls)| FIGURES.map(|figure| of(row, call, figure, calls))).collect()
 }
 
-/// Whether the heap kept its bounds; they are counts, so no interval is needed.
+/// Whether the heap kept its bounds. The figures are counts, so they need no interval.
 pub(super) fn finding(rows: &[Row]) -> Option<Finding> {
     let n = rows.first()?.n;
     let heap = || rows.iter().filter(|row| row.structure == "heap");

@@ -1,5 +1,5 @@
-//! Up to how many timers is the list as good as the best? Few timers, added and deleted again and
-//! again in one context.
+//! Up to how many timers is the list as fast as the best structure? A sample adds and deletes a few
+//! timers repeatedly in one context.
 
 use super::column::{Column, Subject, Visitor};
 use super::sample::Delays;
@@ -12,19 +12,19 @@ use crate::result::{Axis, Finding, Plot, Section, Series, Table, Unit, labels};
 
 const SIZES: [usize; 13] = [8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
-/// Adds in a sample.
+/// The number of adds in a sample.
 const ADDS: usize = 4096;
 
-/// The list of a mode and its rivals; ns of an add and its delete, by N and column.
+/// The list of a mode and its rivals. Samples are ns per add and delete, by N and column.
 #[derive(Debug, Clone)]
 pub(crate) struct Few {
-    /// The list first.
+    /// The columns; the list comes first.
     pub(crate) columns: Vec<Column>,
     pub(crate) sampled: Vec<Sampled<f64>>,
 }
 
 impl Few {
-    /// The list beside the best of its rivals at each N.
+    /// Compares the list with the best of its rivals at each N.
     pub(crate) fn crossover(&self) -> Option<Crossover<Column>> {
         let (&list, rivals) = self.columns.split_first()?;
         let point = |sampled: &Sampled<f64>| {
@@ -36,7 +36,7 @@ impl Few {
         Some(Crossover { list, points: self.sampled.iter().filter_map(point).collect() })
     }
 
-    /// Every sample: ns of an add and its delete.
+    /// All samples: ns per add and delete.
     pub(super) fn series(&self) -> Vec<Series> {
         let of = |sampled: &Sampled<f64>, at: usize| {
             let series = Series::new("add and delete", Unit::Ns, of_column(self.columns[at], sampled.n));
@@ -93,7 +93,7 @@ impl Few {
 /// leaves sizes out.
 ///
 /// # Errors
-/// A wrong answer, or no random source.
+/// A lost timer, or no random source.
 pub(crate) fn run(
     columns: &[Column],
     rounds: usize,
@@ -119,7 +119,7 @@ pub(crate) fn run(
     Ok(found)
 }
 
-/// `n` adds and `n` deletes in turns, [`ADDS`] in all; ns of a pair.
+/// Alternates `n` adds and `n` deletes, [`ADDS`] adds in all. Returns the ns per add and delete.
 struct Cycle<'a> {
     n: usize,
     delays: &'a mut Delays,

@@ -1,4 +1,4 @@
-//! A power law through measured times: what cannot be waited for is read off it.
+//! A power law through measured times. It gives the times that would take too long to measure.
 
 /// t = factor * n^exponent.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,12 +9,13 @@ pub(crate) struct Power {
     pub(crate) on: Vec<usize>,
 }
 
-/// A law is fitted on sizes down to this share of the largest. Below, costs that do not grow weigh
-/// in.
+/// A law is fitted on sizes down to this share (1/16) of the largest. At smaller sizes, constant
+/// costs distort the fit.
 const RANGE: usize = 16;
 
 impl Power {
-    /// Least squares of the logarithms over the largest sizes, at least two. `None` for fewer.
+    /// Fits a line through the logarithms of the largest sizes, by least squares. At least two
+    /// sizes are used; `None` for fewer.
     pub(crate) fn fit(points: &[(usize, f64)]) -> Option<Self> {
         let mut points: Vec<(usize, f64)> =
             points.iter().copied().filter(|(n, t)| *n > 0 && t.is_finite() && *t > 0.0).collect();
@@ -34,7 +35,7 @@ impl Power {
         Some(Self { exponent, factor: (y - exponent * x).exp(), on })
     }
 
-    /// At `n`.
+    /// Returns the time at `n`.
     pub(crate) fn at(&self, n: usize) -> f64 {
         self.factor * (n as f64).powf(self.exponent)
     }

@@ -5,24 +5,24 @@ use serde::Deserialize;
 use crate::error::LabError;
 use crate::models::scenario;
 
-/// What was published, and where.
+/// The published times, with their source and machine.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
     pub(crate) source: String,
     pub(crate) machine: String,
-    /// From the smallest N.
+    /// In ascending order of N.
     pub(crate) times: Vec<Row>,
 }
 
-/// One N: N adds and N deletes.
+/// The times at one N: N adds and N deletes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     pub(crate) n: usize,
     pub(crate) list: Seconds,
     pub(crate) heap: Seconds,
-    /// The total of the heap in percent of that of the list, as printed.
+    /// The heap's total in percent of the list's total, as printed.
     pub(crate) percent: f64,
 }
 
@@ -36,16 +36,16 @@ pub(crate) struct Seconds {
 }
 
 impl Published {
-    /// Reads them.
+    /// Reads the published times.
     ///
     /// # Errors
-    /// A mistake in the file; never in a program whose tests pass.
+    /// A mistake in the file. Passing tests exclude such a mistake.
     pub(crate) fn read() -> Result<Self, LabError> {
         let text = include_str!("../../../../../scenarios/asterisk.toml");
         scenario::parse("scenarios/asterisk.toml", text)
     }
 
-    /// The row of an N that was published.
+    /// Returns the published row at `n`, if there is one.
     pub(crate) fn at(&self, n: usize) -> Option<&Row> {
         self.times.iter().find(|row| row.n == n)
     }

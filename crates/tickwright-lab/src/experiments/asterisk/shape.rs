@@ -1,5 +1,5 @@
-//! What the table shows: each structure beside the published times, and whether the published shape
-//! holds.
+//! Results of the table: each structure beside the published times, and a check of the published
+//! shape.
 
 use core::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn of_column(column: Column, n: usize) -> Labels {
     labels([("mode", column.mode().name().into()), ("structure", column.title().into()), ("n", n.into())])
 }
 
-/// Every sample, per timer.
+/// All samples, per timer.
 pub(super) fn series(table: &Table) -> Vec<Series> {
     let of = |lane: &Lane, n: usize, what: What| {
         let samples = lane.samples(n, what).into_iter().map(|ns| ns / n as f64);
@@ -28,16 +28,16 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
     cells.flat_map(|(lane, n)| [What::Add, What::Delete].map(|what| of(lane, n, what))).collect()
 }
 
-/// What the figures of a table are related to.
+/// The scale of a table's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Whole,
     PerTimer,
-    /// In percent.
+    /// In percent of the list's time.
     OfList,
 }
 
-/// The tables of a mode.
+/// The tables for each mode.
 const VIEWS: [(&str, Format, What, Scale); 5] = [
     ("add", Format::Span, What::Add, Scale::Whole),
     ("delete", Format::Span, What::Delete, Scale::Whole),
@@ -46,7 +46,7 @@ const VIEWS: [(&str, Format, What, Scale); 5] = [
     ("share of list", Format::Percent, What::Total, Scale::OfList),
 ];
 
-/// The published figures of list and heap at `n`.
+/// The published figures of the list and the heap at `n`.
 fn then(published: &Published, n: usize, what: What, scale: Scale) -> Option<[f64; 2]> {
     let row = published.at(n)?;
     let ns = [&row.list, &row.heap].map(|times| match what {
@@ -61,7 +61,7 @@ fn then(published: &Published, n: usize, what: What, scale: Scale) -> Option<[f6
     })
 }
 
-/// The figure of a column at `n`.
+/// The figure of a column at `n`, in this run.
 fn here(table: &Table, lane: &Lane, n: usize, what: What, scale: Scale) -> Option<Figure> {
     let Figure { value, extrapolated } = lane.figure(n, what)?;
     Some(match scale {
@@ -74,13 +74,13 @@ fn here(table: &Table, lane: &Lane, n: usize, what: What, scale: Scale) -> Optio
     })
 }
 
-/// A figure with a mark where it is extrapolated.
+/// A figure as text, with a mark if the figure is extrapolated.
 fn words(figure: Figure, format: Format) -> String {
     let mark = if figure.extrapolated { "~" } else { "" };
     format!("{}{mark}", format.write(figure.value))
 }
 
-/// The times of a mode, if it was run: a picture, and a table for each thing that was published.
+/// The times of a mode, if the mode was run: a plot, and one table for each published figure.
 pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode: Mode) -> Vec<Section> {
     let about = match mode {
         _ if table.lanes_of(mode).next().is_none() => return Vec::new(),
@@ -133,7 +133,7 @@ pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode
     sections
 }
 
-/// What was measured, over N; what was extrapolated is left out.
+/// A plot of the measured times over N, without extrapolated times.
 fn picture(table: &Table, published: &Published, mode: Mode) -> Plot {
     let x = Axis::log("timers", Format::Count);
     let y = Axis::log("ns per timer", Format::Thousands);
@@ -154,7 +154,7 @@ fn picture(table: &Table, published: &Published, mode: Mode) -> Plot {
     plot
 }
 
-/// How the columns grow that have a figure extrapolated.
+/// The power laws of the columns that have an extrapolated figure.
 fn growths(table: &Table, mode: Mode) -> Vec<String> {
     let growth = |lane: &Lane| {
         let missing = |&n: &usize| lane.figure(n, What::Total).is_some_and(|figure| figure.extrapolated);
@@ -173,11 +173,11 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
     table.lanes_of(mode).filter_map(growth).collect()
 }
 
-/// The list wins or ties up to here, and loses from there on.
+/// In the published shape, the list is at least as fast up to `SMALL` and slower from `LARGE` on.
 const SMALL: usize = 100;
 const LARGE: usize = 1000;
 
-/// The shape of each mode, then the list to the heap at each N.
+/// The shape of each mode, then the ratio of the list to the heap at each N.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let (mut shapes, mut all) = (Vec::new(), Vec::new());
     for mode in Mode::ALL {
@@ -190,7 +190,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     [shapes, all].concat()
 }
 
-/// The list to the heap of its mode at `n`.
+/// The ratio of the list to the heap of its mode at `n`.
 fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     let (a, b) = (list.figure(n, What::Total)?, heap.figure(n, What::Total)?);
     let about = format!("{} to {}, N = {}", list.column.title(), heap.column.title(), count(n));
@@ -203,8 +203,8 @@ fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     Some(finding.labelled(labels(of)))
 }
 
-/// Whether the published shape holds, with the heap's share of the list's time where N is small,
-/// large and largest. A ratio without an interval decides nothing.
+/// Whether the published shape holds. The finding gives the heap's share of the list's time at a
+/// small, a large and the largest N. A ratio without an interval decides nothing.
 fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Finding)]) -> Finding {
     let mode = heap.column.mode().name();
     let small = table.sizes.iter().copied().filter(|&n| n <= SMALL).max();
@@ -237,7 +237,7 @@ fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Fi
     if then.is_empty() { finding } else { finding.published(then) }
 }
 
-/// Whether the published shape holds, mode by mode.
+/// The verdict on the published shape for each mode.
 pub(super) fn shapes(findings: &[Finding]) -> Vec<Section> {
     let mut sections = vec![Section::new("Does the published shape hold?").text(format!(
         "The list wins or ties up to N = {SMALL}, and loses to the heap from {} on. A ratio without an interval \

@@ -59,7 +59,7 @@ fn a_power_law_is_found_again() {
     assert_eq!(Power::fit(&[]), None);
 }
 
-/// What does not fit is left to the power law, after trials alone too.
+/// The power law gives the figures that do not fit the budget, even if there are only trials.
 #[test]
 fn a_budget_bounds_what_is_measured() {
     let (_, Plan { table: plan, .. }) =
@@ -93,10 +93,10 @@ fn a_heap_keeps_its_bounds_and_a_list_has_none() {
     for n in [1, 2, 3, 1000] {
         for row in comparisons::run(n).unwrap() {
             match row.structure {
-                // `run` has looked.
+                // `run` has checked the bounds.
                 "heap" => {}
                 "list" => assert_eq!(row.delete.most, 0, "it is unlinked"),
-                // Twice the levels of a perfect tree, and the leaf.
+                // Twice the levels of a perfect tree, plus one for the leaf.
                 _ => assert!(row.add.most <= 2 * (u64::from(n) + 1).ilog2() as u64 + 1, "{row:?}"),
             }
         }
@@ -106,7 +106,7 @@ fn a_heap_keeps_its_bounds_and_a_list_has_none() {
     assert!(worst.add.most >= 999, "{worst:?}");
 }
 
-/// Adds of so many ns a sample, and deletes of a tenth of that.
+/// A lane whose samples take the given ns for the adds, and a tenth of each for the deletes.
 fn lane(column: Column, cells: &[(usize, &[u64])]) -> Lane {
     let sample = |&ns: &u64| Sample { add_ns: ns, delete_ns: ns / 10 };
     let cell = |&(n, adds): &(usize, &[u64])| (n, adds.iter().map(sample).collect());
@@ -135,7 +135,7 @@ fn the_published_shape_is_judged_where_something_is_shown() {
     assert_eq!(judge(&table), Verdict::NotShown, "it needs an N up to 100 as well");
 }
 
-/// Two modes at four N, with the list of 2009 extrapolated at the largest, and every other part.
+/// Two modes at four N. The list of 2009 is extrapolated at the largest N. All other parts ran.
 fn data(plan: &Plan) -> Data {
     let [list, heap] = ["list", "heap4"].map(|id| Column::Ours(id.parse().unwrap()));
     let cells = |adds: &[u64]| -> Vec<(usize, Vec<u64>)> {

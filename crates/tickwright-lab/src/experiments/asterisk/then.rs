@@ -1,15 +1,19 @@
-//! The schedulers of 2009, built anew from their description: what one call cost then.
+//! The schedulers of 2009, rebuilt from their description: the cost of one call in 2009.
 //!
-//! A [`Context`] takes a mutex at each call, finds an entry by its id in a hash table of chained
-//! nodes, allocates each entry and each node of the table, and keeps up to 128 freed entries for
+//! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
+//! nodes. It allocates each entry and each node of the table, and keeps up to 128 freed entries for
 //! the next adds. The order is a parameter: the sorted doubly linked list that was replaced, the
-//! binary heap that replaced it, and a red-black tree that a reviewer asked for.
+//! binary heap that replaced it, or a red-black tree that a reviewer asked for.
 //!
-//! What differs from then: the mutex is not recursive; the clock is the monotonic one in
-//! microseconds, read as cheaply as the wall clock was; the heap puts the earliest first and sifts
-//! a moved entry in both directions (as delivered in 2009, the order was upside down for six days,
-//! and a removal from the middle sifted down only for fifteen months); entries carry a reference
-//! count.
+//! Differences from 2009:
+//! - The mutex is not recursive.
+//! - The clock is the monotonic one in microseconds; a read costs as little as a read of the wall
+//!   clock did.
+//! - The heap puts the earliest entry first. In 2009, the delivered heap had the reverse order for
+//!   six days.
+//! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only
+//!   sifted down after a removal from the middle.
+//! - Entries carry a reference count.
 
 mod heap;
 mod ids;
@@ -26,24 +30,24 @@ pub(crate) use linked::{List, Tree};
 
 use ids::Ids;
 
-/// A point in time, in µs; a type of its own where comparisons are counted.
+/// A point in time, in µs. A separate type counts its comparisons.
 pub(crate) trait Moment: Copy + Ord + Default + Sub<Output = Self> {}
 impl<K: Copy + Ord + Default + Sub<Output = K>> Moment for K {}
 
-/// Freed entries that are kept.
+/// The most freed entries that a context keeps.
 const KEPT: usize = 128;
 
-/// A callback: the ms until it is to run again, or its interval again if it is not variable; 0 for
-/// never.
+/// A callback. Returns the ms until its next run. An entry with a fixed interval ignores the number
+/// and reuses the interval. 0 means that it does not run again.
 type Call = fn(usize) -> i32;
 
-/// What is scheduled. `P` is where it stands in the order.
+/// A scheduled entry. `P` is its position in the order.
 #[derive(Default)]
 pub(crate) struct Entry<K, P> {
     place: P,
     when: Cell<K>,
     id: Cell<i32>,
-    /// Delay in ms, to be scheduled by again.
+    /// The delay in ms until the next run of a repeated entry.
     interval: Cell<i32>,
     variable: Cell<bool>,
     call: Cell<Option<Call>>,
@@ -56,25 +60,25 @@ impl<K, P> fmt::Debug for Entry<K, P> {
     }
 }
 
-/// What keeps entries by time.
+/// A collection of entries, ordered by time.
 pub(crate) trait Order<K: Moment>: Default {
-    /// Where an entry stands.
+    /// The position of an entry.
     type Place: Default;
 
-    /// Whether ids are looked up by [`Self::find`]. Otherwise the context has a table of ids.
+    /// Whether [`Self::find`] looks ids up. Otherwise the context has a table of ids.
     const SCANS: bool = false;
 
     fn add(&mut self, entry: Rc<Entry<K, Self::Place>>);
-    /// Removes an entry that is in it.
+    /// Removes an entry that is in the collection.
     fn remove(&mut self, entry: &Rc<Entry<K, Self::Place>>);
     fn first(&self) -> Option<Rc<Entry<K, Self::Place>>>;
-    /// Looks through all entries, where [`Self::SCANS`].
+    /// Looks for an id in all entries, if [`Self::SCANS`].
     fn find(&self, _id: i32) -> Option<Rc<Entry<K, Self::Place>>> {
         None
     }
 }
 
-/// A scheduler context, with the time by `now` in µs.
+/// A scheduler context. `now` gives the time in µs.
 pub(crate) struct Context<O: Order<K>, K: Moment, C> {
     inner: Mutex<Inner<O, K>>,
     now: C,
@@ -83,7 +87,7 @@ pub(crate) struct Context<O: Order<K>, K: Moment, C> {
 struct Inner<O: Order<K>, K: Moment> {
     order: O,
     len: usize,
-    /// Empty where the order scans.
+    /// Empty if the order scans.
     ids: Ids<Rc<Entry<K, O::Place>>>,
     freed: Vec<Rc<Entry<K, O::Place>>>,
     issued: i32,
@@ -96,7 +100,7 @@ impl<O: Order<K>, K: Moment, C> fmt::Debug for Context<O, K, C> {
 }
 
 impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
-    /// An empty context; `now` returns the time so many µs from now.
+    /// Creates an empty context. `now(n)` returns the time n µs from now.
     pub(crate) fn new(now: C) -> Self {
         let inner = Inner { order: O::default(), len: 0, ids: Ids::new(), freed: Vec::new(), issued: 0 };
         Self { inner: Mutex::new(inner), now }
@@ -106,7 +110,7 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Schedules `call(data)` in `delay` ms; its id.
+    /// Schedules `call(data)` in `delay` ms. Returns the id of the entry.
     pub(crate) fn add(&self, delay: u32, call: Call, data: usize) -> i32 {
         let mut inner = self.lock();
         let entry = inner.freed.pop().unwrap_or_default();
@@ -126,7 +130,7 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
         id
     }
 
-    /// Removes an entry; whether it was pending.
+    /// Removes an entry. Returns whether the entry was pending.
     pub(crate) fn del(&self, id: i32) -> bool {
         let mut inner = self.lock();
         let Some(entry) = inner.find(id) else { return false };
@@ -135,17 +139,17 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
         true
     }
 
-    /// The time, in µs.
+    /// Returns the time, in µs.
     pub(crate) fn time(&self) -> K {
         (self.now)(0)
     }
 
-    /// When an entry is due; `None` if it is not pending.
+    /// Returns the due time of an entry; `None` if the entry is not pending.
     pub(crate) fn when(&self, id: i32) -> Option<K> {
         self.lock().find(id).map(|entry| entry.when.get())
     }
 
-    /// Removes the earliest, whenever it is due: its data, and when it is due.
+    /// Removes the earliest entry, due or not. Returns its data and its due time.
     pub(crate) fn pop(&self) -> Option<(usize, K)> {
         let mut inner = self.lock();
         let first = inner.order.first()?;
@@ -154,7 +158,7 @@ impl<O: Order<K>, K: Moment, C: Fn(u64) -> K> Context<O, K, C> {
         Some(found)
     }
 
-    /// How many entries are pending.
+    /// Returns the number of pending entries.
     pub(crate) fn len(&self) -> usize {
         self.lock().len
     }

@@ -1,4 +1,4 @@
-//! In virtual time: every scheduler runs what is left of a script in the order that sorting gives.
+//! A check in virtual time: every scheduler runs the remaining timers of a script in sorted order.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -13,16 +13,17 @@ use super::sample::Delays;
 use super::then::{Context, Heap, List, Order, Tree};
 use crate::error::LabError;
 
-/// Adds with time going on between them; then every third is deleted, and the rest run.
+/// Adds, with pauses between them. Then every third timer is deleted, and the rest run.
 #[derive(Debug)]
 struct Script {
-    /// Before each add, in ms.
+    /// The pause before each add, in ms.
     pauses: Vec<u32>,
-    /// In ms; few enough different ones that many are due at once.
+    /// The delay of each add, in ms. The delays have few distinct values, so many timers are due at
+    /// the same time.
     delays: Vec<u32>,
 }
 
-/// One run: which add it was, and when it was due, in µs.
+/// One run: the index of the add, and its due time in µs.
 type Event = (usize, u64);
 
 impl Script {
@@ -37,7 +38,7 @@ impl Script {
         at.is_multiple_of(3)
     }
 
-    /// By sorting, and nothing else.
+    /// The expected events, found by sorting alone.
     fn expected(&self) -> Vec<Event> {
         let mut now = 0;
         let mut events: Vec<Event> = Vec::new();
@@ -50,7 +51,7 @@ impl Script {
         events
     }
 
-    /// Adds all, with time going on; then deletes every third, once.
+    /// Adds all timers, with pauses between them. Then deletes every third timer once.
     fn play<Id: Copy>(
         &self,
         pause: impl Fn(u32),
@@ -69,7 +70,7 @@ impl Script {
         }
     }
 
-    /// Equals come in any order.
+    /// The events of a scheduler of 2009. Events with equal times come in any order.
     fn then<O: Order<u64>>(&self) -> Result<Vec<Event>, String> {
         let now = Cell::new(0);
         let context = Context::<O, u64, _>::new(|ahead| now.get() + ahead);
@@ -107,15 +108,15 @@ impl Script {
         Ok(ran.iter().map(|ran| (ran.at, ran.due_us)).collect())
     }
 
-    /// Whether each ran when it was due, or as late as the structure allows.
+    /// Checks that each timer ran when it was due, or as late as the structure allows.
     fn in_time(&self, ran: &[Ran], structure: Structure) -> Result<(), String> {
         let tick = structure.default_tick();
-        // Nothing runs before all are added.
+        // No timer runs before all timers are added.
         let begun = self.pauses.iter().map(|pause| u64::from(*pause) * 1000).sum::<u64>();
         for &Ran { at, due_us, ran_us } in ran {
             let delay = Duration::from_millis(u64::from(self.delays.get(at).copied().unwrap_or(0)));
             let ticks = tick.now(Instant::ZERO + delay);
-            // And a tick, since the queue's clock may be that much behind.
+            // Plus one tick, since the clock of the queue may be one tick behind.
             let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
             let most = late + if structure.is_exact() { 0 } else { 1000 };
             if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
@@ -126,7 +127,7 @@ impl Script {
     }
 }
 
-/// A run of ours.
+/// One run of our scheduler.
 #[derive(Debug, Clone, Copy)]
 struct Ran {
     at: usize,
@@ -134,7 +135,7 @@ struct Ran {
     ran_us: u64,
 }
 
-/// The data of a callback that notes its run.
+/// The data of a callback that records its run.
 struct Note {
     at: usize,
     log: Arc<Mutex<Vec<Ran>>>,
@@ -149,10 +150,10 @@ impl Note {
     }
 }
 
-/// Runs a script of `n` adds on each column; how many events were right.
+/// Runs a script of `n` adds on each column. Returns the number of correct events.
 ///
 /// # Errors
-/// The first event that was not.
+/// The first wrong event.
 pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabError> {
     let script = Script::new(n, seed);
     let expected = script.expected();

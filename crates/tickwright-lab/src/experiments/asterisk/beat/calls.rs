@@ -1,7 +1,7 @@
-//! Short calls through a proxy. A call arrives; its request is retransmitted after 500 ms and then
-//! after twice as long each time (T1 of SIP) until an answer comes, and given up after 32 s; the
-//! call lasts a moment, and its end is a request of the same kind. The far end is played by timers
-//! too.
+//! Short calls through a proxy. An arriving call sends a request. The request is retransmitted
+//! after 500 ms (T1 of SIP), and then after twice as long each time, until an answer comes. After
+//! 32 s the request is given up. An answered call lasts about a second, and its end is a request of
+//! the same kind. Timers also play the far end.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,20 +17,20 @@ use crate::error::LabError;
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// The first retransmission (RFC 3261, T1), and when a request is given up (64 T1).
+/// The delay of the first retransmission (RFC 3261, T1), and the limit for an answer (64 T1).
 const RETRANSMIT: Duration = Duration::from_millis(500);
 const GIVE_UP: Duration = Duration::from_secs(32);
-/// Means of exponential times: until an answer, and of a call.
+/// Means of exponential times: until an answer, and the duration of a call.
 const ANSWER: Duration = Duration::from_millis(150);
 const TALK: Duration = Duration::from_secs(1);
-/// One request in so many is lost.
+/// One request in 20 is lost.
 const LOST: u32 = 20;
 
-/// What to run.
+/// A load to run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) lasts: Duration,
-    /// A second.
+    /// Calls per second.
     pub(crate) calls: u32,
     pub(crate) interval: Duration,
     pub(crate) structure: Structure,
@@ -38,7 +38,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// As the experiment runs it.
+    /// The load that the experiment runs.
     pub(crate) fn usual(lasts: Duration, seed: u64) -> Self {
         let interval = Duration::from_millis(10);
         Self { lasts, calls: 2000, interval, structure: Structure::default(), seed }
@@ -52,23 +52,23 @@ impl Load {
 /// An entry that ran.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ran {
-    /// ns from the begin.
+    /// ns since the start.
     pub(super) at_ns: u64,
     pub(super) late_ns: u64,
 }
 
-/// What became of the calls.
+/// Counts of calls, by their outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) begun: u64,
     pub(crate) completed: u64,
     pub(crate) given_up: u64,
     pub(crate) retransmitted: u64,
-    /// Calls under way at the end.
+    /// Active calls at the end.
     pub(crate) live: u64,
 }
 
-/// What a timer stands for. Calls are named by their slot.
+/// The meaning of a timer. A call is identified by its slot.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Arrival,
@@ -78,7 +78,7 @@ enum Kind {
     Bye(usize),
 }
 
-/// The timers of a request that waits for its answer.
+/// The timers of an unanswered request.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     retransmit: TimerId,
@@ -89,9 +89,9 @@ struct Request {
 #[derive(Debug, Clone, Copy, Default)]
 struct Call {
     request: Option<Request>,
-    /// Of the request under way.
+    /// Retransmissions of the current request.
     retransmissions: u32,
-    /// The request under way ends the call.
+    /// The current request ends the call.
     ending: bool,
 }
 
@@ -117,10 +117,10 @@ fn lock(exchange: &Mutex<Exchange>) -> MutexGuard<'_, Exchange> {
     exchange.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the load in a poll loop that sleeps whole milliseconds; what ran, in order.
+/// Runs the load in a poll loop that sleeps whole milliseconds. Returns the runs in order.
 ///
 /// # Errors
-/// Calls that are not accounted for.
+/// Calls or timers that are missing from the counts.
 pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
     let scheduler: Scheduler<Timer> = Scheduler::new(Settings::new().structure(load.structure));
     let clock = OsClock::start();
@@ -131,12 +131,12 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
         free: Vec::new(),
         counts: Counts::default(),
         origin: scheduler.now(),
-        // About six runs a call.
+        // About six runs per call.
         ran: Vec::with_capacity((load.lasts.as_secs_f64() * f64::from(load.calls) * 6.0).min(1e8) as usize),
     }));
     let failed = |what: String| LabError::failed(format!("beat over {}: {what}", load.structure.id()));
     let event = Event { kind: Kind::Arrival, exchange: Arc::clone(&exchange) };
-    // Arrivals keep their rate however late the loop wakes.
+    // Arrivals keep their rate, even if the loop wakes late.
     let first = Timing::after(Duration::ZERO).missed(Missed::Burst);
     scheduler
         .timer(first)
@@ -150,7 +150,7 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
         let now = clock.now();
         progress.at(Duration::from_nanos(now));
         let Some(left) = lasts.checked_sub(now).filter(|left| *left > 0) else { break };
-        // Arrivals never end, so there is always a time-out.
+        // Arrivals never end, so there is always a timeout.
         let wait = u64::try_from(scheduler.timeout_ms()).unwrap_or(0).saturating_mul(1_000_000);
         std::thread::sleep(Duration::from_nanos(wait.min(left)));
     }
@@ -169,7 +169,7 @@ pub(super) fn run(load: &Load) -> Result<(Vec<Ran>, Counts), LabError> {
 }
 
 impl Event {
-    /// A timer has run. The exchange's lock is taken before the scheduler's, here and everywhere.
+    /// Handles a timer that has run. All code takes the exchange's lock before the scheduler's.
     fn run(&mut self, firing: &Firing<'_, Timer>) -> Next {
         let mut exchange = lock(&self.exchange);
         let at_ns = firing.now().as_nanos().saturating_sub(exchange.origin.as_nanos());
@@ -209,14 +209,14 @@ impl Event {
     }
 }
 
-/// How an exchange arms and cancels its timers.
+/// Arms and cancels the timers of an exchange.
 struct Later<'a> {
     scheduler: &'a Scheduler<Timer>,
     exchange: &'a Arc<Mutex<Exchange>>,
 }
 
 impl Later<'_> {
-    /// None only without memory: the call is then given up or never ends, and the count says so.
+    /// Arms a timer. Returns `None` only if memory is refused; the final counts then show an error.
     fn add(&self, delay: Duration, kind: Kind) -> Option<TimerId> {
         let event = Event { kind, exchange: Arc::clone(self.exchange) };
         self.scheduler.add(delay, Plain::new(event, Event::run)).ok()
@@ -224,17 +224,17 @@ impl Later<'_> {
 }
 
 impl Exchange {
-    /// Timers that calls wait for.
+    /// Returns the number of timers that the calls need.
     fn timers(&self) -> usize {
         let mut free = vec![false; self.calls.len()];
         self.free.iter().for_each(|&call| free[call] = true);
         let live = self.calls.iter().zip(free).filter(|(_, free)| !free);
-        // Without a request a call waits for its end alone.
+        // A call without a request only has the timer for its end.
         live.map(|(call, _)| call.request.map_or(1, |request| 2 + usize::from(request.answer.is_some())))
             .sum()
     }
 
-    /// An exponential time.
+    /// Draws an exponential time.
     fn about(&mut self, mean: Duration) -> Duration {
         let uniform: f64 = self.random.random();
         mean.mul_f64(-(1.0 - uniform).ln())
@@ -259,7 +259,7 @@ impl Exchange {
             retransmit.zip(give_up).map(|(retransmit, give_up)| Request { retransmit, give_up, answer });
     }
 
-    /// An answer under way, unless the request is lost.
+    /// Arms the answer to a request, unless the request is lost.
     fn answer(&mut self, call: usize, later: &Later<'_>) -> Option<TimerId> {
         let lost = self.random.random_range(0..LOST) == 0;
         let after = self.about(ANSWER);
@@ -277,8 +277,8 @@ impl Exchange {
         Next::After(RETRANSMIT * (1 << doublings))
     }
 
-    /// The request is over: none of its timers is wanted any more. That of the one that runs is
-    /// gone by itself.
+    /// Cancels the timers of a request that is over. The scheduler has already removed the timer
+    /// that runs now.
     fn answered(&mut self, call: usize, later: &Later<'_>) {
         if let Some(Request { retransmit, give_up, answer }) = self.calls[call].request.take() {
             for timer in [Some(retransmit), Some(give_up), answer].into_iter().flatten() {

@@ -1,34 +1,34 @@
-//! A period in a series, by autocorrelation.
+//! The search for a period in a series, by autocorrelation.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-/// What was found in a series.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Search {
-    /// How far the autocorrelation of the shuffled series stands out at some lag in one case of a
-    /// hundred.
+    /// The 99th percentile of the greatest relief of a shuffled series. The relief at a lag is how
+    /// far the autocorrelation rises above its surroundings.
     pub(crate) threshold: f64,
-    /// The period that is above chance.
+    /// The period, if its relief is above the threshold.
     pub(crate) period: Option<Period>,
 }
 
 /// A period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Period {
-    /// In intervals.
+    /// The period, in intervals.
     pub(crate) lag: usize,
-    /// How far the autocorrelation stands out there: about 1 for a series that repeats exactly.
+    /// The relief of the autocorrelation at this lag: about 1 for a series that repeats exactly.
     pub(crate) strength: f64,
 }
 
-/// Shuffled series, and lags at most: what takes a second in the longest of runs.
+/// The most shuffled series, lags and products. The longest runs then take about a second.
 const SHUFFLES: usize = 200;
 const MOST_LAGS: usize = 500;
 const MOST_PRODUCTS: usize = 500_000_000;
 
-/// The autocorrelation by lag, from 0 on, of the series without its linear trend.
+/// The autocorrelation of the series without its linear trend, by lag from 0.
 pub(crate) fn autocorrelation(series: &[f64]) -> Vec<f64> {
     let level = without_trend(series);
     correlate(&level, lags(&level))
@@ -40,9 +40,9 @@ fn lags(level: &[f64]) -> usize {
 
 /// Looks for a period of up to a quarter of the series.
 ///
-/// A period is a lag at which the series resembles itself more than at the lags around it, by more
-/// than chance explains, and does so at twice the lag again (else it is one coincidence). What
-/// changes slowly resembles itself at all lags around, and has none.
+/// A period is a lag at which the series resembles itself more than at the lags around it, beyond
+/// chance. The same must hold at twice the lag; otherwise the match is a coincidence. A series that
+/// changes slowly resembles itself at all nearby lags, and has no period.
 pub(crate) fn search(series: &[f64], seed: u64) -> Search {
     let mut level = without_trend(series);
     let lags = lags(&level);
@@ -60,7 +60,7 @@ pub(crate) fn search(series: &[f64], seed: u64) -> Search {
     Search { threshold, period: period(&autocorrelation, threshold) }
 }
 
-/// The residues of a straight line.
+/// The residuals of a straight line through the series.
 fn without_trend(series: &[f64]) -> Vec<f64> {
     let count = series.len().max(1) as f64;
     let middle = (count - 1.0) / 2.0;
@@ -74,16 +74,17 @@ fn without_trend(series: &[f64]) -> Vec<f64> {
     series.iter().enumerate().map(|(i, value)| value - mean - slope * at(i)).collect()
 }
 
-/// For each lag below `lags`, divided by that of lag 0; all 0 for a series that does not move.
+/// The autocorrelation for each lag below `lags`, relative to lag 0. A constant series gives 0
+/// everywhere.
 fn correlate(level: &[f64], lags: usize) -> Vec<f64> {
     let product = |lag: usize| level.iter().zip(&level[lag..]).map(|(a, b)| a * b).sum::<f64>();
     let whole = level.iter().map(|value| value * value).sum::<f64>();
-    // Fewer pairs at long lags: they are not raised for that.
+    // Long lags have fewer pairs. Their sums are not scaled up.
     (0..lags).map(|lag| if whole > 0.0 { product(lag) / whole } else { 0.0 }).collect()
 }
 
-/// By how much each value stands out of the mean of those from half its lag to one and a half of
-/// it; nothing for the lags 0 and 1.
+/// How far each value rises above the mean around it. The mean covers half its lag to one and a
+/// half of its lag. The lags 0 and 1 give 0.
 fn relief(autocorrelation: &[f64]) -> Vec<f64> {
     let around = |lag: usize| {
         let window = autocorrelation.get(lag - lag / 2..=lag + lag / 2).unwrap_or_default();
@@ -100,8 +101,8 @@ fn period(autocorrelation: &[f64], threshold: f64) -> Option<Period> {
     let best = (2..relief.len())
         .filter(|&lag| is(lag) > threshold && near(2 * lag).any(|twice| is(twice) > threshold))
         .max_by(|&a, &b| is(a).total_cmp(&is(b)))?;
-    // What is around moves the place of a broad peak a little: it is where the autocorrelation has
-    // it.
+    // The surroundings shift a broad peak of the relief a little. The peak of the autocorrelation
+    // is the period.
     let at = |lag: &usize| autocorrelation.get(*lag).copied().unwrap_or(0.0);
     let lag = near(best).filter(|lag| *lag > 1).max_by(|a, b| at(a).total_cmp(&at(b))).unwrap_or(best);
     Some(Period { lag, strength: is(best) })

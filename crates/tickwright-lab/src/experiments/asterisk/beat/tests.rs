@@ -25,7 +25,7 @@ fn a_wave_in_noise_is_found_with_its_period() {
     for period in [7.0, 20.0, 50.0] {
         let series = noisy(1, |at| (at / period * core::f64::consts::TAU).sin());
         let found = search(&series, 1).period.unwrap();
-        // Any multiple of a period is one.
+        // Any multiple of a period is a period.
         let off = found.lag as f64 % period;
         assert!(off.min(period - off) <= 1.0 && found.strength > 0.3, "{period}: {found:?}");
     }
@@ -52,13 +52,13 @@ fn runs_are_counted_in_the_interval_that_they_fall_into() {
     let interval = Duration::from_millis(10);
     let load = Load { interval, ..Load::usual(Duration::from_millis(100), 0) };
     let at = |ms: u64, late_ns: u64| Ran { at_ns: ms * 1_000_000, late_ns };
-    // The first 20 ms warm up, and the interval of the last run is not whole.
+    // The first 20 ms are the warm-up, and the interval of the last run is not whole.
     let beat = Beat::of(&load, Counts::default(), &[at(5, 9), at(20, 1), at(29, 3), at(41, 5), at(55, 0)]);
     assert_eq!(beat.entries, [2.0, 0.0, 1.0]);
     assert_eq!((beat.mean_late, beat.most_late), (vec![2.0, 0.0, 5.0], vec![3.0, 0.0, 5.0]));
 }
 
-/// Every call and timer is accounted for at the end, or this fails.
+/// The test fails if a call or a timer is missing from the counts at the end.
 #[test]
 fn a_short_load_runs_over_every_structure() {
     let all = request::list(&Structure::all());

@@ -3,21 +3,21 @@ use core::cell::{Cell, RefCell};
 use super::*;
 use crate::clock::OsClock;
 
-/// What a scheduler may do wrong.
+/// The ways in which a scheduler may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
     Refuses,
-    /// A timer that it answered for is not there.
+    /// An added timer is missing.
     Loses,
     Early,
     Late,
-    /// A deleted timer stays, and is deleted again for another.
+    /// A deleted timer stays pending.
     Keeps,
     Breaks,
 }
 
-/// A scheduler that adds nothing up but its count.
+/// A scheduler that stores due times and counts, but no timers.
 struct Liar {
     fault: Fault,
     clock: OsClock,

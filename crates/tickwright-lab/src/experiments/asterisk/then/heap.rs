@@ -1,12 +1,13 @@
-//! The binary heap: an array of pointers to entries, each of which knows its place.
+//! The binary heap: an array of pointers to entries. Each entry stores its own index.
 
 use core::cell::Cell;
 use std::rc::Rc;
 
 use super::{Entry, Moment, Order};
 
-/// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`, and none
-/// is earlier than it. `SCAN` is the heap since 2014: it looks ids up itself, entry by entry.
+/// See the [module](self). The children of the entry at `i` are at `2i + 1` and `2i + 2`. No child
+/// is earlier than its parent. `SCAN` is the heap since 2014: a lookup compares the ids of all
+/// entries.
 #[derive(Default)]
 pub(crate) struct Heap<K, const SCAN: bool = false> {
     entries: Vec<Rc<Entry<K, Cell<usize>>>>,
@@ -23,7 +24,7 @@ impl<K: Moment, const SCAN: bool> Heap<K, SCAN> {
         self.entries[b].place.set(b);
     }
 
-    /// Whether it moved.
+    /// Moves an entry towards the root. Returns whether the entry moved.
     fn rise(&mut self, mut at: usize) -> bool {
         let from = at;
         while at > 0 && self.when(at) < self.when((at - 1) / 2) {

@@ -1,5 +1,5 @@
-//! A hash table by id: chains of allocated nodes, twice as many chains when it is three quarters
-//! full.
+//! A hash table by id, with chains of allocated nodes. The number of chains doubles when the table
+//! is three quarters full.
 
 /// See the [module](self).
 pub(super) struct Ids<T> {
@@ -13,7 +13,7 @@ struct Node<T> {
     next: Option<Box<Node<T>>>,
 }
 
-/// Chains of an empty table.
+/// The number of chains in an empty table.
 const FEWEST: usize = 32;
 
 impl<T> Ids<T> {
@@ -25,7 +25,7 @@ impl<T> Ids<T> {
         core::iter::repeat_with(|| None).take(count).collect()
     }
 
-    /// The number of chains is a power of two, and ids are consecutive.
+    /// A mask suffices: the number of chains is a power of two, and ids are consecutive.
     fn chain(&self, id: i32) -> usize {
         id as u32 as usize & (self.chains.len() - 1)
     }

@@ -1,4 +1,4 @@
-//! Orders whose entries hold the links: the sorted list, and a red-black tree.
+//! Orders whose entries contain the links: the sorted list, and a red-black tree.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that links the nodes")]
 
 use std::rc::Rc;
@@ -30,7 +30,7 @@ macro_rules! linked {
             fn remove(&mut self, entry: &Rc<Entry<K, $link>>) {
                 if entry.place.is_linked() {
                     // SAFETY: 1. the entry is linked (checked above); 2. entries do not leave their
-                    // context, and a context has one order, so the collection is this one.
+                    // context, and a context has one order, so the entry is in this collection.
                     unsafe { self.0.cursor_mut_from_ptr(Rc::as_ptr(entry)) }.remove();
                 }
             }
@@ -43,13 +43,13 @@ macro_rules! linked {
 }
 
 linked! {
-    /// The sorted doubly linked list. An add starts from the end that is nearer in time. Among
-    /// equals it comes last when it walks forward, and first when it walks backward.
+    /// The sorted doubly linked list. An add starts from the end that is nearer in time. A forward
+    /// walk puts the entry after its equals, a backward walk before them.
     List, a LinkedList by LinkedListLink of ListByTime
 }
 
 linked! {
-    /// A red-black tree under the context of 2009: a reviewer's question.
+    /// A red-black tree under the context of 2009. A reviewer asked for it.
     Tree, a RBTree by RBTreeLink of TreeByTime
 }
 

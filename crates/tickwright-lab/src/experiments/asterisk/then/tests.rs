@@ -43,7 +43,7 @@ fn at_most_so_many_freed_entries_are_kept_and_used_again() {
     );
 }
 
-/// The walk begins at the nearer end, and equals lie as the direction says.
+/// A walk starts at the nearer end. Equal entries come last when it walks forward, first backward.
 #[test]
 fn the_list_puts_equals_last_forward_and_first_backward() {
     let context = context::<List<u64>>();
@@ -52,7 +52,7 @@ fn the_list_puts_equals_last_forward_and_first_backward() {
     assert_eq!(order, [0, 2, 3, 5, 4, 1]);
 }
 
-/// Where the heap of 2009 failed: what comes into the hole of a removal may have to rise.
+/// The bug of the heap of 2009: an entry that fills the hole of a removal may have to rise.
 #[test]
 fn removals_from_the_middle_keep_the_order() {
     fn keeps<O: Order<u64>>(seed: u64) {
