@@ -1,27 +1,27 @@
-//! HelenOS's question of 2018: does the tree in which the kernel keeps its tasks matter to a
-//! ping-pong over IPC?
+//! HelenOS's question of 2018: the kernel keeps its tasks in a tree. Does the kind of tree change
+//! the speed of a ping-pong over IPC?
 //!
-//! Jiri Svoboda replaced the kernel's AVL trees by an ordered dictionary on a red-black tree, and
-//! timed the one benchmark there was: a client calls a server and waits for the answer. The
-//! dictionary looked 1 to 8 % faster, and he doubted that the trees were touched at all. They were
-//! not: in HelenOS they hold the tasks and threads. The kernel asks them when a task begins, ends,
-//! or is looked up by its id.
+//! Jiri Svoboda replaced the kernel's AVL trees by an ordered dictionary on a red-black tree. He
+//! timed the one benchmark that existed: a client calls a server and waits for the answer. The
+//! dictionary looked 1 to 8 % faster, and he doubted that the benchmark used the trees at all. The
+//! benchmark did not use them: in HelenOS these trees hold the tasks and threads. The kernel
+//! searches them when a task begins, ends, or is looked up by its id.
 //!
 //! # The experiment here
 //!
-//! One server serves all tasks of a registry. In a **round trip** the client draws a task and looks
-//! its id up in the registry. It calls the task over a [`channel`] with what it found there. The
-//! server verifies that and answers; the client verifies the answer and its number. So each round
-//! trip asks the tree once. All that differs between two dictionaries is the tree: they share the
-//! loop, the server and the channel.
+//! One server serves all tasks of a registry. In a **round trip** the client draws a task at random
+//! and looks its id up in the registry, which returns the task's token. The client sends the token
+//! to the task over a [`channel`]. The server verifies the token and answers. The client verifies
+//! the answer and its number. So each round trip searches the tree once. Two dictionaries differ
+//! only in the tree: they share the loop, the server and the channel.
 //!
-//! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as a kernel's are; targets
-//!   uniform over all of them
-//! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, pipes, a Unix socket; the server a
-//!   thread or a process
-//! - [`timing`]: both methods of the original, on any meter
-//! - [`share`]: what of a round trip the tree can change
-//! - [`tables`]: what a reader sees
+//! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as in a kernel. Every task
+//!   is drawn with the same probability.
+//! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, pipes, and a Unix socket. The
+//!   server is a thread or a process.
+//! - [`timing`]: both timing methods of the original, on any meter
+//! - [`share`]: how much of a round trip the tree can change
+//! - [`tables`]: the report
 
 mod beside;
 mod channel;
@@ -58,41 +58,41 @@ use registry::Tree;
 use run::{Data, EMULATED, Part, Perf, Plan};
 use timing::Method;
 
-/// Tasks in a registry.
+/// Number of tasks in a registry.
 type Tasked = Within<1, 1_000_000>;
-/// Samples of each structure.
+/// Number of samples for each structure.
 type Samples = Within<2, 1000>;
-/// Looks at a mailbox before sleeping.
+/// Number of times a waiter checks the mailbox before it sleeps.
 type Spins = Within<0, 1_000_000>;
 
 /// HelenOS's ping-pong of 2018: does it matter which tree the registry of tasks is?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HelenosArgs {
-    /// How messages travel, separated by commas
+    /// Channels that carry the messages, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "futex,pipe,socket")]
     transport: Vec<Transport>,
-    /// What client and server are
+    /// Whether client and server are threads or processes
     #[arg(long, value_enum, value_delimiter = ',', default_value = "threads")]
     tasks: Vec<Tasks>,
-    /// Which processors client and server run on
+    /// Processors on which client and server run
     #[arg(long, value_enum, default_value = "same")]
     pin: Pin,
-    /// How to time
+    /// Timing methods of the original
     #[arg(long, value_enum, value_delimiter = ',', default_value = "v1,v2")]
     method: Vec<Method>,
-    /// Dictionaries that the tasks are registered in
+    /// Dictionaries that hold the tasks
     #[arg(long, value_enum, value_delimiter = ',', default_value = "avl,odict")]
     structures: Vec<Tree>,
-    /// Tasks in a registry
+    /// Number of tasks in a registry
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "2,100,10k,100k", value_parser = Tasked::parse)]
     n: Vec<Tasked>,
-    /// Length of a sample; the original's is 10s
+    /// Length of a sample; the original used 10s
     #[arg(long, allow_hyphen_values = true, default_value = "200ms", value_parser = duration::parse)]
     duration: Duration,
     /// Samples of each dictionary
     #[arg(long, allow_hyphen_values = true, default_value = "10", value_parser = Samples::parse)]
     rounds: Samples,
-    /// Looks at the mailbox before sleeping
+    /// How often a waiter checks the mailbox before it sleeps
     #[arg(long, value_name = "LOOKS", allow_hyphen_values = true, default_value = "0", value_parser = Spins::parse)]
     spin: Spins,
     /// Parts to run
@@ -104,25 +104,26 @@ pub(crate) struct HelenosArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Be the server of a client that started this process
+    /// Run as the server of the client that started this process
     #[arg(long, value_enum, hide = true, requires = "parent")]
     serve: Option<Transport>,
-    /// Its id
+    /// Process id of the parent
     #[arg(long, hide = true)]
     parent: Option<u32>,
-    /// The server's processor
+    /// Processor of the server
     #[arg(long, hide = true)]
     cpu: Option<usize>,
-    /// Become another program that dies with its parent
+    /// Run another program in this process and end it with its parent
     #[arg(long = "become", hide = true, requires = "parent", num_args = 1.., allow_hyphen_values = true)]
     other: Vec<OsString>,
 }
 
 impl HelenosArgs {
-    /// Runs the experiment and prints its report; or serves the client that started this process.
+    /// Runs the experiment and prints its report. With `--serve`, serves the client that started
+    /// this process.
     ///
     /// # Errors
-    /// A request that cannot be served, a wrong answer, a lost server, or Ctrl-C.
+    /// An invalid request, a wrong answer, a lost server, or Ctrl-C.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let Some(parent) = self.parent else { return execute(self, &self.output) };
         let served = |source| LabError::io("serving a ping-pong", source);
@@ -173,7 +174,7 @@ impl Experiment for HelenosArgs {
         })
     }
 
-    /// Under the names of the flags: the emulated run is started with them.
+    /// The parameters have the names of the flags, because the emulated run is started with them.
     fn parameters(&self, plan: &Plan) -> Parameters {
         request::parameters([
             ("transport", names(&plan.transports).into()),
@@ -240,13 +241,13 @@ impl Experiment for HelenosArgs {
     }
 }
 
-/// The experiment as a part of the tour: the fastest channel, and three sizes of the registry.
+/// The experiment as a part of the tour: the fastest channel and three sizes of the registry.
 ///
 /// # Errors
 /// As [`HelenosArgs::execute`].
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
-    // Two dictionaries at three populations: 6 samples in v1. In v2 the sizing takes as long as
-    // two, and a sample as long as up to two.
+    // Two dictionaries at three populations. Method v1 takes 6 samples. In v2 the sizing takes up
+    // to two sample lengths, and each of the 6 samples takes up to two lengths.
     let lengths = 2 * 3 * (6 + 2 + 2 * 6);
     let length = duration::show((within / lengths).max(Duration::from_millis(1)));
     let words = ["--transport=futex", "--n=2,10k,100k", "--rounds=6", "--duration", &length];

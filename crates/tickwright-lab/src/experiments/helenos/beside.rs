@@ -1,4 +1,5 @@
-//! What is run beside: the system's own ping-pong, and the experiment again under an emulator.
+//! The additional runs: the system's own ping-pong (perf), and the experiment again under an
+//! emulator.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,14 +18,15 @@ use crate::experiment::Parameters;
 use crate::result::Report;
 use crate::stats::median;
 
-/// Where a program lies that can be run; `None` when it is not in the PATH.
+/// Returns the path of an executable program; `None` when the PATH has no such program.
 pub(super) fn on_path(name: &str) -> Option<PathBuf> {
     let runs =
         |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)
 }
 
-/// A command that dies with this thread: this program becomes it, once the system knows.
+/// A command that dies with this thread. This program starts first, asks the system for that
+/// signal, and then becomes the command.
 fn guarded<S: AsRef<OsStr>>(program: &OsStr, args: impl IntoIterator<Item = S>) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["reproduce", "helenos", "--parent", &std::process::id().to_string(), "--become"]);
@@ -32,15 +34,16 @@ fn guarded<S: AsRef<OsStr>>(program: &OsStr, args: impl IntoIterator<Item = S>) 
     Ok(command)
 }
 
-/// Runs of perf.
+/// Number of runs of perf.
 const RUNS: usize = 6;
-/// Round trips of a run at least, so that its start and end do not count.
+/// Smallest number of round trips in a run, so that its start and end do not matter.
 const FEWEST: f64 = 20_000.0;
 
-/// Runs perf with the same tasks and pinning, each run about as long as a sample.
+/// Runs perf with the same kind of tasks and the same pinning. Each run takes about as long as a
+/// sample.
 ///
 /// # Errors
-/// Why it was not run.
+/// The reason why perf was not run.
 pub(super) fn perf(tasks: Tasks, plan: &Plan, cells: &[Cell]) -> Result<Perf, String> {
     if plan.processors.client != plan.processors.server {
         return Err("it cannot pin its two tasks to two processors".into());
@@ -61,17 +64,17 @@ pub(super) fn perf(tasks: Tasks, plan: &Plan, cells: &[Cell]) -> Result<Perf, St
     Ok(Perf { tasks, samples })
 }
 
-/// The rate in what `perf bench` prints.
+/// Reads the rate from the output of `perf bench`.
 pub(super) fn operations(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.trim().strip_suffix("ops/sec"))?;
     line.trim().replace(',', "").parse().ok().filter(|rate: &f64| *rate > 0.0)
 }
 
-/// Runs the round trips again under QEMU's user mode, with threads: what the emulator runs cannot
-/// start a copy of itself.
+/// Runs the round trips again under QEMU's user mode. Client and server are threads, because an
+/// emulated program cannot start a copy of itself.
 ///
 /// # Errors
-/// Why it was not run.
+/// The reason why the emulator was not run.
 pub(super) fn emulated(mut parameters: Parameters, seed: u64) -> Result<Vec<Cell>, String> {
     let name = format!("qemu-{}", env::consts::ARCH);
     let path = [name.clone(), name.clone() + "-static"].iter().find_map(|name| on_path(name));

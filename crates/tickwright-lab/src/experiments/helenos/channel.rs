@@ -1,4 +1,4 @@
-//! What client and server say to each other, and over what.
+//! The messages between client and server, and the channels that carry them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Transport {
-    /// A mailbox in shared memory; a waiter sleeps on a futex
+    /// A mailbox in shared memory; a waiting side sleeps on a futex
     Futex,
     /// Two pipes
     Pipe,
@@ -16,27 +16,27 @@ pub(super) enum Transport {
     Socket,
 }
 
-/// A call.
+/// A request from the client to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Of the round trip, from 1.
+    /// Number of the round trip, from 1.
     pub(super) number: u64,
-    /// The task called.
+    /// Id of the called task.
     pub(super) target: u64,
-    /// What the registry has of it.
+    /// The token that the registry holds for the task.
     pub(super) token: u64,
 }
 
-/// Its answer.
+/// The server's reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// That of the request.
+    /// Number of the request.
     pub(super) number: u64,
-    /// What the task alone can say.
+    /// The answer, which only the called task can compute.
     pub(super) answer: u64,
 }
 
-/// What a registry must have of a task: a mix of its id's bits (the finaliser of SplitMix64).
+/// The token of a task: a mix of the bits of its id (the finalizer of SplitMix64).
 #[inline]
 pub(super) fn token(id: u64) -> u64 {
     let id = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +44,8 @@ pub(super) fn token(id: u64) -> u64 {
     id ^ (id >> 31)
 }
 
-/// The answer of the task `target`: another mix, so that an echo is no answer.
+/// The answer of the task `target`. The mix differs from the token, so an echoed request is no
+/// valid answer.
 #[inline]
 fn answer(target: u64) -> u64 {
     token(target ^ 0x5bd1_e995_5bd1_e995)
@@ -53,22 +54,22 @@ fn answer(target: u64) -> u64 {
 /// The answer to a request with a wrong token.
 const REFUSED: u64 = 0;
 
-/// Where a client sends its calls.
+/// The client's side of a channel.
 pub(super) trait Channel {
-    /// Calls, and waits for the answer; fails when the server is gone.
+    /// Sends a request and waits for the reply. Fails when the server is gone.
     fn call(&mut self, request: Request) -> io::Result<Reply>;
 }
 
-/// Where a server takes its requests from.
+/// The server's side of a channel.
 pub(super) trait Port {
-    /// The next request; `None` when the client has hung up.
+    /// Receives the next request; `None` when the client has hung up.
     fn receive(&mut self) -> io::Result<Option<Request>>;
 
-    /// Answers it.
+    /// Sends the reply to the received request.
     fn answer(&mut self, reply: Reply) -> io::Result<()>;
 }
 
-/// The server: verifies and answers until the client hangs up.
+/// Runs the server: verifies and answers requests until the client hangs up.
 pub(super) fn serve(port: &mut dyn Port) -> io::Result<()> {
     while let Some(request) = port.receive()? {
         port.answer(reply_to(request))?;
@@ -82,7 +83,7 @@ fn reply_to(request: Request) -> Reply {
     Reply { number: request.number, answer: if right { answer(request.target) } else { REFUSED } }
 }
 
-/// Why a run is worth nothing, where a server was lost.
+/// The error message of a run that lost its server.
 pub(super) fn lost(error: &io::Error) -> String {
     format!("the server cannot be reached: {error}")
 }
@@ -98,7 +99,7 @@ impl<'c> Client<'c> {
         Self { channel, number: 0 }
     }
 
-    /// Calls a task with what the registry has of it; fails for a wrong answer, or none.
+    /// Calls a task with the token from the registry. Fails for a wrong or missing answer.
     #[inline]
     pub(super) fn call(&mut self, target: u64, token: u64) -> Result<(), String> {
         self.number += 1;
@@ -117,7 +118,7 @@ impl<'c> Client<'c> {
     }
 }
 
-/// A server in the client's own thread, for what is counted and not timed.
+/// A server in the client's own thread. It is used for counting, not for timing.
 #[derive(Debug)]
 pub(super) struct Loopback;
 
@@ -127,7 +128,7 @@ impl Channel for Loopback {
     }
 }
 
-/// Pipes and sockets: whole messages, one `write` and one `read` each as a rule.
+/// Two files: a pair of pipes, or a socket. A message usually takes one `write` and one `read`.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) input: File,

@@ -1,4 +1,4 @@
-//! Which processors client and server run on.
+//! The processors on which client and server run.
 
 use std::io;
 use std::thread;
@@ -9,22 +9,23 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::error::LabError;
 use crate::experiments::request::name;
 
-/// Where the two run.
+/// Placement of client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pin {
-    /// Wherever the system puts them
+    /// Wherever the system places them
     None,
-    /// Both on one processor, as in a machine that has no more
+    /// Both on one processor, as on a machine with a single processor
     Same,
-    /// Each on a processor of its own
+    /// Each on its own processor
     Different,
 }
 
 impl Pin {
-    /// The processors, the last ones that this process may use: the first takes most interrupts.
+    /// Returns the last processors that this process may use, because the first one takes most
+    /// interrupts.
     ///
     /// # Errors
-    /// When there are not enough.
+    /// There are not enough processors.
     pub(crate) fn processors(self) -> Result<Processors, LabError> {
         let allowed = sched_getaffinity(None)
             .map_err(|source| LabError::io("asking for the processors of this process", source.into()))?;
@@ -47,17 +48,17 @@ impl Pin {
     }
 }
 
-/// One for each side, or any.
+/// A processor for each side; `None` allows any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Processors {
     pub(crate) client: Option<usize>,
     pub(crate) server: Option<usize>,
 }
 
-/// Keeps the calling thread, and what it starts, on a processor.
+/// Pins the calling thread, and the threads that it starts, to a processor.
 ///
 /// # Errors
-/// When it is not there, or not allowed.
+/// The processor does not exist, or is not allowed.
 pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     if cpu >= CpuSet::MAX_CPU {
@@ -68,10 +69,10 @@ pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     Ok(sched_setaffinity(None, &one)?)
 }
 
-/// Does `work` in a thread on that processor.
+/// Runs `work` in a thread on that processor.
 ///
 /// # Errors
-/// As [`pin`]; a thread that cannot be started, or panics.
+/// Those of [`pin`]; a thread that cannot be started, or that panics.
 pub(crate) fn pinned<R: Send>(cpu: Option<usize>, work: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
         let client = || pin(cpu).map(|()| work());

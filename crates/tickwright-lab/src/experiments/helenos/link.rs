@@ -1,8 +1,9 @@
 //! Starting a server, as a thread or as a process, and ending it.
 //!
-//! A server does not outlive its client: a thread ends when the client hangs up, a process is
-//! killed then, and by the system when the client's thread ends in any other way. A client does not
-//! wait for a dead server: its streams end, and the side that notices closes a mailbox.
+//! A server does not outlive its client. A thread ends when the client hangs up. A process is
+//! killed then; the system also kills it when the client's thread ends in any other way. A client
+//! does not wait for a dead server: its streams reach their end. With a mailbox, the client watches
+//! the server and closes the mailbox when the server ends.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -22,7 +23,7 @@ use super::mailbox::Waiting;
 use super::shared::{self, End, Shared};
 use crate::experiments::request::name;
 
-/// What client and server are.
+/// How client and server run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Tasks {
     /// Two threads of one process
@@ -31,18 +32,18 @@ pub(crate) enum Tasks {
     Processes,
 }
 
-/// What to start.
+/// The settings of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) transport: Transport,
     pub(super) tasks: Tasks,
-    /// Looks at the mailbox before sleeping.
+    /// Number of checks of the mailbox before a waiter sleeps.
     pub(super) spins: u32,
-    /// The server's processor.
+    /// Processor of the server.
     pub(super) cpu: Option<usize>,
 }
 
-/// A server, and the way to it. Dropping it ends the server.
+/// A running server and the channel to it. Dropping the link ends the server.
 pub(super) struct Link {
     channel: Option<Box<dyn Channel>>,
     child: Option<Child>,
@@ -60,7 +61,7 @@ impl Link {
         Ok(link)
     }
 
-    /// The way to the server; `None` once it was ended.
+    /// Returns the channel to the server; `None` once the server was ended.
     pub(super) fn channel(&mut self) -> Option<&mut dyn Channel> {
         self.channel.as_mut().map(|channel| &mut **channel as &mut dyn Channel)
     }
@@ -91,7 +92,8 @@ impl Link {
             self.channel = Some(Box::new(client));
             server.stdin(Stdio::from(memory)).stdout(Stdio::piped());
             let child = self.child.insert(server.spawn()?);
-            // The server writes nothing: its standard output ends when it does.
+            // The server writes nothing, so its standard output reaches its end when the server
+            // ends.
             let line = child.stdout.take();
             return self.spawn("life line", move || {
                 line.map_or(Ok(0), |mut line| line.read(&mut [0])).map(|_| drop(other))
@@ -116,10 +118,10 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Hangs up.
+        // Dropping the channel hangs up.
         self.channel = None;
         if let Some(child) = &mut self.child {
-            // It may have ended by itself.
+            // An error is ignored: the server may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -129,7 +131,7 @@ impl Drop for Link {
     }
 }
 
-/// The client's and the server's end.
+/// Creates the client's and the server's end of a pair of pipes or sockets.
 fn streams(transport: Transport) -> io::Result<(Stream, Stream)> {
     let file = |fd: OwnedFd| File::from(fd);
     if transport == Transport::Socket {
@@ -148,7 +150,7 @@ fn streams(transport: Transport) -> io::Result<(Stream, Stream)> {
     ))
 }
 
-/// This program as a server.
+/// Returns the command that starts this program as a server.
 fn server_command(wanted: &Wanted) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["reproduce", "helenos", "--serve", &name(&wanted.transport)]);
@@ -178,15 +180,16 @@ pub(super) fn serve_as_process(
     }
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     match serve(&mut Stream { input: input.into(), output: output.into() }) {
-        // The client has gone: that is how it ends.
+        // The client has hung up, which is the normal end.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
         other => other,
     }
 }
 
-/// Has the system kill this process when its parent's thread ends. Whether that is still alive.
+/// Asks the system to kill this process when its parent's thread ends. Returns whether the parent
+/// is still alive.
 pub(super) fn die_with(parent: u32) -> io::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have died before that call.
+    // The parent may have died before that call.
     Ok(parent_id() == parent)
 }

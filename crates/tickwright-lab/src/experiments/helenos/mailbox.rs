@@ -1,5 +1,5 @@
-//! A mailbox for one call at a time. A waiter spins if asked to, then sleeps on a futex. A post
-//! wakes a sleeper and costs no system call where nobody sleeps.
+//! A mailbox for one call at a time. A waiter first spins (optional), then sleeps on a futex. A
+//! post wakes a sleeper. A post makes no system call when no thread sleeps.
 //!
 //! ```text
 //!           post: write the words, swap to FULL          take: FULL -> EMPTY, read the words
@@ -8,7 +8,7 @@
 //!     v                                            |  post swaps, finds ASLEEP, wakes one
 //!   ASLEEP ----------------------------------------+       any -> CLOSED: for ever, wakes all
 //! ```
-//! One side posts and the other takes, in turn: a post never finds FULL.
+//! Only one side posts and only the other side takes, in turn. So a post never finds FULL.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ const FULL: u32 = 1;
 const ASLEEP: u32 = 2;
 const CLOSED: u32 = 3;
 
-/// One direction, on cache lines of its own. All zeros is an empty one.
+/// One direction, on its own cache lines. An all-zero value is an empty direction.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(super) struct Slot {
@@ -30,7 +30,8 @@ pub(super) struct Slot {
     words: [AtomicU64; 3],
 }
 
-/// Both directions. Valid for any bytes, and all zeros when new: so it can lie in shared memory.
+/// Both directions. Any bytes are a valid mailbox, and zeros are an empty one. So a mailbox can lie
+/// in shared memory.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Mailbox {
@@ -41,9 +42,9 @@ pub(crate) struct Mailbox {
 /// How to wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
-    /// Looks before it sleeps.
+    /// Number of checks before the waiter sleeps.
     pub(crate) spins: u32,
-    /// Whether both sides share one address space.
+    /// Whether client and server share one address space. If so, the futex is private.
     pub(crate) private: bool,
 }
 
@@ -59,11 +60,12 @@ impl Slot {
         for (to, word) in self.words.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
-        // Release: a taker that acquires FULL sees the words.
+        // Release: a taker that acquires FULL also sees the words.
         match self.state.swap(FULL, Ordering::AcqRel) {
             ASLEEP => futex::wake(&self.state, waiting.flags(), 1).map(|_| ()).map_err(io::Error::from),
             CLOSED => {
-                // A closed mailbox stays so, and nobody may have fallen asleep meanwhile.
+                // The swap has overwritten CLOSED. Restore it, and wake a waiter that has fallen
+                // asleep.
                 self.close(waiting);
                 Err(io::ErrorKind::BrokenPipe.into())
             }
@@ -71,7 +73,7 @@ impl Slot {
         }
     }
 
-    /// The words; none when it was closed.
+    /// Waits for the words and returns them; `None` when the mailbox was closed.
     #[inline]
     pub(super) fn take(&self, waiting: Waiting) -> io::Result<Option<[u64; 3]>> {
         let mut spins = waiting.spins;
@@ -84,7 +86,8 @@ impl Slot {
                     spin_loop();
                 }
                 EMPTY => {
-                    // Whatever it is instead, the next look sees it.
+                    // If the state is no longer EMPTY, the exchange fails and the next iteration
+                    // reads the new state.
                     let _ = self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
                 }
                 _ => match futex::wait(&self.state, waiting.flags(), ASLEEP, None) {
@@ -100,13 +103,13 @@ impl Slot {
 
     fn close(&self, waiting: Waiting) {
         self.state.store(CLOSED, Ordering::Release);
-        // Nobody to wake, or woken: there is no other failure for an address that is mapped.
+        // The result is ignored: waking cannot fail for a mapped address.
         let _ = futex::wake(&self.state, waiting.flags(), u32::MAX >> 1);
     }
 }
 
 impl Mailbox {
-    /// Hangs up, from either side: waiters are woken, and every call fails from now on.
+    /// Hangs up, from either side: wakes all waiters. Every later call fails.
     pub(crate) fn close(&self, waiting: Waiting) {
         self.requests.close(waiting);
         self.replies.close(waiting);

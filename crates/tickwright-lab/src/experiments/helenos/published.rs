@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::timing::Method;
 
-/// The part of the file that a report shows.
+/// The parts of the file that a report shows.
 #[derive(Debug, Deserialize)]
 pub(super) struct Original {
     pub(super) source: Source,
@@ -14,7 +14,7 @@ pub(super) struct Original {
     pub(super) rows: Vec<Row>,
 }
 
-/// Where it was published.
+/// The source of the published figures.
 #[derive(Debug, Deserialize)]
 pub(super) struct Source {
     pub(super) author: String,
@@ -23,12 +23,12 @@ pub(super) struct Source {
     pub(super) samples: u32,
 }
 
-/// A row as it was printed.
+/// A row of the published table.
 #[derive(Debug, Deserialize)]
 pub(super) struct Row {
     pub(super) method: Method,
     pub(super) machine: String,
-    /// The seconds that a count is of.
+    /// Length of the measurement in seconds.
     pub(super) seconds: f64,
     /// Mean and standard deviation.
     pub(super) odict: (f64, f64),
@@ -36,13 +36,13 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// By how many percent the dictionary did more.
+    /// By how many percent the dictionary was faster than AVL.
     pub(super) fn gain(&self) -> f64 {
         (self.odict.0 / self.avl.0 - 1.0) * 100.0
     }
 }
 
-/// What was published.
+/// The published figures.
 pub(super) static ORIGINAL: LazyLock<Original> = LazyLock::new(|| {
     let text = include_str!("../../../../../scenarios/helenos.toml");
     toml::from_str(text).expect("a test parses this file")

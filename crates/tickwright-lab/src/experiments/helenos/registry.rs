@@ -10,26 +10,27 @@ use tickwright_collections::{Avl, Balance, Dictionary, HookDict, KeyOrder, Link,
 
 use super::channel::{Client, Loopback, token};
 
-/// What the tasks are kept in.
+/// The tree that holds the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Tree {
     /// AVL
     Avl,
     /// The ordered dictionary: red-black
     Odict,
-    /// The ordered dictionary with key getter and comparator behind function pointers, as its C
-    /// original has them
+    /// The ordered dictionary with its key getter and comparator behind function pointers, as in
+    /// the C original
     OdictCalls,
 }
 
-/// A task, as the registry holds it.
+/// A task in the registry.
 struct Task<B: Balance> {
     id: u64,
     token: u64,
     link: Link<B>,
 }
 
-/// By id, in one of three ways: in place, through pointers, or counted.
+/// Orders tasks by id. The key getter and the comparator are inlined closures, function pointers,
+/// or closures that count comparisons.
 struct By<K, C> {
     key: K,
     compare: C,
@@ -73,8 +74,9 @@ where
     }
 }
 
-/// Targets: uniform over the ids, by a linear congruential generator (Knuth's MMIX constants). No
-/// table of targets is read, which would share the caches with the tree.
+/// Draws targets: ids with equal probability, by a linear congruential generator (Knuth's MMIX
+/// constants). The generator reads no table, because a table would compete with the tree for the
+/// caches.
 #[derive(Debug, Clone)]
 pub(super) struct Draw {
     state: u64,
@@ -86,22 +88,22 @@ impl Draw {
         Self { state: seed, population: population as u64 }
     }
 
-    /// An id from 1 to the population.
+    /// Returns an id from 1 to the population.
     #[inline]
     pub(super) fn next(&mut self) -> u64 {
         self.state =
             self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // The upper half of the state as a fraction of the population: populations are below 2^32.
+        // Scales the upper half of the state to the population, which is below 2^32.
         1 + (((self.state >> 32) * self.population) >> 32)
     }
 }
 
-/// A registry that a client calls through.
+/// A registry in which a client looks up its targets.
 pub(super) trait Registry {
-    /// `count` round trips; fails at the first wrong answer, or with the channel.
+    /// Does `count` round trips. Fails at the first wrong answer, or when the channel fails.
     fn calls(&self, count: u64, draw: &mut Draw, client: &mut Client<'_>) -> Result<(), String>;
 
-    /// The look-ups of `count` round trips without the calls; fails at the first wrong task.
+    /// Does the look-ups of `count` round trips without the calls. Fails at the first wrong task.
     fn look_ups(&self, count: u64, draw: &mut Draw) -> Result<(), String>;
 }
 
@@ -139,7 +141,7 @@ fn tasks<B: Balance>(population: usize) -> Vec<Task<B>> {
     (1..=population as u64).map(|id| Task { id, token: token(id), link: Link::new() }).collect()
 }
 
-/// A whole registry of `tasks`, in ascending order.
+/// Builds a registry that holds all of `tasks`, in ascending order.
 fn registry<'a, O, B>(order: O, tasks: &'a [Task<B>]) -> Result<HookDict<'a, O, Task<B>, B>, String>
 where
     B: Balance,
@@ -155,10 +157,10 @@ where
     Ok(registry)
 }
 
-/// Builds every tree with the same tasks, and lends them.
+/// Builds every tree with the same tasks, and passes the trees to `user`.
 ///
 /// # Errors
-/// A tree that could not be built, and what `user` says.
+/// A tree that could not be built, or the error of `user`.
 pub(super) fn with_all<R>(
     population: usize,
     user: impl FnOnce(&[(Tree, &dyn Registry)]) -> Result<R, String>,
@@ -166,29 +168,30 @@ pub(super) fn with_all<R>(
     let (avl, odict, calls) = (tasks::<Avl>(population), tasks::<RedBlack>(population), tasks(population));
     let avl = registry(by(|task: &Task<Avl>| task.id, u64::cmp), &avl)?;
     let odict = registry(by(|task: &Task<RedBlack>| task.id, u64::cmp), &odict)?;
-    // Pointers that the compiler cannot see through.
+    // `black_box` hides the function pointers from the compiler.
     let key: fn(&Task<RedBlack>) -> u64 = black_box(|task| task.id);
     let compare: fn(&u64, &u64) -> Ordering = black_box(u64::cmp);
     let calls = registry(by(key, compare), &calls)?;
     user(&[(Tree::Avl, &avl), (Tree::Odict, &odict), (Tree::OdictCalls, &calls)])
 }
 
-/// What a round trip asks of a tree.
+/// The work that a round trip causes in a tree.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) tree: Tree,
     pub(super) population: usize,
     /// Look-ups per round trip.
     pub(super) look_ups: f64,
-    /// Comparisons of keys per look-up: each reads a node.
+    /// Comparisons of keys per look-up. Each comparison reads a node.
     pub(super) comparisons: f64,
-    /// The most of one look-up.
+    /// Largest number of comparisons in one look-up.
     pub(super) most: u64,
-    /// ns of a look-up without a call, with the draw of its target; a sample a round.
+    /// Time of a look-up without a call, in ns, one sample per round. The time includes the draw of
+    /// the target.
     pub(super) samples: Vec<f64>,
 }
 
-/// Counts over `round_trips` in a pass of its own; times nothing.
+/// Counts look-ups and comparisons over `round_trips` in a separate pass, without timing.
 pub(super) fn count(tree: Tree, population: usize, round_trips: u64, seed: u64) -> Result<Asked, String> {
     match tree {
         Tree::Avl => counted::<Avl>(tree, population, round_trips, seed),

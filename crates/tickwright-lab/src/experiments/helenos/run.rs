@@ -1,4 +1,4 @@
-//! The runs: for each registry and channel, the trees in turn.
+//! Runs the trees in turns for each registry and channel.
 
 use core::time::Duration;
 
@@ -22,13 +22,13 @@ use crate::virtualisation;
 /// A part of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Part {
-    /// What a round trip asks of the tree, and look-ups without calls
+    /// Comparisons that a round trip makes in the tree, and look-ups without calls
     LookUps,
     /// Round trips over every channel
     Calls,
     /// `perf bench sched pipe`, where perf is installed
     Perf,
-    /// The round trips again under QEMU's user mode, where that is installed
+    /// The round trips again under QEMU's user mode, where QEMU is installed
     Emulated,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     pub(super) methods: Vec<Method>,
     pub(super) trees: Vec<Tree>,
     pub(super) populations: Vec<usize>,
-    /// Of a sample; exactly so in v1, at least in v2.
+    /// Length of a sample. Method v1 takes this time, method v2 at least this time.
     pub(super) duration: Duration,
     pub(super) rounds: usize,
     pub(super) spins: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     pub(super) seed: u64,
 }
 
-/// One tree over one channel, at one population, timed one way.
+/// One tree over one channel, at one population, with one timing method.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) transport: Transport,
@@ -58,14 +58,14 @@ pub(super) struct Cell {
     pub(super) population: usize,
     pub(super) method: Method,
     pub(super) tree: Tree,
-    /// Of each sample, where it is fixed.
+    /// Round trips in each sample, if the number is fixed.
     pub(super) round_trips: Option<u64>,
     /// Round trips per second.
     pub(super) samples: Vec<f64>,
 }
 
 impl Cell {
-    /// Its samples under `title`, and the round trips of each.
+    /// Returns a series of the samples under `title`, and the number of round trips of each.
     pub(super) fn series(&self, title: &'static str) -> Vec<Series> {
         let mut of = of_tree(self.tree, self.population);
         of.extend(labels([
@@ -81,7 +81,7 @@ impl Cell {
         [rates.of(self.samples.iter().copied())].into_iter().chain(counts).collect()
     }
 
-    /// What [`series`](Self::series) wrote as [`CALLS`].
+    /// Reads a cell back from a series that [`series`](Self::series) wrote as [`CALLS`].
     pub(super) fn read(series: &Series) -> Option<Self> {
         fn of<V: ValueEnum>(series: &Series, key: &str) -> Option<V> {
             V::from_str(&series.labels.get(key)?.to_string(), false).ok()
@@ -103,11 +103,11 @@ pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
     labels([("structure", name(&tree).into()), ("n", population.into())])
 }
 
-/// `perf bench sched pipe`.
+/// Results of `perf bench sched pipe`.
 #[derive(Debug, Clone)]
 pub(super) struct Perf {
     pub(super) tasks: Tasks,
-    /// Round trips per second, one of each run.
+    /// Round trips per second, one value per run.
     pub(super) samples: Vec<f64>,
 }
 
@@ -117,36 +117,38 @@ impl Perf {
     }
 }
 
-/// The series of round trips.
+/// Name of the series of round trips.
 pub(super) const CALLS: &str = "round trips";
-/// The series of the emulated run.
+/// Name of the series of the emulated run.
 pub(super) const CALLS_EMULATED: &str = "round trips, emulated";
-/// What the emulated run is called. Never "softmmu", which emulates a whole machine.
+/// Name of the emulated run. It is never "softmmu", which emulates a whole machine.
 pub(super) const EMULATED: &str = "TCG user mode";
 
-/// What was measured.
+/// The results of all parts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
-    /// As the processor and the firmware name it.
+    /// Virtualization, as the processor and the firmware name it.
     pub(super) virtualisation: String,
     pub(super) asked: Vec<Asked>,
     pub(super) cells: Vec<Cell>,
     pub(super) perf: Vec<Perf>,
-    /// The cells of the emulated run.
+    /// The samples of the emulated run.
     pub(super) emulated: Vec<Cell>,
 }
 
-/// Samples of look-ups alone.
+/// Samples of look-ups without calls.
 const LOOK_UP_SAMPLES: usize = 9;
-/// Round trips of the counting pass; look-ups in a sample of look-ups alone.
+/// Round trips of the counting pass. This is also the number of look-ups in a sample of look-ups
+/// without calls.
 const COUNTED: u64 = 20_000;
-/// Round trips between two looks at the Ctrl-C flag.
+/// Round trips between two checks of the Ctrl-C flag.
 const UNINTERRUPTED: u64 = 4096;
 
-/// Runs in a thread of its own, since that is pinned. An interruption leaves rounds out.
+/// Runs all parts in a separate thread, because the thread is pinned. An interruption leaves rounds
+/// out.
 ///
 /// # Errors
-/// A wrong answer, a lost server.
+/// A wrong answer or a lost server.
 pub(super) fn run(plan: &Plan) -> Result<Data, LabError> {
     let done = cpu::pinned(plan.processors.client, || client(plan));
     done.map_err(|source| LabError::io("running the client on its processor", source))?
@@ -184,7 +186,7 @@ fn client(plan: &Plan) -> Result<Data, LabError> {
     Ok(data)
 }
 
-/// The trees at one population.
+/// The trees at one population, ready for the runs.
 struct Bench<'b> {
     plan: &'b Plan,
     population: usize,
@@ -202,7 +204,7 @@ impl Bench<'_> {
             return Err(format!("not one look-up in each round trip: {asked:?}"));
         }
         let taken = Rounds::new(LOOK_UP_SAMPLES, plan.seed).run(trees.len(), |turn| {
-            // Other targets in each round, the same for all trees.
+            // Each round draws other targets, which are the same for all trees.
             let mut draw = Draw::new(*population, plan.seed.wrapping_add(turn.round as u64));
             let start = clock.now();
             trees[turn.lane].1.look_ups(COUNTED, &mut draw)?;
@@ -215,7 +217,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// All methods over one server.
+    /// Times all methods over one server.
     fn calls(&self, transport: Transport, tasks: Tasks, data: &mut Data) -> Result<(), String> {
         let Self { plan, population, clock, trees } = self;
         let cpu = plan.processors.server;
@@ -238,7 +240,7 @@ impl Bench<'_> {
             let mut run = |count| calls(trees[turn.lane].1, count, &mut draw, &mut client);
             match timing::sample(clock, counts[turn.cell], plan.duration, &mut run) {
                 Ok(rate) => Ok(Some(rate)),
-                // The last sample of a run that was interrupted.
+                // The run was interrupted, so its last sample is dropped.
                 Err(_) if interrupt::requested() => Ok(None),
                 Err(wrong) => Err(wrong),
             }
@@ -255,7 +257,7 @@ impl Bench<'_> {
     }
 }
 
-/// `count` round trips, unless the user ends them.
+/// Does `count` round trips, unless the user interrupts the run.
 fn calls(
     registry: &dyn Registry,
     count: u64,

@@ -1,4 +1,4 @@
-//! The author's question, answered with the figures of a run: what of a round trip can the tree
+//! The author's question, answered with the figures of a run: how much of a round trip can the tree
 //! change?
 
 use super::channel::Transport;
@@ -13,11 +13,11 @@ use crate::result::{Finding, labels};
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
 use crate::stats::{Bound, CONFIDENCE, Shift, Summary, Verdict, median, summarise};
 
-/// What a share of a round trip must be to matter, percent: about the standard deviation of the
-/// published samples.
+/// A share of a round trip matters above this bound, in percent. The bound is about the standard
+/// deviation of the published samples.
 pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
 
-/// Dictionary and AVL over one channel, at one population, timed one way.
+/// Dictionary and AVL over one channel, at one population, with one timing method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) transport: Transport,
@@ -27,17 +27,18 @@ pub(super) struct Pair {
     /// Mean and standard deviation, round trips per second.
     pub(super) avl: (f64, f64),
     pub(super) odict: (f64, f64),
-    /// Of the dictionary's samples less AVL's.
+    /// Welch's test of the dictionary's samples less AVL's.
     pub(super) test: Welch,
 }
 
 impl Pair {
-    /// Percent of AVL's mean.
+    /// A rate as a percentage of AVL's mean.
     pub(super) fn percent(&self, rate: f64) -> f64 {
         100.0 * rate / self.avl.0
     }
 
-    /// What look-ups change of this channel's rate lies within the interval of the test.
+    /// Whether the difference in look-up times explains this channel's difference in rate. The
+    /// expected difference must lie within the test's interval.
     fn is_explained(&self, shares: &[Share]) -> bool {
         let share = shares.iter().find(|share| share.population == self.population);
         let gain = |share: &Share| 100.0 * (share.avl - share.odict) * self.avl.0 / 1e9;
@@ -46,7 +47,7 @@ impl Pair {
     }
 }
 
-/// All of which there are two samples of both.
+/// Pairs AVL with `tree` in every setting where both have samples.
 pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
     let key = |cell: &Cell| (cell.transport, cell.tasks, cell.population, cell.method);
     let of = |avl: &Cell| {
@@ -65,22 +66,23 @@ pub(super) fn pairs(cells: &[Cell], tree: Tree) -> Vec<Pair> {
     cells.iter().filter(|cell| cell.tree == Tree::Avl).filter_map(of).collect()
 }
 
-/// Look-ups beside the shortest mean round trip, at one population.
+/// Look-up times compared with the shortest mean round trip, at one population.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) population: usize,
-    /// ns, over the fastest channel: there a tree matters most.
+    /// Shortest mean round trip in ns. It comes from the fastest channel, where the tree matters
+    /// most.
     pub(super) round_trip: f64,
-    /// ns of a look-up.
+    /// Median time of a look-up in ns.
     pub(super) avl: f64,
     pub(super) odict: f64,
-    /// What the slower tree's look-up is of a round trip, percent.
+    /// Share of the slower tree's look-up in a round trip, percent.
     pub(super) look_up: Summary,
-    /// What the choice of the tree is of a round trip, percent.
+    /// Share of a round trip that the choice of the tree changes, percent.
     pub(super) choice: Summary,
 }
 
-/// By population.
+/// Returns the shares in ascending order of population.
 pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
     let mut populations: Vec<usize> = pairs.iter().map(|pair| pair.population).collect();
     populations.sort_unstable();
@@ -97,14 +99,14 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
         };
         let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
-        // The slower one less the faster one, whichever that is.
+        // The slower tree less the faster one, by medians.
         let sign = (avl - odict).signum();
         Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };
     populations.into_iter().filter_map(of).collect()
 }
 
-/// The headline; the share at each population; our channels beside perf's.
+/// Returns the headline, the share at each population, and our channels compared with perf's.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let shares = shares(data, &pairs(&data.cells, Tree::Odict));
     let mut findings = vec![headline(&shares)];
@@ -133,14 +135,15 @@ fn headline(shares: &[Share]) -> Finding {
     finding.published(published)
 }
 
-/// Samples of all trees at the smallest population.
+/// Returns the samples of all trees at the smallest population.
 pub(super) fn smallest(cells: &[Cell], transport: Transport, tasks: Tasks) -> Vec<f64> {
     let of = || cells.iter().filter(|cell| (cell.transport, cell.tasks) == (transport, tasks));
     let least = of().map(|cell| cell.population).min();
     of().filter(|cell| Some(cell.population) == least).flat_map(|cell| cell.samples.clone()).collect()
 }
 
-/// Our channels with a look-up beside perf's pipe without one: a finding each, and our median.
+/// Compares our channels, which include a look-up, with perf's pipe, which has none. Returns a
+/// finding and our median for each channel.
 pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     let of = |transport| {
         let ours = smallest(cells, transport, perf.tasks);
@@ -152,13 +155,14 @@ pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()
 }
 
-/// From which population on a look-up matters: there, and at all larger ones.
+/// Returns the smallest population at which a look-up matters, if it matters at all larger ones
+/// too.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
     shares.iter().rev().take_while(matters).last()
 }
 
-/// What the figures say, in sentences.
+/// Summarizes the figures in sentences.
 pub(super) fn answer(data: &Data) -> String {
     let pairs = pairs(&data.cells, Tree::Odict);
     let shares = shares(data, &pairs);

@@ -1,4 +1,4 @@
-//! A mailbox in memory that two processes map, and its ends.
+//! A mailbox in memory that two processes map, and its two ends.
 #![allow(unsafe_code, reason = "mapping memory, and saying what lies in it")]
 
 use core::ops::Deref;
@@ -17,13 +17,13 @@ use super::mailbox::{Mailbox, Waiting};
 #[derive(Debug)]
 pub(crate) struct Shared(NonNull<Mailbox>);
 
-// SAFETY: 1. it owns its mapping, which any thread may use and unmap; 2. what lies there is shared
-// by atomics alone.
+// SAFETY: 1. it owns its mapping, which any thread may use and unmap; 2. threads share its contents
+// only through atomics.
 unsafe impl Send for Shared {}
-// SAFETY: 1. a `&Shared` gives no more than a `&Mailbox`, which is `Sync`.
+// SAFETY: 1. a `&Shared` gives access only to a `&Mailbox`, which is `Sync`.
 unsafe impl Sync for Shared {}
 
-/// Memory without a name for one empty mailbox, whose size cannot change any more.
+/// Creates anonymous memory for one empty mailbox. The size of the memory is sealed.
 pub(crate) fn memory() -> io::Result<OwnedFd> {
     let fd = memfd_create("tickwright-mailbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&fd, size_of::<Mailbox>() as u64)?;
@@ -32,16 +32,16 @@ pub(crate) fn memory() -> io::Result<OwnedFd> {
 }
 
 impl Shared {
-    /// Maps what [`memory`] gave, here or in the parent.
+    /// Maps the memory that [`memory`] created, in this process or in its parent.
     ///
     /// # Errors
-    /// When it is something else, or cannot be mapped.
+    /// The memory is of another kind, or cannot be mapped.
     pub(crate) fn map(memory: impl AsFd) -> io::Result<Self> {
         if fstat(&memory)?.st_size != size_of::<Mailbox>() as i64 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "standard input is no mailbox"));
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: 1. no address is asked for, so nothing that is in use is replaced.
+        // SAFETY: 1. no address is requested, so the call replaces no existing mapping.
         let mapped =
             unsafe { mmap(ptr::null_mut(), size_of::<Mailbox>(), access, MapFlags::SHARED, memory, 0) }?;
         NonNull::new(mapped.cast()).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
@@ -53,36 +53,36 @@ impl Deref for Shared {
 
     #[inline]
     fn deref(&self) -> &Mailbox {
-        // SAFETY: 1. the mapping is as long as a mailbox (the file is, and is sealed),
-        // page-aligned, and lives as long as `self`; 2. a mailbox is atomics alone, for which any
-        // bytes are valid and writes from elsewhere are allowed.
+        // SAFETY: 1. the mapping is as long as a mailbox (the file has that size and is sealed),
+        // page-aligned, and lives as long as `self`; 2. a mailbox consists of atomics, for which
+        // any bytes are valid and writes by other processes are allowed.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: 1. this is what `map` mapped; 2. borrows of it have ended, since they borrow
-        // `self`.
+        // SAFETY: 1. `map` created this mapping; 2. borrows of the mailbox have ended, since they
+        // borrow `self`.
         let unmapped = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Mailbox>()) };
         debug_assert!(unmapped.is_ok(), "it was mapped");
     }
 }
 
-/// A client's or server's end; the first that is dropped hangs up.
+/// A client's or server's end of a mailbox. The first end that is dropped hangs up.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) mailbox: Arc<Shared>,
     pub(crate) waiting: Waiting,
 }
 
-/// The client's and the server's end of a mailbox.
+/// Returns the client's and the server's end of a mailbox.
 pub(super) fn ends(mailbox: Shared, waiting: Waiting) -> (End, End) {
     let mailbox = Arc::new(mailbox);
     (End { mailbox: Arc::clone(&mailbox), waiting }, End { mailbox, waiting })
 }
 
-/// Hangs up, also by a panic: the other end is woken.
+/// Hangs up, also during a panic, and wakes the other end.
 impl Drop for End {
     fn drop(&mut self) {
         self.mailbox.close(self.waiting);

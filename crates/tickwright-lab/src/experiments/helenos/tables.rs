@@ -1,4 +1,4 @@
-//! The tables, the published one beside.
+//! The tables of the report, with the published table.
 
 use super::channel::Transport;
 use super::cpu::Pin;
@@ -54,7 +54,7 @@ fn published() -> Section {
     .text(source.url.as_str())
 }
 
-/// What a round trip asks of the tree.
+/// Shows the work that a round trip causes in each tree.
 fn asked(data: &Data) -> Section {
     let mut table = Table::new()
         .column("asked", Format::Text)
@@ -95,7 +95,7 @@ fn way(transport: Transport, tasks: Tasks, method: Method) -> String {
     format!("{} {} {}", name(&method), name(&transport), name(&tasks))
 }
 
-/// The original's tables, with the test; or the rates alone where there is nothing to compare.
+/// The original's tables, with the test. With nothing to compare, the section shows rates only.
 fn rates(title: &str, cells: &[Cell]) -> Section {
     let trees = [Tree::Odict, Tree::OdictCalls].map(|tree| (tree, share::pairs(cells, tree)));
     let mut section = Section::new(title);
@@ -173,8 +173,8 @@ fn beside_perf(data: &Data) -> Table {
     table
 }
 
-/// What a look-up takes of a round trip over the fastest channel, and what the choice of the tree
-/// changes of it.
+/// Shows which share of a round trip a look-up takes over the fastest channel, and how much the
+/// choice of the tree changes.
 fn matters(data: &Data) -> Table {
     let mut table = Table::new().column("N", Format::Count);
     for column in ["round trip, ns", "look-up, avl", "look-up, odict"] {
@@ -193,7 +193,7 @@ fn matters(data: &Data) -> Table {
     table
 }
 
-/// Times over the size of the registry.
+/// Plots times over the size of the registry.
 fn picture(data: &Data) -> Plot {
     let shares = share::shares(data, &share::pairs(&data.cells, Tree::Odict));
     let axes = (Axis::log("tasks registered", Format::Count), Axis::log("for one", Format::Span));

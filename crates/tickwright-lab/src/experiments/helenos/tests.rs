@@ -39,7 +39,7 @@ fn every_transport_carries_calls_between_threads() {
 #[test]
 fn a_server_ends_with_its_link_and_a_client_does_not_wait_for_one_that_is_gone() {
     for &transport in Transport::value_variants() {
-        // Joins its thread, or hangs.
+        // Dropping the link joins its thread; a failure would hang here.
         drop(Link::start(wanted(transport, 0)).unwrap());
     }
     let mailbox = Arc::new(Shared::map(shared::memory().unwrap()).unwrap());
@@ -58,7 +58,7 @@ fn a_waiting_client_is_told_that_the_mailbox_was_closed() {
     let client =
         std::thread::spawn(move || end.call(Request { number: 1, target: 1, token: 0 }).unwrap_err().kind());
     let mut server = End { mailbox: Arc::clone(&mailbox), waiting };
-    // The request has come, so the client waits or is about to.
+    // The request has arrived, so the client waits for the answer or is about to.
     assert!(server.receive().unwrap().is_some());
     mailbox.close(waiting);
     assert_eq!(client.join().unwrap(), io::ErrorKind::UnexpectedEof);
@@ -70,7 +70,7 @@ fn memory_of_another_size_is_no_mailbox() {
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
 }
 
-/// Answers with what it is told.
+/// A channel that returns the reply of the given function.
 struct Liar(fn(Request) -> Reply);
 
 impl Channel for Liar {
@@ -109,13 +109,13 @@ fn a_round_trip_asks_the_tree_once_and_no_deeper_than_it_is() {
     for (tree, population, most) in [(Tree::Avl, 1000, 15), (Tree::Odict, 1000, 21), (Tree::Avl, 2, 3)] {
         let asked = registry::count(tree, population, 500, 1).unwrap();
         assert_eq!(asked.look_ups, 1.0);
-        // The height, and one comparison for equality.
+        // A look-up makes at most one comparison per level, and one comparison for equality.
         assert!(asked.most <= most, "{asked:?}");
         assert!(asked.comparisons <= asked.most as f64);
     }
 }
 
-/// Few calls of every kind, without what is run beside.
+/// Arguments for a few calls of every kind, without perf and the emulator.
 const FEW: [&str; 5] = ["--n=1,2,100", "--rounds=2", "--duration=1ms", "--only=look-ups,calls", "--pin=none"];
 
 #[test]
@@ -132,7 +132,7 @@ fn a_run_has_all_its_samples_and_what_it_writes_is_read_again() {
     let counts = report.series.iter().filter(|series| series.name == "round trips of a sample");
     assert_eq!(counts.count(), 3 * 3, "v2 alone counts");
     assert_eq!(report.series.iter().filter(|series| series.name == "look-up").count(), 3 * 3);
-    // Headline, and a share at each population.
+    // The headline, and a share at each population.
     assert_eq!(report.findings.len(), 1 + 3);
 }
 
@@ -145,7 +145,8 @@ fn one_tree_alone_has_rates_and_no_verdict() {
     assert!(crate::render::sections(&report.sections).contains("v1 futex threads  odict"));
 }
 
-/// Look-ups of both trees in ns, by population; round trips of the fastest channel take 5000 ns.
+/// Data with look-up times of both trees in ns, by population. A round trip over the fastest
+/// channel takes 5000 ns.
 fn data(look_ups: &[(usize, f64, f64)]) -> Data {
     let mut data = Data { virtualisation: "KVM".into(), ..Data::default() };
     let spread =
@@ -196,7 +197,7 @@ fn a_report_shows_the_published_figures_beside_its_own() {
     assert_eq!(headline.published.as_deref(), Some("odict gains +3.8, +7.6, +1.0, +7.1 %"));
 }
 
-/// The headline's words and verdict, and the sentences below it.
+/// Returns the headline's words, its verdict, and the sentences below the headline.
 fn said(look_ups: &[(usize, f64, f64)]) -> (String, Verdict, String) {
     let data = data(look_ups);
     let finding = share::findings(&data).remove(0);

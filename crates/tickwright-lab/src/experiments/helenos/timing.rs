@@ -1,4 +1,4 @@
-//! Both ways in which the original timed its ping-pong.
+//! The two timing methods of the original ping-pong.
 
 use core::time::Duration;
 
@@ -7,26 +7,26 @@ use serde::Deserialize;
 
 use crate::clock::Meter;
 
-/// A way to time.
+/// A timing method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
-    /// 100 round trips, then a look at the clock, until the duration is over
+    /// Run 100 round trips, check the clock, and repeat until the duration is over
     V1,
-    /// As many round trips, a power of two, as take the duration at least; then that count again
-    /// and again, the same for all dictionaries
+    /// Double the round trips from 1 until they take the duration, then time that count in every
+    /// sample; the count is the same for all dictionaries
     V2,
 }
 
-/// Round trips between two looks at the clock, in [`Method::V1`].
+/// Round trips between two readings of the clock, in [`Method::V1`].
 const BATCH: u64 = 100;
 
-/// Doubling ends here at the latest: 2^40 round trips of a nanosecond are 18 minutes, and no clock
-/// stands still so long.
+/// The doubling ends here at the latest. At 1 ns each, 2^40 round trips take 18 minutes, and no
+/// clock stands still that long.
 const MOST: u64 = 1 << 40;
 
-/// A sample, in round trips per second: of `count` round trips, or of batches until `duration` is
-/// over. `run` does as many round trips as it is told.
+/// Takes a sample, in round trips per second: of `count` round trips, or of batches until
+/// `duration` is over. `run` does the given number of round trips.
 pub(super) fn sample<E>(
     meter: &dyn Meter,
     count: Option<u64>,
@@ -45,7 +45,8 @@ pub(super) fn sample<E>(
     }
 }
 
-/// The warm-up of [`Method::V2`]: the first of 1, 2, 4 ... that takes `duration` at least.
+/// The warm-up of [`Method::V2`]. Returns the first of 1, 2, 4 ... round trips that take at least
+/// `duration`.
 pub(super) fn size<E>(
     meter: &dyn Meter,
     duration: Duration,
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn v2_doubles_until_one_run_lasts_the_duration_and_repeats_that() {
         let mut runs = Vec::new();
-        // Two readings for each run; the fifth run takes 1000.
+        // Each run reads the clock twice. The fifth run takes 1000 ns.
         let meter = FakeMeter::scripted([0, 100, 0, 200, 0, 400, 0, 999, 0, 1000, 0, 500]);
         let duration = Duration::from_nanos(1000);
         let found = size(&meter, duration, &mut counting(&mut runs)).unwrap();
