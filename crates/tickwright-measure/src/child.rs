@@ -1,5 +1,5 @@
-//! This program once more, as a child: for work that a limit may end, or that a tool has to watch
-//! from outside.
+//! Runs this program again as a child process: for work that a limit may end, or that a tool has to
+//! watch from outside.
 //!
 //! ```text
 //! parent                                  child
@@ -7,8 +7,8 @@
 //! output(&mut command)   ◀── pipes ────── prints what came of it
 //! ```
 //!
-//! A child ends with its run, however that ends: an interruption is passed on, dropping a
-//! [`Running`] kills it, and the kernel kills a tied child whose parent has gone.
+//! A child ends with its run in every case. An interruption is passed on to the child. Dropping a
+//! [`Running`] kills it. The kernel kills a tied child when its parent has gone.
 
 use std::env;
 use std::io;
@@ -20,10 +20,11 @@ use serde::de::DeserializeOwned;
 use crate::error::LabError;
 use crate::interrupt;
 
-/// This program with a hidden command and its errand, as JSON. The child has nothing to read.
+/// Returns a command that runs this program with a hidden subcommand and its argument as JSON. The
+/// child's standard input is empty.
 ///
 /// # Errors
-/// When the system does not know where this program is.
+/// When the system does not know the path of this program.
 pub fn own(command: &str, errand: &impl Serialize) -> Result<Command, LabError> {
     let program = env::current_exe()
         .map_err(|source| LabError::io("finding this program, to run it as a child", source))?;
@@ -34,25 +35,25 @@ pub fn own(command: &str, errand: &impl Serialize) -> Result<Command, LabError> 
     Ok(own)
 }
 
-/// Reads what [`own`] has written; a value parser for the command line.
+/// Reads the JSON that [`own`] wrote; a value parser for the command line.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the text is invalid.
 pub fn errand<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("'{text}' is no errand: {error}"))
 }
 
-/// From now on the kernel kills this process when the thread that started it ends.
+/// Asks the kernel to kill this process when the thread that started it ends.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// When the kernel refuses the request.
 #[cfg(target_os = "linux")]
 pub fn tie() -> io::Result<()> {
     use rustix::process::{Signal, set_parent_process_death_signal};
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Does nothing: the kernel knows no such tie.
+/// Does nothing: only Linux can kill a child when its parent ends.
 ///
 /// # Errors
 /// None.
@@ -61,12 +62,12 @@ pub fn tie() -> io::Result<()> {
     Ok(())
 }
 
-/// A child that is killed when it is dropped.
+/// A child process that is killed on drop.
 #[derive(Debug)]
 pub struct Running(Child);
 
 impl Running {
-    /// Starts it. Its outputs are read by [`output`](Self::output).
+    /// Starts the child. [`output`](Self::output) reads its outputs.
     ///
     /// # Errors
     /// When the command cannot be started.
@@ -74,13 +75,14 @@ impl Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
     }
 
-    /// Its number.
+    /// The process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Waits until it ends. An interruption is passed on to it.
+    /// Waits until the child ends and returns its output. An interruption is passed on to the
+    /// child.
     ///
     /// # Errors
     /// When a pipe cannot be read.
@@ -91,7 +93,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail when it has ended and was waited for, which is what is wanted.
+        // Both calls fail if the child has ended and was waited for: then nothing is left to do.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,5 +1,5 @@
-//! Where times come from. Everything that measures takes a [`Meter`], so that statistics and tables
-//! are tested without a clock.
+//! Clocks. Code that measures takes a [`Meter`], so that tests of statistics and tables need no
+//! real clock.
 
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// A monotonic clock in nanoseconds since an origin of its own.
+/// A monotonic clock, in nanoseconds since an origin of the clock's own choice.
 pub trait Meter {
     /// The time, in ns.
     fn now(&self) -> u64;
@@ -21,7 +21,7 @@ pub struct OsClock {
 }
 
 impl OsClock {
-    /// A clock that starts at 0 now.
+    /// Creates a clock that reads 0 now.
     pub fn start() -> Self {
         Self { origin: Instant::now() }
     }
@@ -30,13 +30,13 @@ impl OsClock {
 impl Meter for OsClock {
     #[inline]
     fn now(&self) -> u64 {
-        // 584 years until this saturates.
+        // Saturates after 584 years.
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-/// A clock that nothing disturbs, for tests and for runs whose times nobody reads (`check`, the
-/// weighing of memory): moves by what the script says at each read, then by `step`.
+/// A deterministic clock, for tests and for runs whose times nobody reads (`check`, the weighing of
+/// memory). Each read advances it: first by the scripted steps, then by `step`.
 #[derive(Debug)]
 pub struct FakeMeter {
     now: Cell<u64>,
@@ -45,12 +45,12 @@ pub struct FakeMeter {
 }
 
 impl FakeMeter {
-    /// Moves `step` ns at each read.
+    /// Creates a clock that advances by `step` ns at each read.
     pub fn steady(step: u64) -> Self {
         Self { now: Cell::new(0), step, script: RefCell::default() }
     }
 
-    /// Moves by each of `steps` in turn, then by 0.
+    /// Creates a clock that advances by each of `steps` in turn, then stands still.
     pub fn scripted(steps: impl IntoIterator<Item = u64>) -> Self {
         Self { now: Cell::new(0), step: 0, script: RefCell::new(steps.into_iter().collect()) }
     }
@@ -77,11 +77,11 @@ pub struct Calibration {
     pub resolution_ns: u64,
 }
 
-/// Batches of readings, and readings in a batch: about a millisecond in all.
+/// Number of batches of readings. All batches together take about a millisecond.
 const BATCHES: u32 = 64;
 const READINGS: u32 = 512;
 
-/// Measures the clock with itself.
+/// Measures the cost and the resolution of the clock, by its own readings.
 pub fn calibrate(meter: &(impl Meter + ?Sized)) -> Calibration {
     let mut costs = Vec::new();
     let mut steps = Vec::new();

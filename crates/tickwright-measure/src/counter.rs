@@ -1,5 +1,5 @@
-//! The processor's own counter, for what takes nanoseconds; where there is none that can be
-//! trusted, the system's clock.
+//! The processor's own counter, for operations that take nanoseconds. Where no counter can be
+//! trusted, the system's clock is read instead.
 #![allow(unsafe_code, reason = "the intrinsic that reads the counter is an unsafe function")]
 
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::clock::{Meter, OsClock};
 
-/// Counts up evenly, fast to read; calibrated against the system's clock.
+/// A counter with a constant rate that is fast to read, calibrated against the system's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Counter {
     source: Source,
@@ -25,24 +25,24 @@ enum Source {
     Clock(OsClock),
 }
 
-/// What a counter is, for reports.
+/// The properties of a counter, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Calibrated {
-    /// What counts: the processor or the system's clock.
+    /// The source of the counts: the processor or the system's clock.
     pub source: &'static str,
-    /// Nanoseconds of one count.
+    /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// ns of one reading after another, on average.
+    /// Mean cost of a reading, in ns.
     pub reading_ns: f64,
 }
 
-/// For how long the two are compared, and how often: the middle one counts.
+/// Duration of one comparison of counter and clock. The median of several comparisons is used.
 const COMPARED_NS: u64 = 5_000_000;
 const COMPARISONS: usize = 5;
 const READINGS: u32 = 4096;
 
 impl Counter {
-    /// The best there is on this machine. Takes 25 ms.
+    /// Returns the best counter of this machine. Takes 25 ms.
     pub fn start() -> Self {
         let clock = OsClock::start();
         #[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
@@ -56,7 +56,7 @@ impl Counter {
         Self { source: Source::Clock(clock), ns_per_count: 1.0 }
     }
 
-    /// ns per count, by a comparison.
+    /// Compares the counter with `clock` and returns ns per count.
     fn against(&self, clock: OsClock) -> f64 {
         let (from, counts) = (clock.now(), self.read());
         let mut to = from;
@@ -66,8 +66,8 @@ impl Counter {
         (to - from) as f64 / self.read().wrapping_sub(counts).max(1) as f64
     }
 
-    /// What it shows. All that stands before it in the program is done, and nothing behind it has
-    /// begun.
+    /// Reads the counter. All earlier instructions of the program have completed, and no later one
+    /// has begun.
     #[inline(always)]
     pub fn read(&self) -> u64 {
         match self.source {
@@ -77,12 +77,12 @@ impl Counter {
         }
     }
 
-    /// Counts in ns.
+    /// Converts counts to ns.
     pub fn ns(&self, counts: u64) -> f64 {
         counts as f64 * self.ns_per_count
     }
 
-    /// What it is.
+    /// Returns the source, the rate and the cost of the counter.
     pub fn calibrated(&self) -> Calibrated {
         let from = self.read();
         let last = (0..READINGS).fold(from, |_, _| self.read());

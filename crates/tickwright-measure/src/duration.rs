@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// Units from the longest to the shortest, with their ns.
+/// Units from the longest to the shortest, each with its length in ns.
 const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -13,7 +13,7 @@ const UNITS: [(&str, u64); 7] = [
     ("ns", 1),
 ];
 
-/// Reads how long a run lasts, from a millisecond to a week; a value parser for the command line.
+/// Parses the duration of a run, from a millisecond to a week; a value parser for the command line.
 ///
 /// # Errors
 /// What is wrong, with the allowed range.
@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     within::<1_000_000, 604_800_000_000_000>(text)
 }
 
-/// Reads a duration from `LOW` to `HIGH` ns; a value parser for the command line.
+/// Parses a duration from `LOW` to `HIGH` ns; a value parser for the command line.
 ///
 /// # Errors
 /// What is wrong, with the allowed range.
@@ -70,7 +70,7 @@ fn nanoseconds(text: &str) -> Result<u64, String> {
     Ok(total)
 }
 
-/// Writes a duration the way [`parse`] reads it.
+/// Formats a duration in the syntax that [`parse`] reads.
 pub fn show(duration: Duration) -> String {
     let mut rest = duration.as_nanos();
     let mut out = String::new();

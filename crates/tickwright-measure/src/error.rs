@@ -1,4 +1,4 @@
-//! Why a command failed, and the exit code that says so to scripts.
+//! Reasons why a command failed, each with its exit code for scripts.
 
 use std::fmt;
 use std::io;
@@ -6,28 +6,28 @@ use std::process::ExitCode;
 
 use crate::interrupt;
 
-/// A command that could not do what was asked. The exit codes are stable; `tickwright --help` lists
-/// them.
+/// The reason why a command failed. The exit codes are stable; `tickwright --help` lists them.
 #[derive(Debug)]
 pub enum LabError {
-    /// An answer was wrong or an acceptance condition was missed: exit 1.
+    /// Exit 1: an answer was wrong or an acceptance condition was missed.
     Failed(String),
-    /// The request cannot be served as it was written; says what would be valid: exit 2.
+    /// Exit 2: the request is invalid. The message says what would be valid.
     Usage(String),
-    /// The command line cannot be read; says why in the parser's own words, without our name: exit
-    /// 2.
+    /// Exit 2: the command line cannot be parsed. The text is the parser's message without the name
+    /// of this program.
     Command(String),
-    /// A file could not be read or written once the run had begun: exit 3, or 141 when the reader
-    /// of a pipe has gone.
+    /// Exit 3: a file could not be read or written after the run had begun. The code is 141 when
+    /// the reader of a pipe has gone.
     Io {
-        /// What was being done, with the path.
+        /// The operation, with the path.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system refused memory; says for what, and what would help: exit 4.
+    /// Exit 4: the system refused memory. The message says for what, and what would help.
     Memory(String),
-    /// SIGINT or SIGTERM: what was measured so far has been written: exit 130 or 143.
+    /// Exit 130 or 143: SIGINT or SIGTERM arrived. Everything measured before the signal has been
+    /// written.
     Interrupted,
 }
 
@@ -35,29 +35,29 @@ impl LabError {
     /// The exit code of [`Memory`](Self::Memory).
     pub const MEMORY: u8 = 4;
 
-    /// A usage error.
+    /// Creates a [`Usage`](Self::Usage) error.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// A verification that failed.
+    /// Creates a [`Failed`](Self::Failed) error.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
 
-    /// Memory that was refused, with what helps against it.
+    /// Creates a [`Memory`](Self::Memory) error for `what`, with advice.
     pub fn memory(what: impl fmt::Display) -> Self {
         Self::Memory(format!(
             "{what}: ask for fewer timers, or raise the limit of memory (`ulimit -v`, the container's)"
         ))
     }
 
-    /// A failure of the file system.
+    /// Creates an [`Io`](Self::Io) error.
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         Self::Io { what: what.into(), source }
     }
 
-    /// The code that the process ends with.
+    /// The exit code of the process.
     pub fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
@@ -69,15 +69,15 @@ impl LabError {
         }
     }
 
-    /// Whether the reader of our output has gone, as `head` does: nothing to complain about.
+    /// Whether the reader of our output has gone, as `head` does. That is not worth a message.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The code of a process that ends because nobody reads its output: as if SIGPIPE had ended it.
+    /// The exit code when nobody reads the output: the same as if SIGPIPE had ended the process.
     const BROKEN_PIPE: u8 = 141;
 
-    /// [`code`](Self::code) for `main`.
+    /// Returns [`code`](Self::code) as the type that `main` returns.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }

@@ -1,4 +1,4 @@
-//! The shape of every bench and every reproduction, and the driver that runs it.
+//! The interface of every bench and every reproduction, and the driver that runs them.
 //!
 //! ```text
 //! arguments ─ plan ─▶ Plan ─ run ─▶ Data ─┬─ series     every sample
@@ -22,11 +22,11 @@ use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series};
 
-/// What a run may use, and what it has to say beside its data.
+/// The resources of a run, and its remarks beside the data.
 pub struct Lab<'m> {
     /// The clock that measures.
     pub meter: &'m dyn Meter,
-    /// What makes figures doubtful, and what was left out.
+    /// Remarks: what makes figures doubtful, and what was left out.
     pub notes: Vec<String>,
     /// A signal stopped the run early.
     pub interrupted: bool,
@@ -38,34 +38,34 @@ impl fmt::Debug for Lab<'_> {
     }
 }
 
-/// What was asked for, by name.
+/// The parameters of the request, by name.
 pub type Parameters = BTreeMap<String, Label>;
 
 /// A bench or a reproduction; the value holds its arguments.
 pub trait Experiment {
-    /// A request that was checked.
+    /// The checked request.
     type Plan;
-    /// What a run measured: samples and counts, no words, no rounding.
+    /// The measured samples and counts, neither rounded nor formatted.
     type Data;
 
-    /// Its name on the command line: `bench hold`.
+    /// The name on the command line: `bench hold`.
     fn name(&self) -> String;
 
     /// Checks the request.
     ///
     /// # Errors
-    /// What is wrong with it, with what would be valid.
+    /// The mistake in the request, and what would be valid.
     fn plan(&self) -> Result<Self::Plan, LabError>;
 
-    /// The request in names and values, for the report; defaults included.
+    /// The request as names and values for the report, defaults included.
     fn parameters(&self, plan: &Self::Plan) -> Parameters;
 
-    /// What all random choices follow from.
+    /// The seed of all random choices.
     fn seed(&self, _plan: &Self::Plan) -> Option<u64> {
         None
     }
 
-    /// Whether the clock is read: then the report says what a reading costs.
+    /// Whether the run reads the clock. If so, the report says what a reading costs.
     fn is_timed(&self) -> bool {
         true
     }
@@ -73,17 +73,17 @@ pub trait Experiment {
     /// Verifies answers, then measures.
     ///
     /// # Errors
-    /// The first wrong answer; memory that is refused. An interruption is no error: `lab` notes it,
-    /// and what was measured is returned.
+    /// The first wrong answer; memory that is refused. An interruption is not an error: it is noted
+    /// in `lab`, and the data measured so far is returned.
     fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
 
-    /// Every sample. Pure.
+    /// Returns every sample. A pure function.
     fn series(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Series>;
 
-    /// What follows from the samples. Pure.
+    /// Returns the conclusions from the samples. A pure function.
     fn findings(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Finding>;
 
-    /// What a reader sees. Pure.
+    /// Returns the sections that a reader sees. A pure function.
     fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section>;
 }
 
@@ -96,7 +96,7 @@ pub fn conduct<E: Experiment>(experiment: &E) -> Result<Report, LabError> {
     conduct_plan(experiment, &plan, &OsClock::start())
 }
 
-/// Runs an experiment whose request was checked.
+/// Runs an experiment whose request has been checked.
 ///
 /// # Errors
 /// Those of [`Experiment::run`].
@@ -126,7 +126,7 @@ pub fn conduct_plan<E: Experiment>(
     })
 }
 
-/// Runs an experiment; prints its report and writes it where it was asked for.
+/// Runs an experiment, prints its report, and writes the report to the requested outputs.
 ///
 /// # Errors
 /// Those of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a partial

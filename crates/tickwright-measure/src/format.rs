@@ -1,4 +1,4 @@
-//! How figures are written: once, for every table, axis and sentence.
+//! Formats of numbers, the same for every table, axis and sentence.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +29,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a column of it stands to the left.
+    /// Whether a column of this format is aligned to the left.
     #[must_use]
     pub fn is_text(self) -> bool {
         self == Self::Text
     }
 
-    /// A figure in words.
+    /// Formats a number.
     #[must_use]
     pub fn write(self, value: f64) -> String {
         match self {
@@ -58,7 +58,7 @@ fn ns(value: f64) -> String {
     if value.abs() < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// Three digits and a unit.
+/// Formats ns with three digits and a unit.
 fn span(ns: f64) -> String {
     let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
     let (scale, unit) = units.into_iter().rev().find(|(scale, _)| ns.abs() >= *scale).unwrap_or(units[0]);
@@ -92,7 +92,7 @@ fn thousands(value: f64) -> String {
     out
 }
 
-/// At most three digits after the point, and no zeros at the end of them.
+/// Formats with at most three digits after the point, without trailing zeros.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,5 +1,5 @@
-//! The facts about a machine that a figure depends on. What cannot be read is left out of a report,
-//! not guessed.
+//! The facts about a machine that measured times depend on. A fact that cannot be read is left out
+//! of the report, not guessed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -42,7 +42,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads the facts of this machine.
+    /// Reads the facts about this machine.
     pub fn read() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {
@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// What makes figures from this machine doubtful, in words; empty when nothing does.
+    /// Returns the reasons to doubt figures from this machine; empty if there are none.
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         if self.profile != "release" {

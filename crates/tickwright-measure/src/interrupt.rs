@@ -1,8 +1,8 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
 //! the next sample and to write what it has. A second signal ends the process.
 //!
-//! `timeout` sends SIGTERM twice: to its child and to the group. So a signal within `AGAIN` of
-//! the first one counts as the same. The exit code is 128 and the number of the signal: 130 or 143.
+//! `timeout` sends SIGTERM twice: to its child and to the process group. So a second signal within
+//! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -14,29 +14,29 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What the handlers write.
+/// The values that the signal handlers write.
 #[derive(Debug, Default)]
 struct Asked {
     stop: Arc<AtomicBool>,
-    /// The number of the signal that came last; 0 before any.
+    /// The number of the last signal; 0 if there was none.
     signal: Arc<AtomicUsize>,
 }
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
-/// Processes that end with an interruption, by number.
+/// Process ids of the children that an interruption ends.
 static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 /// Signals that ask a run to stop, with the exit code of each.
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-/// How long after the first signal another one counts as the same.
+/// A signal within this time after the first one counts as the same signal.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Handles SIGINT and SIGTERM from now on. Later calls do nothing.
+/// Installs the handlers of SIGINT and SIGTERM. Later calls do nothing.
 ///
 /// # Errors
-/// When the system refuses a handler, or the thread that tells a second signal from the first.
+/// When the system refuses a handler or the thread that waits for the second signal.
 pub fn install() -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
@@ -47,12 +47,13 @@ pub fn install() -> io::Result<()> {
         flag::register_usize(signal, Arc::clone(&asked.signal), number)?;
         flag::register(signal, Arc::clone(&asked.stop)).map(drop)
     };
-    // One action at a time is registered: a signal between two of them would be noted in part, and
-    // lost.
+    // Actions are registered one at a time. A signal between two registrations would reach only
+    // some of the actions and be lost.
     held_back(|| SIGNALS.into_iter().try_for_each(register).and_then(|()| watch()))
 }
 
-/// Calls `work`. [`SIGNALS`] that come meanwhile are delivered afterwards.
+/// Calls `work` with [`SIGNALS`] blocked. Signals that arrive in the meantime are delivered
+/// afterwards.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "signal masks, which rustix does not have")]
 fn held_back<R>(work: impl FnOnce() -> R) -> R {
@@ -80,12 +81,13 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether a signal asked to stop. Cheap, but not for the inside of a timed loop.
+/// Whether a signal has asked the run to stop. Cheap, but not cheap enough for the inside of a
+/// timed loop.
 pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
 
-/// The exit code of a run that was interrupted.
+/// The exit code of an interrupted run.
 pub fn exit_code() -> u8 {
     let signal = ASKED.get().map_or(0, |asked| asked.signal.load(Ordering::Relaxed));
     let of = |(number, _): &&(i32, u8)| usize::try_from(*number) == Ok(signal);
@@ -96,18 +98,18 @@ fn children() -> MutexGuard<'static, Vec<u32>> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends a child with an interruption, while it lives; see [`passing_on`].
+/// While this value lives, an interruption also ends the child; see [`passing_on`].
 #[derive(Debug)]
 pub struct PassingOn(u32);
 
 /// Passes an interruption on to `child` as SIGTERM. A signal from a terminal reaches the whole
 /// process group, but one from `kill` reaches this process alone.
 ///
-/// Drop the returned value before the child is waited for. After that, the child's number may be
-/// another process's.
+/// Drop the returned value before you wait for the child. After the wait, another process may have
+/// the child's id.
 pub fn passing_on(child: &Child) -> PassingOn {
     children().push(child.id());
-    // The signal may have come before.
+    // The signal may have arrived before the child was registered.
     if requested() {
         end(child.id());
     }
@@ -139,7 +141,8 @@ fn all_of(mut pipe: impl Read) -> io::Result<Vec<u8>> {
     pipe.read_to_end(&mut text).map(|_| text)
 }
 
-/// Starts the thread that passes the first signal on, and ends the process at the second.
+/// Starts a thread that passes the first signal on to the children, and ends the process at the
+/// second one.
 #[cfg(unix)]
 fn watch() -> io::Result<()> {
     use std::os::unix::net::UnixStream;
@@ -151,7 +154,7 @@ fn watch() -> io::Result<()> {
     }
     let watcher = move || {
         let mut first: Option<Instant> = None;
-        // One byte a signal.
+        // The handlers write one byte per signal.
         while sees.read_exact(&mut [0]).is_ok() {
             match first {
                 None => {
@@ -174,7 +177,7 @@ fn end(child: u32) {
     }
 }
 
-/// Here every second signal ends the process.
+/// On this platform the second signal always ends the process.
 #[cfg(not(unix))]
 fn watch() -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Which of the host's limits stops a run, and a limit of one's own that is raised for a while.
+//! Finds the limit of the host that stopped a run, and raises limits of this process for a while.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-/// A soft limit of this process, raised to its hard one. Dropping it sets the soft limit back.
+/// A soft limit of this process, raised to the hard limit. Drop restores the soft limit.
 #[derive(Debug)]
 pub struct Raised {
     resource: Resource,
@@ -14,13 +14,13 @@ pub struct Raised {
 }
 
 impl Raised {
-    /// The limit of open descriptors (`ulimit -n`). `None` when it cannot be raised.
+    /// Raises the limit of open descriptors (`ulimit -n`). `None` if it cannot be raised.
     #[must_use]
     pub fn open_files() -> Option<Self> {
         Self::to_hard(Resource::Nofile)
     }
 
-    /// The limit of the user's threads (`ulimit -u`). `None` when it cannot be raised.
+    /// Raises the limit of the user's threads (`ulimit -u`). `None` if it cannot be raised.
     #[must_use]
     pub fn threads() -> Option<Self> {
         Self::to_hard(Resource::Nproc)
@@ -36,25 +36,26 @@ impl Raised {
 
 impl Drop for Raised {
     fn drop(&mut self) {
-        // Going down needs no right.
+        // Lowering a limit needs no privilege.
         let _ = setrlimit(self.resource, self.before);
     }
 }
 
-/// A limit, what is in use of it, and how it is raised.
+/// A limit, its current use, and how to raise it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Limit {
-    /// As the system calls it: `pid_max`, `cgroup pids.max`.
+    /// The system's name of the limit: `pid_max`, `cgroup pids.max`.
     pub name: String,
-    /// In use.
+    /// The number in use.
     pub used: u64,
-    /// What there may be.
+    /// The limit.
     pub most: u64,
-    /// How it is raised.
+    /// How to raise it.
     pub raise: String,
 }
 
-/// A limit counts as met from this share on, in percent: counts are read a moment after it was.
+/// Above this share, in percent, a limit counts as reached: counts are read a moment after the
+/// failure.
 const MET: u64 = 97;
 
 impl Limit {
@@ -63,7 +64,8 @@ impl Limit {
     }
 }
 
-/// Reads all that is known, under `root` (`/` but for tests). What cannot be read is left out.
+/// Reads all known limits under `root` (`/` except in tests). A limit that cannot be read is left
+/// out.
 #[must_use]
 pub fn read(root: &Path) -> Vec<Limit> {
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
@@ -94,7 +96,7 @@ pub fn read(root: &Path) -> Vec<Limit> {
     add(
         "ulimit -u",
         users,
-        // Root goes beyond it.
+        // The limit does not apply to root.
         soft(&text("proc/self/limits"), "Max processes")
             .filter(|&most| users.is_some_and(|used| used <= most)),
         "ulimit -u N, or limits.conf nproc".into(),
@@ -118,7 +120,7 @@ pub fn read(root: &Path) -> Vec<Limit> {
         let current = ["memory.current", "memory.usage_in_bytes"];
         let most = ["memory.max", "memory.limit_in_bytes"];
         let either = |names: [&str; 2]| names.iter().find_map(|name| number(&format!("{folder}/{name}")));
-        // What the kernel takes back before it refuses.
+        // Page cache that the kernel reclaims before it refuses memory.
         let cache = field(&text(&format!("{folder}/memory.stat")), "inactive_file").unwrap_or(0);
         add("cgroup memory", either(current).map(|used| used.saturating_sub(cache)), either(most), raise);
     }
@@ -135,7 +137,7 @@ pub fn read(root: &Path) -> Vec<Limit> {
     limits
 }
 
-/// Threads of all processes of this process's user: what `ulimit -u` counts.
+/// Counts the threads of all processes of this process's user, as `ulimit -u` does.
 fn users_threads(root: &Path, mine: &str) -> Option<u64> {
     let user = field(mine, "Uid:");
     let others = fs::read_dir(root.join("proc")).into_iter().flatten().flatten().filter_map(|entry| {
@@ -146,7 +148,7 @@ fn users_threads(root: &Path, mine: &str) -> Option<u64> {
     field(mine, "Threads:").map(|mine| others.sum::<u64>().max(mine))
 }
 
-/// Those that are met, the fullest first; in words.
+/// Describes the limits that are reached, the fullest first.
 #[must_use]
 pub fn met(limits: &[Limit]) -> String {
     let mut met: Vec<&Limit> = limits.iter().filter(|limit| limit.is_met()).collect();
@@ -167,7 +169,7 @@ pub fn met(limits: &[Limit]) -> String {
     words.join("; ")
 }
 
-/// Bytes that this process has mapped, and those of them that are resident.
+/// Bytes that this process has mapped, and bytes that are resident.
 #[must_use]
 pub fn memory() -> (u64, u64) {
     let bytes = |file: &str, name: &str| {
@@ -176,25 +178,25 @@ pub fn memory() -> (u64, u64) {
     (bytes("/proc/self/status", "VmSize:"), bytes("/proc/self/smaps_rollup", "Rss:"))
 }
 
-/// The number behind a word at the start of a line.
+/// Returns the number after a word at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// All tasks of the machine: the number behind the slash.
+/// Returns the number of tasks of the machine: the number after the slash.
 fn tasks(loadavg: &str) -> Option<u64> {
     loadavg.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// A soft limit by its name; none when it is unlimited.
+/// Returns a soft limit by its name; `None` if it is unlimited.
 fn soft(limits: &str, name: &str) -> Option<u64> {
     let rest = limits.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Folders of a controller for this process and what is above it, of both versions, from the
-/// innermost; without the leading slash.
+/// Folders of a controller for this process's cgroup and its ancestors, of both cgroup versions.
+/// The innermost comes first; paths have no leading slash.
 fn places(cgroups: &str, controller: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in cgroups.lines() {

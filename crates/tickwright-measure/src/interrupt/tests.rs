@@ -1,10 +1,11 @@
-//! Signals that come while handlers are installed.
+//! Signals that arrive while handlers are installed.
 
 use std::process::Command;
 
 use super::*;
 
-/// The child's part: it is told SIGTERM before any action is registered, and again between two.
+/// The child's part: SIGTERM arrives before any action is registered, and again between two
+/// registrations.
 #[test]
 #[ignore = "run by signals_during_the_installation_are_noted_whole, in a process of its own"]
 fn told_while_it_registers() {

@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// Paths and texts.
+/// Pairs of a path and the file's text.
 type Files<'f> = &'f [(&'f str, &'f str)];
 
-/// A machine made of files, gone when dropped.
+/// A fake machine made of files, removed on drop.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 8] = [
     ("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 400 kB\n"),
 ];
 
-/// Which limit is met on a machine that has other files than [`FILES`].
+/// Returns the reached limits of a machine whose files differ from [`FILES`] by `changed`.
 fn with(name: &str, changed: Files<'_>) -> String {
     let kept = FILES.iter().filter(|(path, _)| changed.iter().all(|(other, _)| other != path));
     let files: Vec<(&str, &str)> = kept.chain(changed).copied().collect();
@@ -78,7 +78,7 @@ fn the_limit_that_is_met_is_named() {
         ("threads", &[("proc/sys/kernel/threads-max", "32701")], "threads-max is met"),
         ("maps", &[("proc/self/maps", &maps)], "max_map_count is met (65530 of 65530)"),
         ("user", &[("proc/self/limits", &own)], "ulimit -u is met (32000 of 32000)"),
-        // The root user goes beyond it.
+        // The limit does not apply to the root user.
         ("root", &[("proc/self/limits", &beyond)], "no limit"),
         ("others", &others, "ulimit -u is met (32000 of 32010)"),
         ("space", &space, "ulimit -v is met (1024000 of 1024000)"),
@@ -88,7 +88,7 @@ fn the_limit_that_is_met_is_named() {
             "cgroup pids.max is met (32000 of 32000); to raise it: write N into /sys/fs/cgroup/pids/a/",
         ),
         ("v2", &memory, "cgroup memory is met (990 of 1000)"),
-        // The kernel takes page cache back before it refuses.
+        // The kernel reclaims page cache before it refuses memory.
         ("cache", &cached, "no limit"),
         ("max", &unlimited, "no limit"),
         ("committed", &committed, "CommitLimit is met"),

@@ -1,6 +1,7 @@
-//! Reports that are kept under a name, to compare later runs with.
+//! Reports saved under a name, to compare later runs with.
 //!
-//! They stand in `$XDG_STATE_HOME/tickwright` (`~/.local/state/tickwright`), one folder a command.
+//! The files are in `$XDG_STATE_HOME/tickwright` (`~/.local/state/tickwright`), in one folder per
+//! command.
 
 use core::str::FromStr;
 use std::env;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use crate::error::LabError;
 use crate::result::Report;
 
-/// The name of a kept report: letters, digits, `.`, `_` and `-`.
+/// The name of a saved report: letters, digits, `.`, `_` and `-`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(String);
 
@@ -26,7 +27,7 @@ impl FromStr for Name {
     }
 }
 
-/// Where a command's reports are kept.
+/// Returns the folder of a command's saved reports.
 fn folder(experiment: &str) -> Result<PathBuf, LabError> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
@@ -40,10 +41,10 @@ fn file(name: &Name, experiment: &str) -> Result<PathBuf, LabError> {
     Ok(folder(experiment)?.join(format!("{}.json", name.0)))
 }
 
-/// The report that was kept under a name.
+/// Reads the report that was saved under `name`.
 ///
 /// # Errors
-/// There is none, with the names that there are; it cannot be read.
+/// There is no such report (the message lists the existing names), or the file cannot be read.
 pub(super) fn read(name: &Name, experiment: &str) -> Result<(String, Report), LabError> {
     let path = file(name, experiment)?;
     if path.exists() {
@@ -65,10 +66,10 @@ pub(super) fn read(name: &Name, experiment: &str) -> Result<(String, Report), La
     )))
 }
 
-/// The file for a name, whose folder is there.
+/// Returns the path for a name, and creates its folder.
 ///
 /// # Errors
-/// The folder cannot be made.
+/// The folder cannot be created.
 pub(super) fn make_room(name: &Name, experiment: &str) -> Result<PathBuf, LabError> {
     let folder = folder(experiment)?;
     fs::create_dir_all(&folder).map_err(|error| {

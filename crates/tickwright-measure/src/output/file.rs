@@ -1,5 +1,5 @@
-//! Result files. They are opened before a run starts, so that a path that cannot be written costs
-//! no run.
+//! Result files. They are opened before a run starts, so that no run is wasted on a path that
+//! cannot be written.
 
 mod whole;
 
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LabError;
 
-/// An output that could be opened.
+/// An opened output.
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout,
-    /// A pipe or a device, or a file in a folder that takes no other: written in place.
+    /// A pipe, a device, or a file in a folder where no file can be created: written in place.
     Place {
         file: File,
         path: PathBuf,
     },
-    /// A file that is replaced in one step, so that whoever looks sees the old results or the new
-    /// ones, also when this program is killed.
+    /// A file that is replaced in one step. A reader sees the old results or the new ones, even if
+    /// this program is killed.
     Whole {
         path: PathBuf,
     },
 }
 
-/// Where a path leads, by whatever name; also for a file that does not exist yet.
+/// Resolves a path, so that two names of one file compare equal. The file need not exist.
 pub(super) fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -34,7 +34,7 @@ pub(super) fn place(path: &Path) -> PathBuf {
     })
 }
 
-/// A file beside the report, opened before the run. It appears whole or not at all.
+/// A file written beside the report, opened before the run. It appears complete or not at all.
 #[derive(Debug)]
 pub struct TextFile(pub(super) Sink);
 
@@ -42,20 +42,21 @@ impl TextFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// When the file system refuses after all.
+    /// When the file system refuses the write.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
         self.0.write(|out| out.write_all(text.as_bytes()))
     }
 }
 
-/// Where a chain of symbolic links ends, whether a file is there or not.
+/// Follows a chain of symbolic links to its end. The target need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
-    // As many as Linux follows.
+    // The limit of Linux.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         let Ok(target) = path.read_link() else { return Ok(path) };
-        // A relative target is meant from the link's folder; joining an absolute one replaces all.
+        // A relative target starts at the link's folder. Joining an absolute target replaces the
+        // whole path.
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(io::Error::other("too many symbolic links"))
@@ -71,7 +72,7 @@ impl Sink {
         })
     }
 
-    /// Finds out how `path` can be written, without a trace.
+    /// Determines how `path` can be written, without changing anything.
     fn probe(path: &Path) -> io::Result<Self> {
         let place = || OpenOptions::new().write(true).open(path);
         let takes_files = |path: &Path| whole::Draft::beside(path).map(drop);
@@ -79,13 +80,13 @@ impl Sink {
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if found.is_file() => {
                 let file = place()?;
-                // What a name leads to is replaced, not the name.
+                // The target of a link is replaced, not the link.
                 let path = path.canonicalize()?;
                 Ok(if takes_files(&path).is_ok() { Self::Whole { path } } else { Self::Place { file, path } })
             }
             Ok(_) => Ok(Self::Place { file: place()?, path: path.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link to a file that does not exist yet: the file is made, the link stays.
+                // A link to a file that does not exist yet: the file is created and the link stays.
                 let path = end_of_links(path)?;
                 takes_files(&path)?;
                 Ok(Self::Whole { path })
@@ -108,7 +109,7 @@ impl Sink {
 }
 
 fn in_place(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Pipes and devices have no length to cut.
+    // Only regular files can be truncated.
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }

@@ -1,4 +1,4 @@
-//! Where results go: tables on the terminal, and files for other programs.
+//! Outputs of results: tables on the terminal, and files for other programs.
 
 mod baseline;
 mod file;
@@ -13,16 +13,15 @@ pub use baseline::Name;
 pub use file::TextFile;
 pub use report::{OutputArgs, Outputs};
 
-/// What was typed, without where the program lies.
+/// Returns the command line, without the path of the program.
 pub fn command_line() -> String {
-    // Not `args()`, which panics where an argument is not UTF-8.
+    // `args()` would panic on an argument that is not UTF-8.
     let typed: Vec<_> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     [&["tickwright".to_owned()], typed.as_slice()].concat().join(" ")
 }
 
-/// Writes a block to standard output. Unlike `println!` it does not panic when nobody reads any
-/// more.
+/// Writes a block to standard output. Unlike `println!` it does not panic when the reader has gone.
 ///
 /// # Errors
 /// When standard output is closed or full.

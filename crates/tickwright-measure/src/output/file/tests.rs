@@ -59,7 +59,7 @@ fn a_link_goes_on_leading_to_its_file() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// As when the file behind it is not written yet.
+/// Writes through a link whose target does not exist yet.
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_to_nothing_yet_stays_a_link() {

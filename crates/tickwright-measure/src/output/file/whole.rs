@@ -4,20 +4,21 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is to become a file, in the folder where it will stand. Dropped before, it leaves nothing.
+/// A draft of a file, in the folder of the final file. If it is dropped before it is published, it
+/// leaves nothing.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,
-    /// The name that it stands under until it is published; `None` while it has none, so that a
-    /// killed program leaves no trace.
+    /// The draft's name until it is published. `None` while the draft has no name, so that a killed
+    /// program leaves no trace.
     name: Option<PathBuf>,
 }
 
 impl Draft {
-    /// A draft in the folder of `path`.
+    /// Creates a draft in the folder of `path`.
     ///
     /// # Errors
-    /// The folder's: it does not exist or takes no files.
+    /// The folder does not exist, or no file can be created in it.
     pub(super) fn beside(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Ok(file) = nameless(folder(path)) {
@@ -28,15 +29,15 @@ impl Draft {
         Ok(Self { file, name: Some(name) })
     }
 
-    /// Where it is written.
+    /// The file to write to.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Puts it where `path` leads, in place of what was there.
+    /// Moves the draft to `path`. An existing file is replaced.
     ///
     /// # Errors
-    /// The file system's.
+    /// Those of the file system.
     pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if self.name.is_none() {
@@ -44,7 +45,7 @@ impl Draft {
             link(&self.file, &name)?;
             self.name = Some(name);
         }
-        // A program that is killed here leaves a stray file, but a whole one.
+        // A program that is killed here leaves a stray file, but a complete one.
         if let Some(name) = &self.name {
             fs::rename(name, path)?;
         }
@@ -77,7 +78,7 @@ fn nameless(folder: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666))?.into())
 }
 
-/// Gives it a name: by way of its number in /proc, which needs no privilege.
+/// Gives the draft a name through its descriptor in /proc, which needs no privilege.
 #[cfg(target_os = "linux")]
 fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD};
