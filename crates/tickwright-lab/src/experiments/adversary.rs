@@ -35,7 +35,7 @@ use crate::structures::registry::{self, Kind, Structure, Visitor};
 /// Arguments of `bench adversary`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AdversaryArgs {
-    /// Structures, with * for anything and ! to take away
+    /// Structures, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
     /// Deadlines of one kind alone; may be repeated [default: all]

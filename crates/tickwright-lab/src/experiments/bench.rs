@@ -49,7 +49,7 @@ pub(crate) struct TimedArgs {
     /// [default: all that are built in]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Vec<String>,
-    /// Structures, with * for anything and ! to take away: 'heap4/*,!list/*'
+    /// Structures, as patterns: * matches anything, ! excludes: 'heap4/*,!list/*'
     /// [default: the scenario's]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     pub(crate) structures: Option<Vec<String>>,

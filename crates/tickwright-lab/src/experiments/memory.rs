@@ -22,7 +22,7 @@ use crate::structures::registry::{self, Structure, Visitor};
 /// Arguments of `bench memory`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MemoryArgs {
-    /// Structures, with * for anything and ! to take away
+    /// Structures, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
     /// Populations

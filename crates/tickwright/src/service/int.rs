@@ -42,7 +42,8 @@ impl IntIds {
         id as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// Reserves room for `additional` more timers. `None` when memory is short, or above 2^30 timers.
+    /// Reserves room for `additional` more timers. `None` when memory is short, or above 2^30
+    /// timers.
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         let live = self.live.saturating_add(additional);

@@ -32,7 +32,7 @@ use crate::structures::registry::{STRUCTURES, Structure, Ties};
 /// What `latency path` and `latency crossover` share.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TickArgs {
-    /// Structures, with * for anything and ! to take away
+    /// Structures, as patterns: * matches anything, ! excludes
     /// [default: list, heap2, rb and rb-cached, by hooks; for the crossover all exact ones of ours]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     structures: Vec<String>,

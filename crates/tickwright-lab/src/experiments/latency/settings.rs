@@ -24,7 +24,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, short = 'D', allow_hyphen_values = true, default_value = "20s", value_parser = duration::parse)]
     pub(super) duration: Duration,
 
-    /// Structures, with * for anything and ! to take away
+    /// Structures, as patterns: * matches anything, ! excludes
     /// [default: list, heap2, rb and rb-cached, by hooks; the list beside cyclictest]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     pub(super) structures: Vec<String>,

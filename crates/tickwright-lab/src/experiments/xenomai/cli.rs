@@ -40,7 +40,7 @@ pub(crate) struct XenomaiArgs {
     #[arg(long)]
     instrument: bool,
 
-    /// Structures, with * for anything and ! to take away
+    /// Structures, as patterns: * matches anything, ! excludes
     #[arg(
         long,
         value_name = "PATTERNS",
