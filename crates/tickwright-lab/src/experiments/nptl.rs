@@ -1,17 +1,18 @@
-//! The experiment that settled Linux's threads in 2002: one kernel thread for each, M:N, or a
-//! manager?
+//! The experiment that settled Linux's threads in 2002: one kernel thread for each thread, M:N, or
+//! a manager thread?
 //!
-//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once, for 1
-//! to 20 threads that create and 1 to 10 that each of them keeps at once, and published the least
-//! times over either dimension: NGPT (M:N) twice as fast as LinuxThreads (a manager thread), NPTL
-//! (one-to-one) four times as fast as NGPT. Here the same rules ([`rules`]) drive the models of
-//! `tickwright-threads`, and other people's threads beside them.
+//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once. 1 to
+//! 20 threads created them, and each creator kept 1 to 10 threads at once. The published figures
+//! are the least times over either dimension. NGPT (M:N) was twice as fast as LinuxThreads (a
+//! manager thread), and NPTL (one-to-one) was four times as fast as NGPT. Here the same rules
+//! ([`rules`]) drive the models of `tickwright-threads`, and other libraries' threads beside them.
 //!
 //! # What was asked in the replies
 //!
-//! Whether M:N lost by something else than being M:N: guard pages, no recycling of stacks.
-//! [`knobs`] prices each knob in each model; [`ladder`] turns M:N from NGPT's way to this
-//! project's, one knob at a time, until the published order is the other way round.
+//! The replies asked whether M:N lost for other reasons than being M:N: guard pages, and stacks
+//! that are not recycled. [`knobs`] measures the cost of each knob in each model. [`ladder`]
+//! changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
+//! reversed.
 
 mod alive;
 mod args;
@@ -52,7 +53,7 @@ use published::{Published, published};
 pub(crate) use turns::{Turns, create};
 pub(crate) use verify::run as verify;
 
-/// What was run; what was left out is none.
+/// Results of the parts; a part that was left out is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     table: Option<table::Table>,
@@ -84,7 +85,7 @@ impl Experiment for NptlArgs {
         Some(plan.seed)
     }
 
-    /// The threads themselves read the system's clock.
+    /// The threads read the system's clock themselves, so the lab's meter is not used.
     fn run(&self, (plan, _): &Self::Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         let clock = OsClock::start();
         let mut data = Data::default();
@@ -179,7 +180,7 @@ fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), L
     Ok(())
 }
 
-/// Does M:N lose? NGPT's way beside one-to-one, from the table or from the ladder.
+/// Whether M:N loses: NGPT's way relative to one-to-one, from the table or from the ladder.
 fn headline(data: &Data, published: &Published) -> Option<Finding> {
     let one = Column::Ours(Model::OneToOne);
     let of_table = |model| data.table.as_ref().and_then(|table| table.ratio(Column::Ours(model), one));
@@ -195,7 +196,8 @@ fn headline(data: &Data, published: &Published) -> Option<Finding> {
     Some(Finding::ratio(about, ngpt, here).published(was))
 }
 
-/// The experiment as a part of the tour: the corners of the table and the ladder, within two seconds.
+/// Runs the experiment as part of the tour: the corners of the table and the ladder, within two
+/// seconds.
 ///
 /// # Errors
 /// As [`conduct`].

@@ -39,7 +39,7 @@ pub(crate) struct LinuxArgs {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<Part>,
 
-    /// Ticks a second of the kernel that is played
+    /// Clock rate of the simulated kernel, in ticks per second
     #[arg(long, value_parser = ["100", "250", "300", "1000"], default_value = "1000")]
     hz: String,
 
@@ -47,11 +47,11 @@ pub(crate) struct LinuxArgs {
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "3s")]
     duration: Duration,
 
-    /// Simple: how many timers are pending
+    /// Simple: number of pending timers
     #[arg(long, allow_hyphen_values = true, default_value = "1k", value_parser = Timers::parse)]
     n: Timers,
 
-    /// Simple: how far ahead a timer is re-armed; short of the last level of the wheel
+    /// Simple: delay of each re-arm; must be below the last level of the wheel
     #[arg(long, allow_hyphen_values = true, default_value = "1s", value_parser = duration::parse)]
     delay: Duration,
 
@@ -59,11 +59,11 @@ pub(crate) struct LinuxArgs {
     #[arg(long, allow_hyphen_values = true, default_value_t = STEP_MS, value_parser = step)]
     step: f64,
 
-    /// Networking: how many connections; each takes two open files
+    /// Networking: number of connections; each takes two open files
     #[arg(long, allow_hyphen_values = true, default_value = "200", value_parser = Connections::parse)]
     connections: Connections,
 
-    /// Networking: bytes of a response
+    /// Networking: size of a response, in bytes
     #[arg(long, allow_hyphen_values = true, default_value = "524288", value_parser = Response::parse)]
     response: Response,
 
@@ -75,15 +75,16 @@ pub(crate) struct LinuxArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "1000", value_parser = Line::parse)]
     line: Line,
 
-    /// Cost: samples of each; below 6 no difference can be shown
+    /// Cost: samples per column and number of threads; with fewer than 6, no difference can be
+    /// shown
     #[arg(long, allow_hyphen_values = true, default_value = "25", value_parser = Rounds::parse)]
     rounds: Rounds,
 
-    /// Networking: write every re-arm as CSV: time, end, connection, timer, tick, deadline
+    /// Networking: write every re-arm to a CSV file: time, end, connection, timer, tick, deadline
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 
-    /// What all random choices follow from
+    /// Seed of all random choices
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
 
@@ -107,7 +108,7 @@ impl Experiment for LinuxArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        // The parser admits numbers alone.
+        // The parser accepts only numbers.
         let hz = self.hz.parse().unwrap_or(1000);
         let seed = self.seed.get();
         let work = Workload {
@@ -226,22 +227,22 @@ impl Experiment for LinuxArgs {
     }
 }
 
-/// The experiment as a part of the tour, without the sweep. A second of it is for the cost, and for
+/// Runs the experiment as part of the tour, without the sweep. One second is for the cost and for
 /// opening sockets.
 ///
 /// # Errors
-/// Those of the experiment.
+/// Errors of the experiment.
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
     let mut args: LinuxArgs = request::words(&["--only", "simple,network,cost", "--rounds", "9"])?;
     args.duration = within.saturating_sub(Duration::from_secs(1)) / (2 * Column::ALL.len() as u32);
     conduct(&args)
 }
 
-/// Every way of re-arming against the oracle in virtual time, and a few exchanges over real
-/// sockets; nothing is timed.
+/// Checks every way of re-arming against the oracle in virtual time, and runs a few exchanges over
+/// real sockets. Nothing is timed.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of what is wrong.
 pub(crate) fn check() -> Result<String, String> {
     let words = |error: LabError| error.to_string();
     let mut rearms = 0;

@@ -1,4 +1,4 @@
-//! What a re-arm costs that stays in its bucket, with one thread and with two on one shard.
+//! Time of a re-arm that stays in its bucket, with one thread and with two threads on one shard.
 
 use std::sync::Barrier;
 
@@ -10,31 +10,31 @@ use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 
-/// Timers of each thread: a server's hot connections, in the cache.
+/// Timers per thread: a server's hot connections, which fit in the cache.
 const TIMERS: usize = 64;
-/// All deadlines lie in this granule of level 2, 64 ticks from here on, at a clock that stands at
-/// 0.
+/// First tick of the granule that holds all deadlines. With the clock at 0, the granule is on level
+/// 2, which has 64 ticks per granule.
 const GRANULE: u64 = 1024;
 
 /// Threads that share the shard.
 pub(crate) const THREADS: [usize; 2] = [1, 2];
 
-/// A column's samples with so many threads.
+/// Samples of one column with one number of threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Cost {
     pub(crate) column: Column,
     pub(crate) threads: usize,
-    /// ns a re-arm takes the thread that asks for it, one sample a round.
+    /// ns per re-arm of the slowest thread, one sample per round.
     pub(crate) samples: Vec<f64>,
 }
 
-/// Runs every column with every number of threads, in random order in each of `rounds`, `passes`
-/// over its timers a thread and sample.
+/// Runs every column with every number of threads, in random order in each of `rounds`. In a
+/// sample, each thread makes `passes` passes over its timers.
 ///
 /// # Errors
-/// Counters that do not say what was done.
+/// Counters that differ from the calls.
 pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, LabError> {
-    // Both threads read it.
+    // Both threads read this clock.
     let clock = OsClock::start();
     let mut costs: Vec<Cost> = THREADS
         .into_iter()
@@ -105,7 +105,7 @@ impl WithSubject for Sample {
     }
 }
 
-/// Each re-arm asks for another tick than the last one of that timer, in the same granule.
+/// Each re-arm moves the timer's deadline to another tick in the same granule.
 fn rearm<T: Rearmed>(timers: &[T], passes: u64) {
     for pass in 0..passes {
         for timer in timers {

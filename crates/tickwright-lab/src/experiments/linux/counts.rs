@@ -25,12 +25,12 @@ impl Counts {
         }
     }
 
-    /// What there is more of than in `before`.
+    /// The difference of these counts from those in `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
         self.zip(before, |after, before| after - before)
     }
 
-    /// Each with its name.
+    /// Each count with its name.
     pub(crate) fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("match", self.matched),
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// Re-arms of pending timers: what the published rates are shares of.
+    /// Re-arms of pending timers; the published rates are shares of them.
     pub(crate) fn rearms(&self) -> u64 {
         self.matched + self.requeued
     }
@@ -60,17 +60,17 @@ impl Counts {
         self.rearms() + self.started
     }
 
-    /// Percent of the re-arms of pending timers.
+    /// `part` in percent of the re-arms of pending timers.
     pub(crate) fn percent(&self, part: u64) -> Option<f64> {
         (self.rearms() > 0).then(|| 100.0 * part as f64 / self.rearms() as f64)
     }
 
-    /// Percent of them that matched.
+    /// Percentage of the re-arms of pending timers that matched.
     pub(crate) fn match_percent(&self) -> Option<f64> {
         self.percent(self.matched)
     }
 
-    /// Locks taken by a million arming calls.
+    /// Locks taken per million arming calls.
     pub(crate) fn locks_per_million(&self) -> Option<f64> {
         (self.calls() > 0).then(|| 1e6 * self.locks as f64 / self.calls() as f64)
     }

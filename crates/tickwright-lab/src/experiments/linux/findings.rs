@@ -1,4 +1,4 @@
-//! What follows from the counts and samples: each claim beside the published one, with its verdict.
+//! Findings from the counts and samples: each claim beside the published one, with its verdict.
 
 use super::cost::{Cost, THREADS};
 use super::counts::Counts;
@@ -27,21 +27,22 @@ pub(super) fn replay_matched(network: &Network, share: Share) -> Matched {
     matched(|column| Some(of(column)?.counts[share as usize]))
 }
 
-/// What requeues fell to: one of so many.
+/// The factor by which the requeues fell.
 pub(super) fn fell(before: f64, after: f64) -> f64 {
     (100.0 - before) / (100.0 - after)
 }
 
-/// Percent of re-arms that may come late before nothing is concluded.
+/// Largest percentage of late re-arms for which a conclusion is drawn.
 const MOST_LATE: f64 = 1.0;
 
-/// Fewer re-arms of the server say nothing about the size of the change: most timers begin anew.
+/// Minimum number of the server's re-arms for a conclusion on the size of the change. In shorter
+/// runs, most timers are started and not re-armed.
 const ENOUGH: u64 = 50_000;
 
-/// The two tests in one line, then each claim by itself.
+/// The headline for the two tests, then each claim separately.
 pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     let (simple, network) = (&plan.published.simple, &plan.published.network);
-    // The change of a test decides its part of the headline.
+    // The change in each test decides its part of the headline.
     let mut tests: Vec<(&str, Matched, Finding)> = Vec::new();
     if plan.has(Part::Simple) {
         let shares = simple_matched(data);
@@ -49,7 +50,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let worst = data.simple.iter().map(late).fold(0.0, f64::max);
         let mut change = reproduced("match by the patch, simple", simple, shares);
         if worst > MOST_LATE {
-            // Too many of them then fall into one tick.
+            // Too many re-arms then fall into one tick.
             change.here = format!("the host was busy: {worst:.1} % of re-arms late by a tick");
             change.verdict = Verdict::NotShown;
         }
@@ -76,7 +77,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     for (name, shares, change) in tests {
         findings.push(change);
         if let Some([_, after, _, ours]) = shares {
-            // Less than the printed digits show is no difference.
+            // A difference below the printed digits counts as none.
             let verdict = if ours + 0.05 >= after { Verdict::Held } else { Verdict::Missed };
             let about = format!("match by ours, {name}");
             findings
@@ -121,7 +122,7 @@ fn headline(tests: &[(&str, Matched, Finding)]) -> Finding {
     Finding::stated(about, here).judged(verdict)
 }
 
-/// Whether the direction and the size of the published change are there.
+/// Compares the direction and the size of the change with the published change.
 fn reproduced(about: &str, test: &Test, shares: Matched) -> Finding {
     let change = |before: f64, after: f64, requeues: &str| {
         format!("{before:.1} to {after:.1} %, requeues to {requeues}")
@@ -131,7 +132,7 @@ fn reproduced(about: &str, test: &Test, shares: Matched) -> Finding {
     let published = change(test.before.matched, test.after.matched, &one_of(theirs));
     let (here, verdict) = match shares {
         None => ("a column is missing".to_owned(), Verdict::NotShown),
-        // A gain that the printed digits do not show is none.
+        // A gain below the printed digits counts as none.
         Some([before, after, ..]) if after < before + 0.05 => {
             (format!("{before:.1} to {after:.1} %: it did not rise"), Verdict::Missed)
         }
@@ -151,7 +152,7 @@ pub(super) fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<
     Some(&cost.samples)
 }
 
-/// Ours to the way under the lock, round by round.
+/// Ratio of ours to the way under the lock, per round.
 fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
     stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
 }

@@ -1,41 +1,42 @@
-//! The networking test: a server and its clients over loopback, whose segments re-arm the timers of
+//! The networking test: a server and its clients over loopback. Their segments re-arm the timers of
 //! their connections as in Linux's TCP.
 //!
 //! # Whose timers
 //!
 //! Each end of a connection has three timers. The published rates are counts of one kernel, and the
-//! clients of a server run elsewhere: so the server's timers are what is compared with them. The
-//! clients' are counted apart.
+//! clients of a server run on other machines. So only the server's timers are compared with the
+//! published rates. The clients' timers are counted separately.
 //!
-//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, as the measured round trip is added and
-//!   rounded up: re-armed by what is sent while nothing is in flight (`tcp_event_new_data_sent`),
-//!   and by each acknowledgement that leaves something in flight (`tcp_rearm_rto`).
-//! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by a segment
-//!   (`tcp_send_delayed_ack`), unless it is the second since the last acknowledgement, which is
-//!   acknowledged at once (`__tcp_ack_snd_check`).
-//! - **idle**, 60 s: the server's own, as web servers have it; re-armed once in an exchange, when
-//!   the request (at the client: the response) is whole.
+//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, because the measured round trip is added
+//!   and rounded up. Data that are sent while nothing is in flight re-arm it
+//!   (`tcp_event_new_data_sent`). So does each acknowledgement that leaves something in flight
+//!   (`tcp_rearm_rto`).
+//! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by the first segment after an
+//!   acknowledgement (`tcp_send_delayed_ack`). The second segment is acknowledged at once
+//!   (`__tcp_ack_snd_check`).
+//! - **idle**, 60 s: the server's own, as in web servers. It is re-armed once per exchange, when
+//!   the request (at the client: the response) is complete.
 //!
-//! None is taken out when it is not needed any more: Linux only clears a flag
-//! (`inet_csk_clear_xmit_timer`), and the timer fires into the void or is re-armed.
+//! A timer that is no longer needed is not removed. Linux only clears a flag
+//! (`inet_csk_clear_xmit_timer`). The timer is re-armed later, or fires without effect.
 //!
-//! A receiver that merges segments before TCP sees them (GRO) acknowledges each such lot at once,
-//! and arms no delayed acknowledgement; here none are merged.
+//! A receiver that merges segments before TCP sees them (GRO) acknowledges each merged group at
+//! once. It arms no delayed acknowledgement. Here no segments are merged.
 //!
-//! Left out, since they do not arise or not often in this traffic: losses; quick acknowledgements
-//! after a pause; and the loss probe, which is not armed while data wait that the window would
-//! admit (`tcp_schedule_loss_probe`), that is while the line is what limits.
+//! Three things are left out, because they are absent or rare in this traffic: losses, quick
+//! acknowledgements after a pause, and the loss probe. The probe is not armed while data wait that
+//! the window would admit (`tcp_schedule_loss_probe`), that is while the line is the limit.
 //!
 //! # What the traffic is
 //!
 //! Loopback has no line rate and moves 64 KiB at once. So the server sends through a **line**: a
-//! chunk goes when the one before has had the time that its segments take on an Ethernet, and
-//! responses under way take turns. Each chunk is then counted as its segments, one acknowledgement
-//! for two, in the tick of its call: on loopback they do come within the sender's call.
+//! chunk is sent after the time that the segments of the previous chunk take on an Ethernet. Active
+//! responses take turns. Each chunk is then counted as its segments, with one acknowledgement for
+//! two, in the tick of its call. On loopback, acknowledgements do arrive within the sender's call.
 //!
 //! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
-//! on average: viewers of a video of 2 Mbit/s in pieces of 2 s, as Smooth Streaming and DASH over
-//! lasting connections have them. That uses four tenths of the line.
+//! on average. This resembles viewers of a video of 2 Mbit/s in pieces of 2 s, as in Smooth
+//! Streaming and DASH over persistent connections. It uses four tenths of the line.
 
 mod replay;
 mod side;
@@ -62,21 +63,22 @@ use self::traffic::{sockets, wrong};
 /// A run with one way of re-arming.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    /// The server's timers, except that `fired` counts those of both ends.
+    /// Counts of the server's timers; only `fired` includes both ends.
     pub(crate) server: Outcome,
-    /// By [`ENDS`] and [`Kind::ALL`].
+    /// Counts by end and kind of timer: by [`ENDS`] and [`Kind::ALL`].
     pub(crate) kinds: [[Counts; 3]; 2],
     pub(crate) exchanges: u64,
     pub(crate) line: Line,
-    /// What was asked for, up to the most that the run was allowed to note.
+    /// Log of the re-arms, up to the limit of the run.
     pub(crate) log: Vec<Logged>,
 }
 
-/// Both ends of each connection.
+/// Opens the connections. Returns the client ends and the server ends.
 fn connect(connections: usize) -> io::Result<(Vec<TcpStream>, Vec<TcpStream>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
-    // One after the other, so that no backlog is too short. Strangers may knock at the port too.
+    // Connects one by one, so that the backlog suffices. Other programs may connect to the port
+    // too.
     let pair = |_| {
         let client = TcpStream::connect(address)?;
         let mine = client.local_addr()?;
@@ -96,9 +98,9 @@ pub(crate) struct Live<'a> {
     pub(crate) traffic: &'a Traffic,
     pub(crate) column: Column,
     pub(crate) lasts: Duration,
-    /// Ends after so many exchanges, too.
+    /// The run also ends after this number of exchanges.
     pub(crate) most: u64,
-    /// How many re-arms of each side are noted.
+    /// Maximum number of logged re-arms per side.
     pub(crate) notes: usize,
 }
 
@@ -120,7 +122,7 @@ impl WithSubject for Live<'_> {
             let (clock, done) = (&scene.clock, &scene.done);
             let ticking = scope.spawn(move || tick(&all, traffic.hz, clock, done));
             let serving = scope.spawn(|| {
-                // Without it nobody would answer any more.
+                // The run ends with the server, because clients get no more responses.
                 let _ending = SetOnDrop(&scene.done);
                 server.serve()
             });

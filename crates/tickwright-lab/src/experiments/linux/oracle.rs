@@ -1,22 +1,22 @@
-//! What each way of re-arming must answer for one timer, from the geometry of Linux's wheel alone:
-//! nothing of the library is used.
+//! The correct result of each way of re-arming for one timer. It follows from the geometry of
+//! Linux's wheel alone; nothing of the library is used.
 
 /// A way of re-arming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Only an equal deadline matches.
     Equal,
-    /// The same bucket matches, unless a timer armed anew would get a finer level.
+    /// The same bucket matches, unless the new delay belongs to a finer level.
     Bucket,
 }
 
-/// The delays at which levels begin: 63 buckets of the level below.
+/// The smallest delay of each level: 63 buckets of the level below.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32_256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 
-/// Delays from here on are clamped in Linux; they are no part of the experiment.
+/// Linux clamps delays from here on; the experiment excludes them.
 pub(crate) const BEYOND: u64 = 63 << 24;
 
-/// The level of a delay short of [`BEYOND`].
+/// The level of a delay below [`BEYOND`].
 pub(crate) fn level(delay: u64) -> u32 {
     (0..9).rev().find(|&level| delay >= STARTS[level as usize]).unwrap_or(0)
 }
@@ -35,12 +35,12 @@ pub(crate) enum Did {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
-    /// Its deadline, and the level at which it was filed; none when it is not pending.
+    /// Deadline and level of the timer; `None` when it is not pending.
     armed: Option<(u64, u32)>,
 }
 
 impl Model {
-    /// Arms it at `now` for `delay`. Its shard has been advanced to `now`.
+    /// Arms the timer at `now` for `delay` ticks. Its shard must have advanced to `now`.
     pub(crate) fn arm(&mut self, way: Way, now: u64, delay: u64) -> Did {
         let deadline = now + delay;
         let fresh = level(delay);

@@ -5,15 +5,15 @@ use serde::Deserialize;
 use crate::error::LabError;
 use crate::models::scenario;
 
-/// Percent of the re-arms of pending timers.
+/// Rates in percent of the re-arms of pending timers.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rates {
-    /// The timer stayed in its bucket.
+    /// The timer stays in its bucket.
     pub(crate) matched: f64,
-    /// It was taken out and put in again.
+    /// The timer is removed and inserted again.
     pub(crate) requeued: f64,
-    /// The bucket was computed twice: less than this.
+    /// Upper bound for re-arms whose bucket was computed twice.
     pub(crate) recalculated_below: Option<f64>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Test {
     pub(crate) after: Rates,
 }
 
-/// What was published.
+/// The published rates of both tests.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
@@ -36,7 +36,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Reads the file that is part of the program.
+    /// Reads the file that is built into the program.
     ///
     /// # Errors
     /// Never for a program whose tests pass.

@@ -35,9 +35,9 @@ pub(crate) struct Plan {
     pub(crate) parts: Vec<Part>,
     pub(crate) work: Workload,
     pub(crate) traffic: Traffic,
-    /// Each way of re-arming in each of the two tests.
+    /// Time for each way of re-arming, in each of the two tests.
     pub(crate) lasts: Duration,
-    /// Of the cost.
+    /// Number of samples of the cost.
     pub(crate) rounds: usize,
     pub(crate) published: Published,
 }
@@ -48,7 +48,7 @@ impl Plan {
     }
 }
 
-/// All that was counted and timed; what was left out is empty.
+/// All counts and times; parts that were left out are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) simple: Vec<Outcome>,
@@ -60,21 +60,21 @@ pub(crate) struct Data {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) runs: Vec<Run>,
-    /// The traffic of the last run on every way of re-arming.
+    /// Replays of the last run's traffic, one per way of re-arming.
     pub(crate) replays: Vec<Replayed>,
 }
 
-/// Re-arms that each side notes for the replay: some seconds of traffic, 32 MB.
+/// Maximum number of re-arms that each side logs for the replay: a few seconds of traffic, 32 MB.
 const NOTES: usize = 1_000_000;
 
-/// Passes of a thread over its 64 timers in a sample of the cost.
+/// Passes of a thread over its 64 timers in one sample of the cost.
 const PASSES: u64 = 1500;
 
-/// Runs what was asked for. The two tests count and time nothing, so each way of re-arming runs
-/// once, without a break: its timers stay pending. The cost is timed in rounds.
+/// Runs the requested parts. The two tests time nothing, so each way of re-arming runs once without
+/// a break, and its timers stay pending. The cost is timed in rounds.
 ///
 /// # Errors
-/// A count that is not the oracle's; no sockets, where networking alone was asked for.
+/// A count that differs from the oracle's; no sockets, if networking alone was requested.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>, log: Option<&TextFile>) -> Result<Data, LabError> {
     let mut data = Data::default();
     let tests = [Part::Simple, Part::Network].into_iter().filter(|part| plan.has(*part)).count();
@@ -108,8 +108,8 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>, log: Option<&TextFile>) -> Res
     Ok(data)
 }
 
-/// The networking test: each way of re-arming over sockets of its own, and then all on the traffic
-/// of the last one.
+/// Runs the networking test: each way of re-arming over its own sockets, then all ways on the
+/// traffic of the last run.
 fn network(
     plan: &Plan,
     lab: &mut Lab<'_>,
@@ -134,7 +134,7 @@ fn network(
             Err(error) => failed = Some(error),
         }
     }
-    // Also when it failed: what was noted is not thrown away.
+    // After an error too, so that the log is kept.
     log.map_or(Ok(()), |log| log.write(&noted))?;
     match failed {
         None => {}

@@ -1,4 +1,4 @@
-//! The simple test: timers of one delay, re-armed at random, in virtual or in real time.
+//! The simple test: timers of one delay are re-armed at random, in virtual or in real time.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -15,32 +15,32 @@ use crate::interrupt;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Workload {
-    /// How many timers are re-armed by turns.
+    /// Number of timers.
     pub(crate) timers: usize,
     pub(crate) hz: u64,
-    /// What each re-arm asks for, in ms.
+    /// Delay of each re-arm, in ms.
     pub(crate) delay_ms: u64,
-    /// Mean time between two re-arms of a timer, in ticks at 1000 Hz, that is in ms.
+    /// Mean time between two re-arms of a timer, in ms (which are ticks at 1000 Hz).
     pub(crate) step_ms: f64,
     pub(crate) seed: u64,
 }
 
-/// The mean gap, in ticks, that makes 5.5 % of the re-arms fall into the tick of the one before:
-/// see the module above.
+/// Mean gap, in ms, for which 5.5 % of the re-arms fall into the tick of the previous one. At
+/// 1000 Hz, a tick is 1 ms. The parent module has the formula.
 pub(crate) const STEP_MS: f64 = 8.75;
 
 impl Workload {
-    /// The delay in ticks, rounded up as a kernel does; at least one.
+    /// The delay in ticks, rounded up as in a kernel; at least one.
     pub(crate) fn delay(&self) -> u64 {
         (self.delay_ms * self.hz).div_ceil(1000).max(1)
     }
 
-    /// The mean gap between re-arms of one timer, in ticks.
+    /// Mean gap between re-arms of one timer, in ticks.
     pub(crate) fn step(&self) -> f64 {
         self.step_ms * self.hz as f64 / 1000.0
     }
 
-    /// Shares of matches that the formula gives, in percent: for equal deadlines, and for granules.
+    /// Match rates by the formulas, in percent: for equal deadlines, and for granules.
     pub(crate) fn expected(&self) -> (f64, f64) {
         let within = |ticks: f64| {
             let m = self.step() / ticks;
@@ -50,8 +50,9 @@ impl Workload {
     }
 }
 
-/// Which timer is re-armed when: a timer's gaps are exponential, so all timers together are
-/// re-armed at exponential gaps of a share of that, each time one of them at random.
+/// The times of the re-arms, and the timer of each. The gaps of one timer are exponential with mean
+/// m. So n timers together have exponential gaps with mean m/n, and each re-arm picks a random
+/// timer.
 struct Rearms {
     random: Pcg64Mcg,
     timers: usize,
@@ -80,7 +81,7 @@ fn timers<S: Subject>(shard: &S, work: &Workload) -> Result<Vec<S::Timer>, LabEr
     (0..work.timers).map(|_| shard.timer()).collect()
 }
 
-/// `rearms` re-arms in virtual time, each compared with the oracle.
+/// Makes `rearms` re-arms in virtual time, and compares each with the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Virtual<'a> {
     pub(crate) work: &'a Workload,
@@ -135,8 +136,8 @@ impl WithSubject for Virtual<'_> {
     }
 }
 
-/// Re-arms in real time, while another thread advances the shard at every tick: so that the clock
-/// moves under the re-arms.
+/// Re-arms in real time. Another thread advances the shard at every tick, so the clock moves during
+/// the re-arms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Real<'a> {
     pub(crate) work: &'a Workload,
@@ -172,7 +173,7 @@ impl WithSubject for Real<'_> {
                 }
                 late += u64::from((now - at as u64) as f64 > tick_ns);
                 let deadline = ticks(&clock, work.hz) + work.delay();
-                // Only a timer that is shut down refuses, and none is.
+                // This fails only for a timer that is shut down, and no timer is.
                 let _ = timers[which].modify(deadline);
             }
             drop(ending);
@@ -184,7 +185,7 @@ impl WithSubject for Real<'_> {
     }
 }
 
-/// Ends what waits for the flag, however the holder ends.
+/// Sets the flag when it is dropped. So threads that wait for the flag end even after a panic.
 pub(super) struct SetOnDrop<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -193,7 +194,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// The tick that it is: Linux's jiffies.
+/// The current tick, like Linux's jiffies.
 pub(super) fn ticks(clock: &OsClock, hz: u64) -> u64 {
     (u128::from(clock.now()) * u128::from(hz) / 1_000_000_000) as u64
 }
@@ -204,7 +205,7 @@ pub(super) fn tick<S: Subject>(shards: &[&S], hz: u64, clock: &OsClock, done: &A
     while !done.load(Ordering::Relaxed) {
         let now = ticks(clock, hz);
         for shard in shards {
-            // No other thread advances them.
+            // This fails only during another pass, and no other thread advances the shards.
             fired += shard.advance(now).unwrap_or(0);
         }
         let next = (u128::from(now + 1) * 1_000_000_000).div_ceil(u128::from(hz)) as u64;

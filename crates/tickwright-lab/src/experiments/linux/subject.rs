@@ -1,4 +1,4 @@
-//! The shards that are compared, each a column of the tables: the library's, and the specimens.
+//! The shards that are compared, one per column of the tables: the library's and the specimens.
 
 use tickwright::shard::{ArmError, Shards, SharedTimer, Was};
 use tickwright_core::Violation;
@@ -8,7 +8,7 @@ use super::oracle::Way;
 use crate::error::LabError;
 use crate::specimens::{self, AlwaysRequeue, AsPosted, Shard, UnderLock};
 
-/// The columns, in the order of the tables: a way to re-arm each.
+/// The columns, in the order of the tables. Each column is one way to re-arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     Before,
@@ -17,7 +17,7 @@ pub(crate) enum Column {
     Ours,
 }
 
-/// Something to do with the shard behind a column.
+/// A task that runs on the shard of a column.
 pub(super) trait WithSubject {
     type Out;
 
@@ -27,7 +27,7 @@ pub(super) trait WithSubject {
 impl Column {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::After, Self::Locked, Self::Ours];
 
-    /// What stands above the column.
+    /// Title of the column.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -37,7 +37,7 @@ impl Column {
         }
     }
 
-    /// What the oracle expects of it.
+    /// The oracle's rule for this column.
     pub(crate) fn way(self) -> Way {
         match self {
             Self::Before => Way::Equal,
@@ -55,16 +55,16 @@ impl Column {
     }
 }
 
-/// What one column counted.
+/// Counts of one column.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) column: Column,
     pub(crate) counts: Counts,
-    /// How long it ran, in ns.
+    /// Duration of the run, in ns.
     pub(crate) elapsed_ns: u64,
     pub(crate) fired: u64,
-    /// Re-arms that came more than a tick after their time, because the host was busy; where they
-    /// have a time.
+    /// Re-arms that came more than a tick late, because the host was busy; 0 where re-arms have no
+    /// scheduled time.
     pub(crate) late: u64,
 }
 
@@ -74,10 +74,10 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
 
     fn new() -> Self;
 
-    /// A timer whose callback does nothing.
+    /// Creates a timer whose callback does nothing.
     ///
     /// # Errors
-    /// No more timers.
+    /// No more timers are available.
     fn timer(&self) -> Result<Self::Timer, LabError>;
 
     /// Advances to `now`. Returns how many timers fired.
@@ -86,7 +86,7 @@ pub(super) trait Subject: Send + Sync + Sized + 'static {
     /// Another pass is under way.
     fn advance(&self, now: u64) -> Result<u64, LabError>;
 
-    /// What the arming calls have done so far.
+    /// Counts of all arming calls so far.
     fn counts(&self) -> Counts;
 
     fn check(&self) -> Result<(), Violation>;
@@ -126,7 +126,7 @@ impl Subject for Shards {
             matched: counted.matched,
             requeued: counted.requeued,
             started: counted.started,
-            // It computes nothing before it has what it needs.
+            // The library computes no bucket in advance, so none is computed twice.
             recalculated: 0,
             locks: counted.locks,
             lost_races: counted.lost_races,

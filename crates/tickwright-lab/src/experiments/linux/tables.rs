@@ -1,4 +1,4 @@
-//! What a reader sees: the published rates beside ours.
+//! Tables of the report: the published rates beside ours.
 
 use super::cost::{Cost, THREADS};
 use super::findings::{fell, replay_matched, samples, with};
@@ -38,7 +38,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     sections
 }
 
-/// The published rates before and after, and ours below.
+/// The published rates before and after the patch, then ours.
 fn rates(test: &Test, outcomes: &[&Outcome]) -> Table {
     let mut table = Table::new()
         .column("percent of re-arms", Format::Text)
@@ -77,7 +77,7 @@ fn simple(plan: &Plan, data: &Data) -> Section {
         .plot(picture(plan, data))
 }
 
-/// Match over the gap between re-arms: what the formulas say, what was published, and this run.
+/// Match rate over the gap between re-arms: by the formulas, as published, and in this run.
 fn picture(plan: &Plan, data: &Data) -> Plot {
     let Plan { work, published, .. } = plan;
     let steps = (0..=30).map(|tenth| 0.1 * 10f64.powf(f64::from(tenth) / 10.0));
@@ -98,7 +98,7 @@ fn picture(plan: &Plan, data: &Data) -> Plot {
     .curve("published", theirs)
 }
 
-/// The columns as columns of figures.
+/// A table with one column of figures per way of re-arming.
 fn by_column(first: &str, format: Format) -> Table {
     Table::new().column(first, Format::Text).columns(Column::ALL.map(Column::title), format)
 }
@@ -147,7 +147,7 @@ fn traffic(plan: &Plan, network: &Network) -> [Section; 4] {
     ]
 }
 
-/// Match by the share of the traffic that is counted.
+/// Match rate by the share of the traffic that is counted.
 fn replayed(plan: &Plan, network: &Network) -> Section {
     let mut table = by_column("match, percent", Format::Fixed(1))
         .column("re-arms", Format::Thousands)
@@ -164,7 +164,7 @@ fn replayed(plan: &Plan, network: &Network) -> Section {
         .text(reasons(&plan.traffic))
 }
 
-/// What follows from what.
+/// Text that derives the match rates from the traffic.
 fn reasons(traffic: &Traffic) -> String {
     let delay = Kind::Retransmit.delay(traffic.hz);
     let (level, each) = (level(delay), traffic.acknowledgements_per_tick());
@@ -210,7 +210,7 @@ fn costs(costs: &[Cost]) -> Section {
     )
 }
 
-/// A table per clock rate, then where both published figures are met.
+/// One table per clock rate, then the points that meet both published figures.
 fn sweep(plan: &Plan, points: &[Point]) -> Vec<Section> {
     let test = &plan.published.simple;
     let mut sections = Vec::new();

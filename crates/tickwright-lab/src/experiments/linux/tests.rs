@@ -42,7 +42,7 @@ fn the_model_by_hand() {
     assert_eq!(timer.arm(Way::Equal, 1, 1000), Did::Requeue);
 }
 
-/// The library counts what the oracle counts, and both what the formulas say.
+/// The library's counts equal the oracle's, and both agree with the formulas.
 #[test]
 fn virtual_time_gives_the_rates_of_the_formulas() {
     let work = workload();
@@ -62,7 +62,7 @@ fn virtual_time_gives_the_rates_of_the_formulas() {
     }
 }
 
-/// Every level of the wheel, through expiry too: the counts are compared inside.
+/// Covers every level of the wheel, and expiry. The called code compares the counts.
 #[test]
 fn every_delay_agrees_with_the_oracle() {
     for delay_ms in [1, 5, 62, 63, 503, 504, 4031, 4032, 100_000, 16_515_072, 200_000_000] {
@@ -106,7 +106,8 @@ fn the_line_carries_what_an_ethernet_does() {
     }
 }
 
-/// Real sockets. The counts are compared with what was asked for inside; here with the traffic.
+/// Uses real sockets. The called code compares the counts with the calls; the test compares them
+/// with the traffic.
 #[test]
 fn segments_rearm_their_timers() {
     for column in Column::ALL {
@@ -117,9 +118,9 @@ fn segments_rearm_their_timers() {
         for entry in &run.log {
             assert_eq!(entry.deadline - entry.now, [60_000, 201, 40][entry.kind as usize]);
         }
-        // A response is 70 segments: of 35 acknowledgements the last ends it, but the first segment
-        // arms too. A request is one. What was under way at the end, one end may have counted
-        // alone.
+        // A response is 70 segments, so 35 acknowledgements. The last one arms nothing, but the
+        // first segment arms the timer too. A request is one segment. At the end, one side may have
+        // counted an exchange that the other side has not.
         let of =
             |server, kind| run.log.iter().filter(|e| e.server == server && e.kind == kind).count() as u64;
         let [least, most] = [run.exchanges, run.exchanges + traffic().connections as u64];
@@ -138,7 +139,8 @@ fn segments_rearm_their_timers() {
     }
 }
 
-/// Every way of re-arming on the same traffic: the answers are compared with the oracle inside.
+/// Replays the same traffic with every way of re-arming. The called code compares the results with
+/// the oracle.
 #[test]
 fn a_log_is_replayed() {
     let run = live(&traffic(), Column::Ours, 12, 300);
@@ -150,7 +152,7 @@ fn a_log_is_replayed() {
     }
 }
 
-/// The counters are compared inside.
+/// The called code compares the counters.
 #[test]
 fn the_cost_is_that_of_what_it_says() {
     let costs = cost::run(2, 3, 1).unwrap();
@@ -163,7 +165,7 @@ fn outcome(column: Column, matched: u64) -> Outcome {
     Outcome { column, counts, elapsed_ns: 1_000_000_000, fired: 0, late: 0 }
 }
 
-/// So many matches in a thousand re-arms.
+/// Outcomes with the given numbers of matches in a thousand re-arms.
 fn outcomes(matched: [u64; 4]) -> Vec<Outcome> {
     Column::ALL.into_iter().zip(matched).map(|(column, matched)| outcome(column, matched)).collect()
 }
@@ -200,11 +202,12 @@ fn the_report_shows_published_and_own_figures() {
     assert_eq!(here, "6.0 to 86.6 % (simple), 96.6 to 99.3 % (network)");
     assert_eq!(*verdict, Verdict::Held);
     let series = args.series(&plan, &data);
-    // Of each way: simple, by end and kind of timer, exchanges, the cost; two of the sweep.
+    // Per way: 8 of the simple test, 6 for each end and kind of timer, 1 of the exchanges, 2 of the
+    // cost. The sweep has 2.
     assert_eq!(series.len(), 4 * (8 + 6 * 6 + 1 + 2) + 2);
 }
 
-/// What is shown for a host that could not keep up, for no change, and for all that can be had.
+/// Findings for a busy host, for a rate that does not rise, and for a rate of 100 %.
 #[test]
 fn conclusions_are_drawn_from_what_was_seen() {
     let args: LinuxArgs = request::words(&["--only", "simple"]).unwrap();

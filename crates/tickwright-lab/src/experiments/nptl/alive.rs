@@ -1,4 +1,4 @@
-//! Many threads alive together: how long they take to start, what each costs, and which limit stops
+//! Many threads alive at once: how long they take to start, what each costs, and which limit stops
 //! them.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::render::Format;
 use crate::result::{Better, Finding, Section, Series, Table, Unit, labels};
 use crate::stats::Verdict;
 
-/// What a child is asked for.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) model: Model,
@@ -25,42 +25,43 @@ pub(crate) struct Order {
     /// Bytes of each stack.
     pub(crate) stack: usize,
     pub(crate) guard: bool,
-    /// Kernel threads under M:N ones; none is one for each core.
+    /// Kernel threads under the M:N threads; `None` is one per core.
     pub(crate) workers: Option<usize>,
 }
 
-/// What came of it.
+/// The result of an order.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Outcome {
-    /// Threads that were alive together.
+    /// Number of threads that were alive at once.
     pub(crate) alive: u64,
-    /// From the first creation until the last had begun, ns.
+    /// From the first creation until the last thread had begun, in ns.
     pub(crate) start_ns: u64,
-    /// From the first creation until all were joined, ns, less the look at memory and limits in
-    /// between.
+    /// From the first creation until all threads were joined, in ns. The time for reading memory
+    /// and limits is subtracted.
     pub(crate) end_ns: u64,
-    /// More bytes resident than before.
+    /// Increase of resident memory, in bytes.
     pub(crate) resident: u64,
-    /// More bytes mapped than before.
+    /// Increase of mapped memory, in bytes.
     pub(crate) mapped: u64,
-    /// Why there are not more.
+    /// Why no more threads were created; `None` if all were created.
     pub(crate) stopped: Option<String>,
-    /// As they were then; empty when all started, and when the child could not tell.
+    /// The limits at that time; empty if all threads started or the child could not report them.
     pub(crate) limits: Vec<Limit>,
 }
 
-/// What was asked for, and what came of it.
+/// An order and its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) order: Order,
     pub(crate) outcome: Outcome,
 }
 
-/// Creations after which the child says how far it is: the kernel may end it without a word.
+/// Number of creations between two progress reports, because the kernel may kill the child without
+/// a message.
 const TELL: u64 = 10_000;
 
-/// In this process. Limits that stop it are part of the outcome; `tell` is given a line now and
-/// then.
+/// Creates the threads in this process. A limit that stops the creation is part of the outcome.
+/// `tell` is called with the progress now and then.
 pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
     let &Order { model, threads, stack, guard, workers } = order;
     let knobs = Knobs { guard: Some(guard), stack: Some(stack), workers, ..Knobs::default() };
@@ -79,7 +80,7 @@ pub(super) fn here(order: &Order, tell: fn(&Outcome)) -> Outcome {
 fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     let (begun, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let mut outcome = Outcome::default();
-    // Before the look at memory: it is no part of what a thread costs.
+    // Allocated before memory is read, because it is not a cost of the threads.
     let mut ids: Vec<ThreadId> = Vec::with_capacity(usize::try_from(threads).unwrap_or(0));
     let attributes = Attributes::new();
     let (mapped, resident) = limits::memory();
@@ -108,7 +109,7 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
             }
         }
     }
-    // An error of a begin is one of the creation in each model, so all that were created will
+    // In every model, the creation reports errors in starting a thread. So all created threads will
     // begin.
     while begun.load(Ordering::Relaxed) < ids.len() as u64 {
         this_thread::yield_now();
@@ -124,7 +125,7 @@ fn start_all(handle: &Handle, threads: u64, tell: fn(&Outcome)) -> Outcome {
     let looked = clock.now();
     over.store(true, Ordering::Release);
     for &id in &ids {
-        // It exists until it is joined.
+        // A thread exists until it is joined, so this does not fail.
         let _ = handle.unpark(id);
     }
     let joined = ids.into_iter().filter(|&id| handle.join(id).is_ok()).count() as u64;
@@ -158,13 +159,13 @@ pub(super) fn series(rows: &[Row]) -> Vec<Series> {
 }
 
 impl Row {
-    /// Whether a goal is set for this.
+    /// Whether `goal` applies to this order.
     fn has(&self, goal: &Goal) -> bool {
         let Order { model, threads, stack, guard, .. } = self.order;
         model == Model::ManyToMany && threads == goal.threads && stack == LEAST_STACK && !guard
     }
 
-    /// One run decides: the goal is a promise, not a mean.
+    /// One run decides, because the goal is a promise and not a mean.
     fn judged(&self, goal: &Goal) -> Finding {
         let Outcome { alive, start_ns, resident, .. } = self.outcome;
         let (start_s, mib) = (start_ns as f64 / 1e9, resident as f64 / 1048576.0);
@@ -181,7 +182,7 @@ impl Row {
         })
     }
 
-    /// Why there are not more.
+    /// Why no more threads were created, as text.
     fn stopped(&self) -> Option<String> {
         let Outcome { alive, stopped, limits, .. } = &self.outcome;
         let (name, wanted, why) = (self.order.model.name(), self.order.threads, stopped.as_ref()?);
@@ -193,7 +194,7 @@ impl Row {
     }
 }
 
-/// The goal, where it was tried.
+/// Findings for the rows to which the goal applies.
 pub(super) fn findings(rows: &[Row], goal: &Goal) -> Vec<Finding> {
     rows.iter().filter(|row| row.has(goal)).map(|row| row.judged(goal)).collect()
 }

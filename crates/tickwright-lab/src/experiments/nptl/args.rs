@@ -17,20 +17,21 @@ use crate::output::OutputArgs;
 
 /// Threads created in a cell.
 type Starts = Within<1, 100_000_000>;
-/// Kernel threads under M:N ones.
+/// Kernel threads under the M:N threads.
 type Workers = Within<1, 255>;
-/// Of the part `work`.
+/// For the part `work`.
 type Percent = Within<0, 100>;
 type Cost = Within<1, 1_000_000>;
 type Draws = Within<1, 1000>;
-/// Of the part `io`. A client sends all that is in flight before it reads, 16 bytes each: it must
-/// fit into two pipes of one page, to which the kernel comes down for a user with many pipes
-/// (pipe(7), pipe-user-pages-soft). More could wait for each other for ever.
+/// For the part `io`. A client sends all messages in flight, 16 bytes each, before it reads. They
+/// must fit into two pipes of one page, to which the kernel shrinks the pipes of a user with many
+/// pipes (pipe(7), pipe-user-pages-soft). With more messages, the two ends could wait for each
+/// other for ever.
 type Connections = Within<1, 10_000>;
 type InFlight = Within<1, 500>;
 type Messages = Within<1, 100_000_000>;
 
-/// The original's bound on threads at once.
+/// The original's upper bound on threads at once.
 const MOST_AT_ONCE: usize = 100_000;
 
 /// Numbers of threads: `5`, `1..20` (both ends included), `1,2,4`.
@@ -38,10 +39,10 @@ const MOST_AT_ONCE: usize = 100_000;
 pub(super) struct Threads(pub(super) Vec<usize>);
 
 impl Threads {
-    /// A value parser for the command line.
+    /// Parses a value of the command line.
     ///
     /// # Errors
-    /// What is wrong, with the range.
+    /// A description of the mistake, with the valid range.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not like 5, 1..20 or 1,2,4, with numbers from 1 to 1000");
         let number = |part: &str| {
@@ -62,10 +63,10 @@ impl Threads {
     }
 }
 
-/// Bytes of a stack: `16k` to `1G`, or without a unit.
+/// Parses the size of a stack in bytes: `16k` to `1G`, or a number without a unit.
 ///
 /// # Errors
-/// What is wrong, with the range.
+/// A description of the mistake, with the valid range.
 pub(super) fn stack(text: &str) -> Result<usize, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
@@ -79,10 +80,10 @@ pub(super) fn stack(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("'{text}' is no stack of 16k to 1G bytes"))
 }
 
-/// A knob.
+/// Parses a knob.
 ///
 /// # Errors
-/// The two words that there are.
+/// The text is neither of the two valid words; the message names them.
 pub(super) fn on_or_off(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
@@ -109,34 +110,34 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Column::parse)]
     models: Vec<Column>,
 
-    /// Threads that create: 4, 1..20 or 1,2,4; other parts than the table take the first
+    /// Number of threads that create: 4, 1..20 or 1,2,4; other parts than the table use the first
     #[arg(long, value_name = "P", allow_hyphen_values = true, default_value = "1..20", value_parser = Threads::parse)]
     toplevel: Threads,
 
-    /// Threads that each of them keeps at once: 4, 1..10 or 1,2,4; other parts than the table take
-    /// the last
+    /// Number of threads that each creator keeps at once: 4, 1..10 or 1,2,4; other parts than the
+    /// table use the last
     #[arg(long, value_name = "C", allow_hyphen_values = true, default_value = "1..10", value_parser = Threads::parse)]
     children: Threads,
 
-    /// Threads created in a sample; 100k in a cell of the table is the original's number and takes
-    /// about an hour [default: 1k for the table, 10k for ladder and knobs, 200 for work]
+    /// Threads created in a sample; the original created 100k in each cell of the table, which
+    /// takes about an hour [default: 1k for the table, 10k for ladder and knobs, 200 for work]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Starts::parse)]
     starts: Option<Starts>,
 
-    /// Samples of each; below 6 no difference can be shown [default: 1 for the table, 9 for ladder
-    /// and knobs, 3 for work and io]
+    /// Samples per lane; with fewer than 6, no difference can be shown [default: 1 for the table, 9
+    /// for ladder and knobs, 3 for work and io]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     rounds: Option<Rounds>,
 
-    /// Kernel threads under those of m:n, may and tokio [default: one for each core]
+    /// Kernel threads under the threads of m:n, may and tokio [default: one for each core]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Workers::parse)]
     workers: Option<Workers>,
 
-    /// Part alive: how many threads are alive together, separated by commas [default: 10k]
+    /// Part alive: numbers of threads alive at once, separated by commas [default: 10k]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     n: Vec<Population>,
 
-    /// Parts knobs and alive: guard pages [default: on,off; alive: off]
+    /// Parts knobs and alive: whether stacks have guard pages [default: on,off; alive: off]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = on_or_off)]
     guard: Vec<bool>,
 
@@ -144,39 +145,39 @@ pub(crate) struct NptlArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, value_parser = stack)]
     stack: Vec<usize>,
 
-    /// Part knobs: whether stacks of ended threads are used again [default: on,off]
+    /// Part knobs: whether stacks of ended threads are reused [default: on,off]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = on_or_off)]
     stack_cache: Vec<bool>,
 
-    /// Part knobs: dictionaries that threads are registered in [default: rb,avl,none]
+    /// Part knobs: dictionaries in which threads are registered [default: rb,avl,none]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = str::parse::<Dictionary>)]
     registry: Vec<Dictionary>,
 
-    /// Part work: how many of a hundred draws compute [default: 75]
+    /// Part work: percentage of draws that compute [default: 75]
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = Percent::parse)]
     workload: Option<Percent>,
 
-    /// Part work: mixes of one computation [default: 20]
+    /// Part work: number of mixes in one computation [default: 20]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Cost::parse)]
     workcost: Option<Cost>,
 
-    /// Part work: draws of a thread [default: 10]
+    /// Part work: number of draws per thread [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Draws::parse)]
     draws: Option<Draws>,
 
-    /// Part io: what pairs talk over [default: pipe,socket]
+    /// Part io: what pairs communicate over [default: pipe,socket]
     #[arg(long, value_enum, value_delimiter = ',')]
     wire: Vec<Wire>,
 
-    /// Part io: pairs at once, separated by commas [default: 1,32]
+    /// Part io: numbers of pairs, separated by commas [default: 1,32]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Connections::parse)]
     connections: Vec<Connections>,
 
-    /// Part io: messages that each pair has under way [default: 1,16]
+    /// Part io: numbers of messages in flight per pair, separated by commas [default: 1,16]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = InFlight::parse)]
     in_flight: Vec<InFlight>,
 
-    /// Part io: messages in all [default: 10k]
+    /// Part io: total number of messages [default: 10k]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = Messages::parse)]
     messages: Option<Messages>,
 
@@ -188,12 +189,12 @@ pub(crate) struct NptlArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What was asked for, or what is usual.
+/// The requested values, or the usual ones if none were requested.
 fn or<T: Clone>(asked: &[T], usual: &[T]) -> Vec<T> {
     if asked.is_empty() { usual.to_vec() } else { asked.to_vec() }
 }
 
-/// Those numbers fit: their types bound them.
+/// Converts a number, which fits because its type bounds it.
 fn narrow<const LOW: u64, const HIGH: u64, T: TryFrom<u64>>(number: Within<LOW, HIGH>) -> Option<T> {
     T::try_from(number.get()).ok()
 }
@@ -202,7 +203,7 @@ impl NptlArgs {
     /// Checks the request.
     ///
     /// # Errors
-    /// What would end without a figure.
+    /// A request that would end without a figure.
     pub(super) fn to_plan(&self) -> Result<Plan, LabError> {
         let sorted = |mut columns: Vec<Column>| {
             columns.sort_unstable();
@@ -294,7 +295,7 @@ impl NptlArgs {
         })
     }
 
-    /// Each wire with each number of connections and of messages under way.
+    /// Every combination of wire, number of connections and number of messages in flight.
     fn loads(&self) -> Vec<Load> {
         let number = |asked: Option<usize>| asked.unwrap_or(1);
         let connections: Vec<usize> = self.connections.iter().map(|&n| number(narrow(n))).collect();
@@ -312,7 +313,7 @@ impl NptlArgs {
         loads
     }
 
-    /// What children are asked for.
+    /// The orders for the child processes.
     fn orders(&self, columns: &[Column], workers: Option<usize>) -> Vec<Order> {
         let n: Vec<u64> = self.n.iter().map(|n| n.get()).collect();
         let mut orders = Vec::new();

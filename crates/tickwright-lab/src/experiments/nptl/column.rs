@@ -1,4 +1,4 @@
-//! What is compared: the models of this project and other people's threads.
+//! The columns that are compared: this project's models and other libraries' threads.
 
 use serde::{Deserialize, Serialize};
 use tickwright_threads::{Attributes, Handle, ThreadId};
@@ -8,7 +8,7 @@ use super::peers::{May, Std, Tokio};
 use super::rules::{Bodies, Maker, Share, shares, whole};
 use crate::clock::{Meter, OsClock};
 
-/// Who creates threads.
+/// An implementation of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Column {
     Ours(Model),
@@ -18,7 +18,7 @@ pub(crate) enum Column {
 }
 
 impl Column {
-    /// All of them, the models first.
+    /// All columns, the models first.
     pub(crate) fn all() -> Vec<Self> {
         let ours = Model::ALL.into_iter().map(Self::Ours);
         ours.chain([Self::Std, Self::May, Self::Tokio]).collect()
@@ -41,7 +41,7 @@ impl Column {
         }
     }
 
-    /// What its threads are.
+    /// Description of the column's threads.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Ours(model) => model.label(),
@@ -51,13 +51,13 @@ impl Column {
         }
     }
 
-    /// A value parser for the command line.
+    /// Parses a value of the command line.
     ///
     /// # Errors
-    /// The names that there are.
+    /// An unknown name; the message lists the valid names.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let all = Self::all();
-        // A colon is awkward in a shell.
+        // `mn` is a synonym, because a colon is awkward in a shell.
         let name = if text == "mn" { Model::ManyToMany.name() } else { text };
         all.iter().copied().find(|column| column.name() == name).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
@@ -65,12 +65,11 @@ impl Column {
         })
     }
 
-    /// Creates and joins by the original's rules, in a runtime of its own, and says how many ns
-    /// passed between the start of its main thread's work and its end. What threads returned is
-    /// summed up.
+    /// Creates and joins threads by the original's rules, in a runtime of its own. Returns the sum
+    /// of the threads' return values, and the duration of the main thread's work in ns.
     ///
     /// # Errors
-    /// What failed.
+    /// The first failure.
     pub(crate) fn run(
         self,
         knobs: &Knobs,
@@ -92,7 +91,7 @@ impl Column {
                 let (maker, bodies) = (May::with_workers(knobs.workers()), bodies.clone());
                 let (left, taken) = std::sync::mpsc::channel();
                 let main = maker.create(move || {
-                    // Fails only when nobody waits for it.
+                    // This fails only if the receiver is gone.
                     let _ = left.send(timed(&maker, &shares, &bodies, clock));
                     0
                 })?;
@@ -107,11 +106,11 @@ impl Column {
 /// A cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// P: threads that create.
+    /// P: number of threads that create.
     pub(crate) toplevel: usize,
-    /// C: threads that each of them keeps.
+    /// C: number of threads that each creator keeps at once.
     pub(crate) children: usize,
-    /// Threads created in all.
+    /// Total number of created threads.
     pub(crate) starts: u64,
 }
 
@@ -126,7 +125,7 @@ fn timed<M: Maker>(
     Ok((sum, clock.now() - begun))
 }
 
-/// A runtime of this project.
+/// Creates threads in a runtime of this project.
 #[derive(Debug, Clone)]
 pub(crate) struct Ours {
     pub(crate) handle: Handle,

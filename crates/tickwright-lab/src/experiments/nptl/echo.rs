@@ -1,4 +1,5 @@
-//! The benchmark that was announced next: pairs of threads that echo over pipes or sockets.
+//! Pairs of threads that echo over pipes or sockets: the benchmark that was announced as the next
+//! one.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,10 +22,10 @@ use crate::render::Format;
 use crate::result::{Finding, Label, Section, Series, Table, Unit, labels};
 use crate::stats::{self, Distribution};
 
-/// What a pair talks over.
+/// The connection between the threads of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wire {
-    /// A pipe there, and one back
+    /// One pipe in each direction
     Pipe,
     /// A TCP connection over the loopback device
     Socket,
@@ -39,13 +40,13 @@ impl Wire {
     }
 }
 
-/// How many pairs, and how much each has under way.
+/// Number of pairs, and number of messages in flight per pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) wire: Wire,
     pub(crate) connections: usize,
     pub(crate) in_flight: usize,
-    /// Messages of each connection.
+    /// Messages per connection.
     pub(crate) messages: u64,
 }
 
@@ -54,23 +55,23 @@ impl Load {
         format!("{} {} x {}", self.wire.name(), self.connections, self.in_flight)
     }
 
-    /// Of all connections.
+    /// Messages of all connections.
     fn all(&self) -> f64 {
         (self.messages * self.connections as u64) as f64
     }
 }
 
-/// A round of one column under one load.
+/// Result of one round of one column under one load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) ns: u64,
-    /// Of a message and its echo, ns.
+    /// Median round-trip time of a message, in ns.
     pub(crate) p50: u64,
     pub(crate) p99: u64,
     pub(crate) max: u64,
 }
 
-/// One column under one load.
+/// Samples of one column under one load.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) column: Column,
@@ -78,11 +79,11 @@ pub(crate) struct Row {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// Sequence number and time of sending.
+/// Bytes of a message: sequence number and time of sending.
 const MESSAGE: usize = 16;
 
-/// What one end of a connection reads from, and what it writes to. In models whose workers must not
-/// be blocked the descriptors never wait; then their threads do.
+/// Input and output of one end of a connection. In models whose workers must not block, the
+/// descriptors are non-blocking, and the threads wait instead.
 struct Input(File);
 struct Output(File);
 
@@ -138,13 +139,13 @@ fn connect(wire: Wire, waits: bool) -> io::Result<(End, End)> {
     }
 }
 
-/// Echoes until the client has gone. Returns how many messages it was.
+/// Echoes until the client closes. Returns the number of messages.
 fn serve((mut from, mut to): End) -> io::Result<u64> {
     io::copy(&mut from, &mut to).map(|bytes| bytes / MESSAGE as u64)
 }
 
-/// Keeps `in_flight` messages under way, and returns the ns of each with its echo. Echoes come in
-/// the order of their messages.
+/// Keeps `in_flight` messages in flight. Returns the round-trip time of each message, in ns. Echoes
+/// arrive in the order of their messages.
 fn call((mut from, mut to): End, load: Load, clock: OsClock) -> io::Result<Vec<u64>> {
     let mut next = 0u64;
     let mut send = || {
@@ -174,7 +175,7 @@ fn call((mut from, mut to): End, load: Load, clock: OsClock) -> io::Result<Vec<u
     Ok(took)
 }
 
-/// What threads leave: times of messages, or what went wrong.
+/// Results of the threads: round-trip times, or an error.
 type Left = Vec<Result<Vec<u64>, String>>;
 
 fn pairs<M: Maker>(maker: &M, load: Load, waits: bool, clock: OsClock) -> Result<Sample, String> {
@@ -235,10 +236,10 @@ fn once(column: Column, knobs: &Knobs, load: Load, clock: OsClock) -> Result<Sam
     }
 }
 
-/// Runs every load in every column, by turns.
+/// Runs every load in every column, in turns.
 ///
 /// # Errors
-/// An echo that was wrong or missing, or no more connections.
+/// A wrong or missing echo, or no more connections.
 pub(crate) fn run(
     columns: &[Column],
     knobs: &Knobs,
@@ -264,10 +265,10 @@ pub(crate) fn run(
     Ok(rows)
 }
 
-/// What a sample holds: name, unit, value.
+/// A figure of a sample: its name and its value in ns.
 type Part = (&'static str, fn(&Sample) -> u64);
 
-/// Of a message and its echo.
+/// The figures of the round-trip time of a message.
 const PARTS: [Part; 3] = [
     ("round trip, median", |sample| sample.p50),
     ("round trip, 99 %", |sample| sample.p99),
@@ -275,7 +276,7 @@ const PARTS: [Part; 3] = [
 ];
 
 impl Row {
-    /// ns of a message, with those of all connections under way at once.
+    /// Mean time per message, in ns, while all connections are active.
     fn each(&self) -> impl Iterator<Item = f64> {
         self.samples.iter().map(|sample| sample.ns as f64 / self.load.all())
     }
@@ -300,7 +301,7 @@ pub(super) fn series(rows: &[Row]) -> Vec<Series> {
     rows.iter().flat_map(Row::series).collect()
 }
 
-/// M:N beside `std`, under each load.
+/// M:N relative to `std`, under each load.
 pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
     let ours = rows.iter().filter(|row| row.column == Column::Ours(Model::ManyToMany));
     let of = |row: &Row| {

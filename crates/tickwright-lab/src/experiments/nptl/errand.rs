@@ -1,4 +1,4 @@
-//! Errands for a process of its own: what limits stop, or a tracer slows, is not this process.
+//! Tasks of child processes, so that limits and tracers do not affect this process.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -13,32 +13,34 @@ use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::output;
 
-/// What a child does.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Errand {
-    /// Creates and joins at P = 1, C = 10; on so many kernel threads, none is one for each core.
+    /// Creates and joins threads at P = 1, C = 10. `workers` is the number of kernel threads;
+    /// `None` is one per core.
     Create { column: Column, starts: u64, workers: Option<usize> },
-    /// Has that many threads alive at once.
+    /// Keeps the given number of threads alive at once.
     Alive(Order),
 }
 
 /// The hidden command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ChildArgs {
-    /// What to do, as JSON
+    /// The task, as JSON
     #[arg(value_parser = child::errand::<Errand>)]
     errand: Errand,
 }
 
 impl ChildArgs {
-    /// Its name on the command line.
+    /// The name of the command.
     pub(crate) const COMMAND: &str = "nptl-child";
 
-    /// Does the errand, and prints what came of it as a line of JSON; before that, how far it is.
+    /// Runs the task and prints its result as a line of JSON. Before the result, it prints lines
+    /// with its progress.
     ///
     /// # Errors
-    /// What failed, but for the limits that the errand is meant to meet.
+    /// Any failure, except the limits that the task is meant to reach.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         child::tie().map_err(|source| LabError::io("tying the child to its run", source))?;
         match self.errand {
@@ -47,26 +49,26 @@ impl ChildArgs {
                 let knobs = Knobs { workers, ..Knobs::default() };
                 create(column, &knobs, cell, OsClock::start()).map(drop)
             }
-            // A line on the way may be lost when nobody reads it; the last one may not.
+            // A progress line may be lost if nobody reads it, but not the last line.
             Errand::Alive(order) => tell(&alive::here(&order, |outcome| drop(tell(outcome)))),
         }
     }
 }
 
 impl Errand {
-    /// This program with the errand.
+    /// Returns the command that runs this program with the task.
     ///
     /// # Errors
-    /// When the system does not know where this program is.
+    /// The system does not know where this program is.
     pub(super) fn command(&self) -> Result<Command, LabError> {
         child::own(ChildArgs::COMMAND, self)
     }
 }
 
-/// Has a child create threads that are alive together.
+/// Starts a child that creates threads which are alive at once.
 ///
 /// # Errors
-/// When the child cannot be started.
+/// The child cannot be started.
 pub(super) fn alive(order: Order) -> Result<Row, LabError> {
     let output = child::output(&mut Errand::Alive(order).command()?)
         .map_err(|source| LabError::io("starting this program as a child", source))?;
@@ -81,7 +83,7 @@ pub(super) fn alive(order: Order) -> Result<Row, LabError> {
     Ok(Row { order, outcome })
 }
 
-/// A line of JSON.
+/// Prints the outcome as a line of JSON.
 fn tell(outcome: &Outcome) -> Result<(), LabError> {
     let line = serde_json::to_string(outcome)
         .map_err(|error| LabError::failed(format!("no JSON of the outcome: {error}")))?;

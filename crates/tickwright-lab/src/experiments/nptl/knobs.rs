@@ -1,4 +1,4 @@
-//! What each knob costs in each model: the question of the replies.
+//! The cost of each knob in each model, which the replies asked for.
 
 use tickwright_threads::Dictionary;
 
@@ -6,7 +6,7 @@ use super::column::Column;
 use super::lanes::Lane;
 use super::model::{Knobs, Model};
 
-/// Which settings are compared with a model's own.
+/// The settings that are compared with each model's own settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) guard: Vec<bool>,
@@ -15,11 +15,11 @@ pub(crate) struct Settings {
     pub(crate) registry: Vec<Dictionary>,
 }
 
-/// The name of a model without a setting.
+/// The name of the lane of an unchanged model.
 const AS_IT_IS: &str = "as it is";
 
 impl Settings {
-    /// Each model as it is, and with one knob at a time turned to each of its values.
+    /// The lanes of each model: the unchanged model, then one lane for each value of each knob.
     pub(crate) fn lanes(&self, models: &[Model], base: Knobs) -> Vec<Lane> {
         let word = |on: bool| if on { "on" } else { "off" };
         let mut settings = vec![(AS_IT_IS.to_owned(), base)];
@@ -46,7 +46,7 @@ impl Settings {
     }
 }
 
-/// A model as it is, for each of its settings.
+/// The unchanged model, which is the reference of its settings.
 pub(crate) fn own<'l>(lanes: &'l [Lane], lane: &Lane) -> Option<&'l Lane> {
     lanes.iter().find(|own| own.column == lane.column && own.name == AS_IT_IS)
 }

@@ -1,5 +1,5 @@
-//! From NGPT's way of M:N to this project's, one knob at a time, until the published order is the
-//! other way round.
+//! Changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
+//! reversed.
 
 use tickwright_threads as threads;
 
@@ -10,17 +10,17 @@ use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section};
 use crate::stats::{self, Summary};
 
-/// The ladder.
+/// The lanes of the ladder, and the cell in which they are timed.
 #[derive(Debug, Clone)]
 pub(crate) struct Ladder {
     pub(crate) cell: Cell,
-    /// One-to-one, then the steps: each turns one knob more than the step before it.
+    /// One-to-one, then the steps. Each step changes one knob more than the step before it.
     pub(crate) lanes: Vec<Lane>,
 }
 
 type Turn = (&'static str, fn(&mut threads::Knobs));
 
-/// What is turned, in this order.
+/// The knobs that change, in this order.
 const TURNS: [Turn; 6] = [
     ("stacks used again", |knobs| knobs.recycle_stacks = true),
     ("idle workers woken by a futex", |knobs| knobs.pipe_wake = false),
@@ -30,7 +30,7 @@ const TURNS: [Turn; 6] = [
     ("guard pages: this project's way", |knobs| knobs.guard = true),
 ];
 
-/// One-to-one, NGPT's way, and each step to ours.
+/// The lanes: one-to-one, NGPT's way, and each step to ours.
 pub(crate) fn lanes(base: Knobs) -> Vec<Lane> {
     let mut many = threads::Knobs::ngpt();
     let mut lanes = vec![Lane::new("as it is", Column::Ours(Model::OneToOne), base)];
@@ -51,17 +51,17 @@ impl Ladder {
         self.lanes.get(1..).unwrap_or_default()
     }
 
-    /// A step to one-to-one: above 1 the published order holds.
+    /// Ratio of a step to one-to-one; above 1, the published order holds.
     fn ratio(&self, step: &Lane) -> Option<Summary> {
         stats::ratios(&step.ns, &self.lanes.first()?.ns)
     }
 
-    /// NGPT's way to one-to-one.
+    /// Ratio of NGPT's way to one-to-one.
     pub(crate) fn first(&self) -> Option<Summary> {
         self.ratio(self.steps().first()?)
     }
 
-    /// This project's way to one-to-one.
+    /// Ratio of this project's way to one-to-one.
     pub(crate) fn last(&self) -> Option<Summary> {
         self.ratio(self.steps().last()?)
     }
@@ -70,13 +70,13 @@ impl Ladder {
         self.ratio(step).is_some_and(|ratio| ratio.median < 1.0)
     }
 
-    /// The first step from which on M:N takes less than one-to-one, by medians.
+    /// The first step from which on M:N takes less time than one-to-one, by medians.
     pub(crate) fn flips(&self) -> Option<usize> {
         let after = self.steps().iter().rposition(|step| !self.is_ahead(step)).map_or(0, |last| last + 1);
         (after < self.steps().len()).then_some(after)
     }
 
-    /// Where the order flips.
+    /// The step at which the order is reversed.
     pub(super) fn finding(&self) -> Option<Finding> {
         self.first()?;
         let here = match self.flips() {
@@ -105,7 +105,7 @@ impl Ladder {
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }
 
-    /// Where the published order holds, and which step turns it round.
+    /// Text: where the published order holds, and which step reverses it.
     fn said(&self, published: f64) -> String {
         let Some(first) = self.first() else { return "Interrupted before the first round.".into() };
         let (was, is) = (Format::Ratio.write(published), Format::Ratio.write(first.median));

@@ -10,20 +10,21 @@ use crate::render::Format;
 use crate::result::{self, Finding, Series, Table, Unit, labels};
 use crate::stats::{self, Summary, Verdict};
 
-/// A column with knobs. Its samples are ns to create and join one thread, one for each round.
+/// A column with knobs. Each sample is the mean time to create and join one thread, in ns. There is
+/// one sample per round.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
-    /// What is set.
+    /// Name of the setting.
     pub(crate) name: String,
     pub(crate) column: Column,
     pub(crate) knobs: Knobs,
     pub(crate) ns: Vec<f64>,
 }
 
-/// Which lane another one is compared with.
+/// Returns the reference of a lane.
 pub(crate) type Own = for<'l> fn(&'l [Lane], &Lane) -> Option<&'l Lane>;
 
-/// The first lane, for all others.
+/// The first lane is the reference of all others.
 pub(crate) fn first<'l>(lanes: &'l [Lane], _: &Lane) -> Option<&'l Lane> {
     lanes.first()
 }
@@ -37,14 +38,14 @@ impl Lane {
         stats::median(&self.ns)
     }
 
-    /// To its own reference; `None` for the reference itself.
+    /// Ratio to the lane's reference; `None` for the reference itself.
     fn ratio(&self, lanes: &[Self], own: Own) -> Option<Summary> {
         let own = own(lanes, self)?;
         stats::ratios(&self.ns, &own.ns).filter(|_| !core::ptr::eq(self, own))
     }
 }
 
-/// Times every lane in one cell, after the threads of each have looked at themselves.
+/// Times every lane in one cell. Before that, the threads of each lane check themselves.
 ///
 /// # Errors
 /// A thread that was not created, was not joined, or found something wrong.
@@ -76,7 +77,7 @@ pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     lanes.iter().map(of).collect()
 }
 
-/// Each lane beside its own reference.
+/// Each lane relative to its reference.
 pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
     let of = |lane: &Lane| {
         let ratio = lane.ratio(lanes, own)?;
@@ -86,7 +87,7 @@ pub(crate) fn findings(lanes: &[Lane], own: Own) -> Vec<Finding> {
     lanes.iter().filter_map(of).collect()
 }
 
-/// The same as a table; `beside` names the reference.
+/// The ratios as a table; `beside` names the reference.
 pub(crate) fn table(lanes: &[Lane], own: Own, beside: &str) -> Table {
     let mut table = Table::new().column("model", Format::Text).column("setting", Format::Text);
     table = table.column("ns for one", Format::Thousands);
@@ -101,7 +102,7 @@ pub(crate) fn table(lanes: &[Lane], own: Own, beside: &str) -> Table {
     table
 }
 
-/// A ratio with its interval, where there are rounds enough for one.
+/// A ratio with its interval; the bounds are empty with too few rounds.
 pub(super) fn interval(ratio: Option<Summary>) -> [result::Cell; 3] {
     let bounds = ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
     [

@@ -1,4 +1,4 @@
-//! The models of this project, with the knobs that the experiment turns.
+//! The models of this project, with the knobs that the experiment changes.
 
 use serde::{Deserialize, Serialize};
 use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneToOne, Runtime, Stacks};
@@ -8,9 +8,9 @@ use tickwright_threads::{self as threads, Dictionary, Manager, ManyToMany, OneTo
 pub(crate) enum Model {
     OneToOne,
     ManyToMany,
-    /// The same with the knobs as NGPT had them.
+    /// M:N with the knobs as in NGPT.
     Ngpt,
-    /// As LinuxThreads did it.
+    /// One-to-one with a manager thread, as in LinuxThreads.
     Manager,
 }
 
@@ -26,7 +26,7 @@ impl Model {
         }
     }
 
-    /// What its threads are.
+    /// Description of the model's threads.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::OneToOne => "a thread of the platform each",
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// The design of 2002 that it stands for.
+    /// The design of 2002 that the model represents.
     pub(crate) fn then(self) -> Option<&'static str> {
         match self {
             Self::OneToOne => Some("NPTL"),
@@ -46,35 +46,35 @@ impl Model {
         }
     }
 
-    /// Whether a thread that waits in the kernel holds up no other.
+    /// Whether a thread that blocks in the kernel delays no other thread.
     pub(crate) fn may_block(self) -> bool {
         matches!(self, Self::OneToOne | Self::Manager)
     }
 
-    /// Whether it may keep stacks for later threads.
+    /// Whether the model can keep stacks for later threads.
     pub(crate) fn has_cache(self) -> bool {
         self != Self::Manager
     }
 }
 
-/// What can be set; none leaves a model its own default.
+/// The settings of a model; `None` keeps the model's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
-    /// Whether stacks have a guard, of a page.
+    /// Whether stacks have a guard page.
     pub(crate) guard: Option<bool>,
     /// Bytes of a stack.
     pub(crate) stack: Option<usize>,
-    /// Whether stacks of ended threads are used again.
+    /// Whether stacks of ended threads are reused.
     pub(crate) cache: Option<bool>,
-    /// Kernel threads under M:N ones; none is one for each core.
+    /// Kernel threads under the M:N threads; `None` is one per core.
     pub(crate) workers: Option<usize>,
-    /// What threads are registered in; none is the model's own, a red-black tree.
+    /// The dictionary in which threads are registered; `None` is the model's own, a red-black tree.
     pub(crate) registry: Option<Dictionary>,
-    /// How far M:N is as NGPT did it; none is the model's own.
+    /// NGPT's properties that M:N has; `None` is the model's own choice.
     pub(crate) many: Option<threads::Knobs>,
 }
 
-/// A guard that is on.
+/// Bytes of a guard, if guards are on.
 const GUARD: usize = 4096;
 
 impl Knobs {
@@ -122,10 +122,10 @@ impl Knobs {
     }
 }
 
-/// A runtime of that model.
+/// Starts a runtime of a model.
 ///
 /// # Errors
-/// What the runtime says.
+/// The error of the runtime.
 pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
     let settings = match model {
         Model::OneToOne => threads::Model::OneToOne(knobs.one_to_one()),

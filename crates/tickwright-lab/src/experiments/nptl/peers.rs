@@ -1,11 +1,11 @@
-//! Other people's threads under the same rules.
+//! Other libraries' threads under the same rules.
 
 use std::sync::OnceLock;
 
 use super::rules::{Bodies, Maker, Ring, Share};
 use crate::clock::{Meter, OsClock};
 
-/// `std::thread`, with what the standard library gives each of them.
+/// `std::thread` with the standard library's defaults.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Std;
 
@@ -26,7 +26,7 @@ impl Maker for Std {
 pub(crate) struct May;
 
 impl May {
-    /// Its workers are one set for the process: the first number counts.
+    /// The process has only one set of workers, so the first call decides their number.
     pub(crate) fn with_workers(workers: usize) -> Self {
         static WORKERS: OnceLock<()> = OnceLock::new();
         WORKERS.get_or_init(|| {
@@ -53,7 +53,7 @@ impl Maker for May {
     }
 }
 
-/// Tasks of tokio's multi-thread runtime: no stack of their own, so they wait only where they say
+/// Tasks of tokio's multi-thread runtime. They have no stack of their own, so they wait only at an
 /// `await`.
 #[derive(Debug)]
 pub(crate) struct Tokio(tokio::runtime::Runtime);
@@ -66,8 +66,8 @@ impl Tokio {
         runtime.map(Self).map_err(|error| format!("tokio does not start: {error}"))
     }
 
-    /// As [`whole`](super::rules::whole), with awaits for joins; on a task of the runtime, and with
-    /// the ns that it took there.
+    /// Like [`whole`](super::rules::whole), but on a task of the runtime and with awaits instead of
+    /// joins. Also returns the duration of that task in ns.
     ///
     /// # Errors
     /// A task that panicked.

@@ -1,4 +1,4 @@
-//! A request that was checked.
+//! The plan of a run: a checked request.
 
 use clap::ValueEnum;
 
@@ -23,11 +23,11 @@ pub(crate) enum Part {
     Syscalls,
     /// What each knob costs in each model: guards, stacks, their cache, the registry
     Knobs,
-    /// Threads that compute or sleep 10 ms, by a draw, as the original's work option
+    /// Threads that compute or sleep 10 ms at random, as with the original's work option
     Work,
     /// Pairs of threads that echo over pipes and sockets
     Io,
-    /// Many threads alive together, of each model, in a child process
+    /// Many threads of each model alive at once, in a child process
     Alive,
 }
 
@@ -36,7 +36,7 @@ impl Part {
         format!("{self:?}").to_lowercase()
     }
 
-    /// Threads created in a sample, unless others are asked for.
+    /// Default number of threads created in a sample.
     pub(super) fn starts(self) -> u64 {
         match self {
             Self::Table => 1000,
@@ -45,7 +45,7 @@ impl Part {
         }
     }
 
-    /// Samples of each lane, unless others are asked for.
+    /// Default number of samples per lane.
     pub(super) fn rounds(self) -> usize {
         match self {
             Self::Table => 1,
@@ -60,14 +60,14 @@ impl Part {
 pub(crate) struct Plan {
     pub(crate) parts: Vec<Part>,
     pub(crate) columns: Vec<Column>,
-    /// P: numbers of threads that create.
+    /// P: the numbers of threads that create.
     pub(crate) toplevel: Vec<usize>,
-    /// C: numbers of threads that each of them keeps.
+    /// C: the numbers of threads that each creator keeps at once.
     pub(crate) children: Vec<usize>,
     pub(crate) starts: Option<u64>,
     pub(crate) rounds: Option<usize>,
     pub(crate) seed: u64,
-    /// What every part runs with.
+    /// The knobs of every part.
     pub(crate) knobs: Knobs,
     pub(crate) settings: Settings,
     pub(crate) work: Work,
@@ -80,8 +80,7 @@ impl Plan {
         Turns { what, rounds: self.rounds.unwrap_or(part.rounds()), seed: self.seed }
     }
 
-    /// Where the parts other than the table run: the first P and the last C, 1 and 10 unless others
-    /// are asked for.
+    /// The cell of the parts other than the table: the first P and the last C, by default 1 and 10.
     pub(crate) fn cell(&self, part: Part) -> Cell {
         let (toplevel, children) = (self.toplevel.first(), self.children.last());
         Cell {
@@ -91,7 +90,7 @@ impl Plan {
         }
     }
 
-    /// The request as words, for the report.
+    /// The request as text, for the report.
     pub(super) fn parameters(&self) -> Parameters {
         let parts: Vec<String> = self.parts.iter().map(|part| part.name()).collect();
         let models: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();

@@ -1,4 +1,4 @@
-//! What was published in 2002, and what this project's models are meant to reach:
+//! The figures that were published in 2002, and the goals of this project's models:
 //! `scenarios/nptl.toml`.
 
 use std::sync::OnceLock;
@@ -11,10 +11,10 @@ use super::work::Work;
 use crate::error::LabError;
 use crate::stats::Bound;
 
-/// The file.
+/// The contents of the file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Published {
-    /// Who published it, where, when, and what it ran on.
+    /// Authors, place and date of the publication, and its machine.
     pub(crate) source: String,
     pub(crate) table: Size,
     pub(crate) ratios: Vec<Ratio>,
@@ -24,7 +24,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// How many times as long NGPT took as NPTL.
+    /// NGPT's time divided by NPTL's.
     pub(crate) fn lost(&self) -> f64 {
         self.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times)
     }
@@ -33,11 +33,11 @@ impl Published {
 /// The published table.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Size {
-    /// Creations in a cell.
+    /// Number of creations in a cell.
     pub(crate) starts: u64,
 }
 
-/// One system takes so many times as long as another.
+/// The ratio of two systems' times: `slow` takes `times` as long as `fast`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Ratio {
     pub(crate) slow: String,
@@ -46,13 +46,13 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// The models that stand for the two systems.
+    /// The models that represent the two systems.
     pub(crate) fn models(&self) -> Option<(Model, Model)> {
         model_of(&self.slow).zip(model_of(&self.fast))
     }
 }
 
-/// A bound of the times of one column to those of another.
+/// A bound for the ratio of two columns' times.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
     slow: String,
@@ -70,7 +70,7 @@ impl Target {
     }
 }
 
-/// Many M:N threads alive together.
+/// A goal for many M:N threads that are alive at once.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Goal {
     pub(crate) threads: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Goal {
     pub(crate) resident_mib: f64,
 }
 
-/// The file, read once.
+/// The contents of the file, which is read once.
 ///
 /// # Errors
 /// Never for a program whose tests pass.
@@ -89,7 +89,7 @@ pub(crate) fn published() -> Result<&'static Published, LabError> {
     file.as_ref().map_err(|why| LabError::failed(format!("scenarios/nptl.toml: {why}")))
 }
 
-/// The model that stands for a system of 2002.
+/// The model that represents a system of 2002.
 pub(crate) fn model_of(system: &str) -> Option<Model> {
     Model::ALL.into_iter().find(|model| model.then() == Some(system))
 }

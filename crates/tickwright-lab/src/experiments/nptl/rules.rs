@@ -1,18 +1,19 @@
-//! The rules of the original program: who creates how many, and in which order threads are joined.
+//! The rules of the original program: how many threads each thread creates, and in which order
+//! threads are joined.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one toplevel thread does.
+/// The work of one toplevel thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Threads that it creates in all.
+    /// Total number of threads that it creates.
     pub(crate) starts: u64,
-    /// Threads that it keeps at once.
+    /// Number of threads that it keeps at once.
     pub(crate) slots: usize,
 }
 
-/// Starts and threads divided as in the original: toplevel thread i of P takes what is left,
-/// divided by P - i. There are no more toplevel threads than `threads`.
+/// Divides starts and threads as in the original: toplevel thread i of P takes the remaining number
+/// divided by P - i. There are at most `threads` toplevel threads.
 pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share> {
     let toplevel = toplevel.clamp(1, threads.max(1));
     let (mut starts, mut threads) = (starts, threads.max(1));
@@ -27,8 +28,8 @@ pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share>
         .collect()
 }
 
-/// The threads that a toplevel thread keeps: each is joined when its slot is needed again, strictly
-/// in the order of creation, also when another has ended long before.
+/// The threads that a toplevel thread keeps. Each thread is joined when its slot is needed again,
+/// strictly in the order of creation, even if another thread ended long before.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Vec<Option<T>>,
@@ -40,41 +41,41 @@ impl<T> Ring<T> {
         Self { slots: (0..slots.max(1)).map(|_| None).collect(), at: 0 }
     }
 
-    /// Who has to be joined before the next one is created.
+    /// Removes the thread that must be joined before the next creation, if there is one.
     pub(crate) fn leave(&mut self) -> Option<T> {
         self.slots[self.at].take()
     }
 
-    /// The next one, into the slot that [`leave`](Self::leave) has emptied.
+    /// Puts the next thread into the slot that [`leave`](Self::leave) has emptied.
     pub(crate) fn enter(&mut self, thread: T) {
         self.slots[self.at] = Some(thread);
         self.at = (self.at + 1) % self.slots.len();
     }
 
-    /// Those that are left, from the current slot on.
+    /// The remaining threads, from the current slot on.
     pub(crate) fn rest(mut self) -> impl Iterator<Item = T> {
         self.slots.rotate_left(self.at);
         self.slots.into_iter().flatten()
     }
 }
 
-/// What creates threads and joins them. Used from its own threads.
+/// Creates and joins threads. The created threads use it too.
 pub(crate) trait Maker: Clone + Send + 'static {
     type Thread: Send + 'static;
 
     /// # Errors
-    /// Why there is no thread.
+    /// The reason why no thread was created.
     fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String>;
 
-    /// What the body returned.
+    /// Joins a thread. Returns the return value of its body.
     ///
     /// # Errors
-    /// Why it cannot be joined.
+    /// The reason why the thread cannot be joined.
     fn join(&self, thread: Self::Thread) -> Result<usize, String>;
 }
 
-/// What threads run: made for the toplevel thread's number and the number of the start among its
-/// own.
+/// Makes the body of a thread, from the number of its toplevel thread and the number of its start
+/// in that thread.
 pub(crate) trait Bodies: Clone + Send + 'static {
     type Body: FnOnce() -> usize + Send + 'static;
     fn body(&self, toplevel: usize, start: u64) -> Self::Body;
@@ -92,16 +93,16 @@ where
     }
 }
 
-/// A thread that returns at once, so that joining it gives 1.
+/// The body of a thread that returns at once; joining the thread returns 1.
 pub(crate) fn at_once(_: usize, _: u64) -> fn() -> usize {
     || 1
 }
 
-/// Creates the toplevel threads of `shares`, and joins them in order. Returns the sum of what all
-/// created threads returned.
+/// Creates the toplevel threads of `shares` and joins them in order. Returns the sum of the return
+/// values of all created threads.
 ///
 /// # Errors
-/// The first thing that failed. What was created is joined all the same.
+/// The first failure. All created threads are joined nevertheless.
 pub(crate) fn whole<M: Maker>(maker: &M, shares: &[Share], bodies: &impl Bodies) -> Result<usize, String> {
     let fault = Arc::new(Mutex::new(None));
     let mut toplevel = Vec::with_capacity(shares.len());

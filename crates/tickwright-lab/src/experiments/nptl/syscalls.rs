@@ -1,4 +1,4 @@
-//! How many system calls one creation with its join takes, counted by `strace` from outside.
+//! System calls per creation and join of a thread, counted from outside by `strace`.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -14,10 +14,10 @@ use crate::progress::Progress;
 use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Series, Table, Unit, labels};
 
-/// Calls by name.
+/// Number of calls by name.
 type Calls = BTreeMap<String, u64>;
 
-/// One column: calls for each creation with its join.
+/// Calls per creation and join in one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) column: Column,
@@ -31,21 +31,22 @@ impl Row {
     }
 }
 
-/// What was counted, or why nothing was.
+/// The counts, or the reason why nothing was counted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Counted {
     Rows(Vec<Row>),
     Skipped(String),
 }
 
-/// Creations in the two runs whose difference is divided.
+/// Numbers of creations in two runs. The difference of the runs' counts is divided by the
+/// difference of these numbers.
 const FEW: u64 = 100;
 const MORE: u64 = 600;
 
-/// Counts for each column at P = 1, C = 10, in child processes.
+/// Counts the calls of each column at P = 1, C = 10, in child processes.
 ///
 /// # Errors
-/// When this program cannot be started again.
+/// This program cannot be started again.
 pub(crate) fn run(columns: &[Column], workers: Option<usize>) -> Result<Counted, LabError> {
     let progress = Progress::steps(2 * columns.len() as u64, "system calls");
     let mut rows = Vec::new();
@@ -90,7 +91,8 @@ fn count(errand: &Errand) -> Result<Result<Calls, String>, LabError> {
     Ok(if calls.is_empty() { Err("strace printed no table".into()) } else { Ok(calls) })
 }
 
-/// Reads the table of `strace -c`: the fourth column is calls, the last the name.
+/// Parses the table of `strace -c`: the fourth column is the number of calls, the last one the
+/// name.
 pub(super) fn parse(text: &str) -> Calls {
     let mut calls = Calls::new();
     for line in text.lines() {
@@ -104,8 +106,8 @@ pub(super) fn parse(text: &str) -> Calls {
     calls
 }
 
-/// The difference of two runs, for each creation that the second has more. What does not come to a
-/// twentieth of a call is noise.
+/// Calls per additional creation in the longer of two runs. Less than a twentieth of a call is
+/// noise and is left out.
 pub(super) fn per_creation(few: &Calls, more: &Calls, creations: u64) -> BTreeMap<String, f64> {
     let each = |name: &String, count: &u64| {
         let before = few.get(name).copied().unwrap_or(0);
@@ -139,7 +141,7 @@ impl Counted {
         self.rows().iter().flat_map(of_row).collect()
     }
 
-    /// What stands for LinuxThreads beside what stands for NPTL.
+    /// The model of LinuxThreads relative to the model of NPTL.
     pub(super) fn finding(&self) -> Option<Finding> {
         let (slow, fast) = self.of("LinuxThreads").zip(self.of("NPTL"))?;
         let many = self.rows().iter().find(|row| row.column == Column::Ours(Model::ManyToMany));

@@ -1,5 +1,5 @@
-//! The table: every column in every cell, by turns in random order, so that what disturbs the host
-//! hits all alike.
+//! The table: every column in every cell, in turns and in random order, so that disturbances of the
+//! host affect all columns alike.
 
 use core::time::Duration;
 
@@ -19,44 +19,44 @@ use crate::render::Format;
 use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
-/// One cell. Each column has the same number of samples in it, in ns of one creation.
+/// One cell. All columns have the same number of samples, in ns per creation.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) toplevel: usize,
     pub(crate) children: usize,
-    /// By column, a sample a round.
+    /// By column, one sample per round.
     pub(crate) ns: Vec<Vec<f64>>,
 }
 
-/// What was measured.
+/// The measured table.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) toplevel: Vec<usize>,
     pub(crate) children: Vec<usize>,
     pub(crate) starts: u64,
-    /// Threads that looked at themselves before anything was timed.
+    /// Number of threads that checked themselves before anything was timed.
     pub(crate) verified: u64,
-    /// By P, then by C.
+    /// Cells in the order of P, then of C.
     pub(crate) cells: Vec<Measured>,
 }
 
-/// One of the two published summaries: what its figures are ordered by. The other dimension is
-/// flattened by its least time.
+/// One of the two published summaries, by the dimension of its rows. The other dimension is reduced
+/// to its least time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Toplevel,
     Children,
 }
 
-/// Threads that look at themselves in each corner.
+/// Number of threads that check themselves in each corner.
 const VERIFIED: u64 = 100;
 
-/// Runs the table. A signal leaves out what is missing: a cell is measured on every column or on
-/// none.
+/// Runs the table. After a signal, the missing samples are left out: a cell is measured on every
+/// column or on none.
 ///
 /// # Errors
-/// A thread that was not created, not joined, or returned something else than it should.
+/// A thread that was not created, was not joined, or returned a wrong value.
 pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
     let cell = plan.cell(Part::Table);
     let of = |(toplevel, children)| Measured { toplevel, children, ns: vec![Vec::new(); plan.columns.len()] };
@@ -71,7 +71,7 @@ pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
     };
     let rounds = plan.turns(Part::Table, "table").rounds;
     let each = pilot(plan, cell.starts, clock)?;
-    // One sample of each column.
+    // The time of one sample of each column.
     let lasts: Vec<Duration> =
         each.iter().map(|ns| Duration::from_nanos((ns * cell.starts as f64) as u64)).collect();
     let samples = u32::try_from(rounds * table.cells.len()).unwrap_or(u32::MAX);
@@ -119,7 +119,7 @@ fn ends(plan: &Plan) -> Vec<(usize, usize)> {
     toplevel.iter().flat_map(|&p| children.iter().map(move |&c| (p, c))).collect()
 }
 
-/// Threads of each model look at themselves in the corners. Returns how many.
+/// Runs threads of each model that check themselves, in the corners. Returns their number.
 fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     let mut threads = 0;
     let starts = VERIFIED.min(plan.cell(Part::Table).starts);
@@ -132,8 +132,8 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// ns of one creation in each column, from the corners of the table with few
-/// creations: the estimate, and the warm-up. 0 for what a signal left out.
+/// Mean ns per creation in each column, from the corners of the table with few creations. This is
+/// the estimate and the warm-up. A column that a signal leaves out has 0.
 fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
     let ends = ends(plan);
@@ -149,10 +149,10 @@ fn pilot(plan: &Plan, starts: u64, clock: OsClock) -> Result<Vec<f64>, LabError>
     Ok(each)
 }
 
-/// A shorter run is not announced.
+/// Shorter runs are not announced.
 const WORTH_SAYING: Duration = Duration::from_secs(10);
 
-/// What the whole table takes, and what takes most of it.
+/// Text: the time of the whole table, and the columns that take most of it.
 fn estimate(columns: &[Column], lasts: &[Duration], samples: u32, whole: Duration) -> String {
     let words = |time: Duration| match time.as_secs() {
         seconds if seconds < 120 => format!("{seconds} s"),
@@ -182,7 +182,7 @@ impl Table {
         self.columns.iter().position(|other| *other == column)
     }
 
-    /// A cell's samples of one column.
+    /// The samples of one column in a cell.
     pub(crate) fn cell(&self, column: Column, toplevel: usize, children: usize) -> &[f64] {
         let is = |cell: &&Measured| (cell.toplevel, cell.children) == (toplevel, children);
         let samples = || self.cells.iter().find(is)?.ns.get(self.at(column)?);
@@ -196,8 +196,8 @@ impl Table {
         }
     }
 
-    /// A figure of a published summary: the least median over the other dimension. `None` for what
-    /// was not measured.
+    /// A figure of a published summary: the least median over the other dimension. `None` if
+    /// nothing was measured.
     pub(crate) fn least(&self, column: Column, by: By, key: usize) -> Option<f64> {
         let samples: Vec<&[f64]> = match by {
             By::Toplevel => self.children.iter().map(|&c| self.cell(column, key, c)).collect(),
@@ -206,18 +206,18 @@ impl Table {
         samples.into_iter().filter_map(stats::median).min_by(f64::total_cmp)
     }
 
-    /// How many times as long `slow` takes as `fast`, one figure for each complete round: the sums
-    /// over P of the least times over C.
+    /// Ratio of the times of `slow` to those of `fast`, one figure per complete round. A round's
+    /// time is the sum over P of the least times over C.
     pub(crate) fn ratio(&self, slow: Column, fast: Column) -> Option<Summary> {
         stats::ratios(&self.sums(slow)?, &self.sums(fast)?)
     }
 
-    /// The same in one cell.
+    /// The ratio of the times in one cell.
     pub(crate) fn cell_ratio(&self, slow: Column, fast: Column, cell: (usize, usize)) -> Option<Summary> {
         stats::ratios(self.cell(slow, cell.0, cell.1), self.cell(fast, cell.0, cell.1))
     }
 
-    /// Of each round in which every cell was measured.
+    /// Sums over P of the least times over C, for each round in which every cell was measured.
     fn sums(&self, column: Column) -> Option<Vec<f64>> {
         let at = self.at(column)?;
         let rounds = self.cells.iter().map(|cell| cell.ns[at].len()).min()?;

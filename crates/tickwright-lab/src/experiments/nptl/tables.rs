@@ -1,4 +1,4 @@
-//! What the table shows: the published ratios beside ours, the two summaries, the goals.
+//! Sections on the table: the published ratios beside ours, the two summaries, the goals.
 
 use super::column::Column;
 use super::lanes::interval;
@@ -10,7 +10,7 @@ use crate::result::{
 };
 use crate::stats::median;
 
-/// Where the goals are set: P = 1, C = 10.
+/// The cell of the goals: P = 1, C = 10.
 const GOALS: (usize, usize) = (1, 10);
 
 pub(super) fn series(table: &Table) -> Vec<Series> {
@@ -30,7 +30,7 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
     table.cells.iter().flat_map(of_cell).collect()
 }
 
-/// Two systems of 2002, with the models that stand for them.
+/// Names two systems of 2002, with the models that represent them.
 fn about(of: &Ratio) -> String {
     let named = |system: &String| {
         model_of(system).map_or(system.clone(), |model| format!("{system} ({})", model.name()))
@@ -38,7 +38,7 @@ fn about(of: &Ratio) -> String {
     format!("{} to {}", named(&of.slow), named(&of.fast))
 }
 
-/// The published ratios, and the goals. What was not measured is left out.
+/// Findings for the published ratios and the goals. Figures that were not measured are left out.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let of_ratio = |of: &Ratio| {
         let (slow, fast) = of.models()?;
@@ -55,7 +55,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     findings
 }
 
-/// `findings` are those of [`findings`].
+/// The sections of the report. `findings` are the result of [`findings`].
 pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding]) -> Vec<Section> {
     let mut models = Rows::new().column("model", Format::Text).column("its threads", Format::Text);
     for column in &table.columns {
@@ -137,7 +137,7 @@ fn summary(table: &Table, by: By) -> Section {
     Section::new(format!("{title}, ns")).table(rows).plot(plot)
 }
 
-/// All cells.
+/// All cells in one table.
 fn cells(table: &Table) -> Section {
     let mut rows = Rows::new().column("P", Format::Count).column("C", Format::Count);
     for column in &table.columns {

@@ -44,7 +44,7 @@ fn a_ring_gives_back_in_the_order_of_creation() {
     assert_eq!(ring.rest().collect::<String>(), "ab", "not all slots used");
 }
 
-/// Runs a body where it is created, and writes down creations and joins.
+/// Runs a body when it is created, and logs creations and joins.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Log>>);
 
@@ -114,7 +114,7 @@ fn what_was_published_agrees_with_itself() {
     assert!(published.targets.iter().all(|target| target.columns().is_some()));
 }
 
-/// Arguments in one line.
+/// Parses arguments from one line.
 pub(super) fn args(line: &str) -> NptlArgs {
     request::words(&line.split_whitespace().collect::<Vec<_>>()).unwrap()
 }
@@ -161,7 +161,7 @@ fn a_thread_that_returns_something_else_is_an_error() {
     assert_eq!(two.body(0, 0)(), 2);
 }
 
-/// Two columns, one of which takes `factor` times as long.
+/// A table of two columns, one of which takes `factor` times as long.
 pub(super) fn made_up(rounds: u32, factor: f64) -> Table {
     let cell = |(toplevel, children, ns): (usize, usize, f64)| {
         let fast: Vec<f64> = (1..=rounds).map(|round| ns + f64::from(round)).collect();

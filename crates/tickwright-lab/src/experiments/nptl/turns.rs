@@ -1,4 +1,4 @@
-//! Samples by turns: each lane once a round, in random order.
+//! Samples in turns: each lane once per round, in random order.
 
 use super::column::{Cell, Column};
 use super::model::Knobs;
@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 
-/// What goes round.
+/// The rounds of a measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns {
     pub(crate) what: &'static str,
@@ -17,11 +17,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// The samples of each lane, of complete rounds alone. The first round warms up and is not kept
-    /// when there is more than one.
+    /// Samples all lanes and keeps the samples of complete rounds. With more than one round, a
+    /// first round for warming up is added and not kept.
     ///
     /// # Errors
-    /// Those of `sample`.
+    /// Errors of `sample`.
     pub(crate) fn run<S>(
         &self,
         lanes: &[String],
@@ -42,10 +42,10 @@ impl Turns {
     }
 }
 
-/// ns that all creations of one cell take. All its threads must have run.
+/// Time of all creations in one cell, in ns. All threads of the cell must have run.
 ///
 /// # Errors
-/// A thread that was not created, not joined, or returned something else than it should.
+/// A thread that was not created, was not joined, or returned a wrong value.
 pub(crate) fn create(column: Column, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, LabError> {
     let wrong = |why: String| {
         let Cell { toplevel, children, .. } = cell;

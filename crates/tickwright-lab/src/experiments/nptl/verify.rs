@@ -1,5 +1,4 @@
-//! That the benchmark times what it says: a pass apart from the timed ones, in which every thread
-//! looks at itself.
+//! Verifies what the benchmark times: in a separate, untimed pass, every thread checks itself.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -11,24 +10,25 @@ use super::column::{Cell, Column};
 use super::model::{Knobs, Model};
 use crate::clock::OsClock;
 
-/// What the threads of a pass have seen.
+/// Results of the threads in a pass.
 #[derive(Debug, Default)]
 struct Seen {
     ids: BTreeSet<u64>,
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread has an id of its own, is registered while it lives (but without
-/// a dictionary), and stands on its own stack, which is not that of the thread that created it and
-/// will join it. Returns how many threads said so.
+/// Runs a cell in which each thread checks itself. It must have an id of its own. It must be
+/// registered while it lives, unless there is no dictionary. It must run on its own stack, apart
+/// from the stack of the thread that creates and joins it. Returns the number of threads that
+/// passed.
 ///
 /// # Errors
-/// What one of them has seen.
+/// The first check that failed.
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
     let registers = knobs.registry != Some(Dictionary::None);
-    // Called by the creator, which is the joiner too.
+    // Called by the thread that creates and later joins.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {
@@ -56,7 +56,7 @@ pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Re
     }
 }
 
-/// The caller's id, if all is right with it.
+/// Checks the calling thread. Returns its id if all checks pass.
 fn look(creators: Option<&Range<usize>>, registers: bool) -> Result<u64, String> {
     let here = 0u8;
     let address = (&raw const here).addr();
@@ -72,7 +72,8 @@ fn look(creators: Option<&Range<usize>>, registers: bool) -> Result<u64, String>
     Ok(id.to_bits())
 }
 
-/// On its own stack, and not on its creator's.
+/// Checks that `address` is on the thread's own stack, and that this stack is apart from its
+/// creator's.
 pub(super) fn stands(
     address: usize,
     own: &Range<usize>,

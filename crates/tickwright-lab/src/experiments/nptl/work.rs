@@ -1,4 +1,4 @@
-//! The original's work option: a thread does not return at once, but computes or sleeps, by a draw.
+//! The original's work option: a thread does not return at once, but computes or sleeps at random.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -21,28 +21,28 @@ use crate::result::Section;
 /// The options of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Work {
-    /// How many of a hundred draws compute; the others sleep.
+    /// Percentage of draws that compute; the others sleep.
     pub(crate) workload: u32,
-    /// Mixes of one computation.
+    /// Number of mixes in one computation.
     pub(crate) workcost: u32,
-    /// Draws of a thread.
+    /// Number of draws per thread.
     pub(crate) draws: u32,
 }
 
-/// A sleep of the original.
+/// Duration of a sleep in the original.
 const SLEEP: Duration = Duration::from_millis(10);
 
-/// What came of it.
+/// The result of the part.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) work: Work,
     pub(crate) cell: Cell,
-    /// The sum of all computations: the same for all that answer rightly.
+    /// Sum of all computations, which is the same in every correct column.
     pub(crate) result: u32,
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// Four numbers mixed so many times.
+/// Mixes four numbers `times` times.
 fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
     for _ in 0..times {
         let [a, b, c, d] = numbers;
@@ -57,9 +57,10 @@ fn mix(mut numbers: [u32; 4], times: u32) -> u32 {
 }
 
 impl Work {
-    /// What one thread adds to the sum; `sleep` is called for each draw that sleeps.
+    /// Runs the draws of one thread and returns its part of the sum. Calls `sleep` for each draw
+    /// that sleeps.
     pub(super) fn thread(&self, toplevel: usize, start: u64, mut sleep: impl FnMut()) -> u32 {
-        // A generator of one's own: its numbers depend on nothing but which thread it is.
+        // Each thread has its own generator, whose numbers depend only on which thread it is.
         let mut draws = Pcg64Mcg::seed_from_u64((toplevel as u64) << 40 ^ start);
         let mut sum = 0u32;
         for _ in 0..self.draws {
@@ -73,7 +74,7 @@ impl Work {
         sum
     }
 
-    /// Who can sleep without a worker under it being blocked.
+    /// Whether the column's threads can sleep without blocking a worker.
     pub(super) fn fits(column: Column) -> bool {
         column != Column::Tokio
     }
@@ -101,10 +102,10 @@ impl Work {
     }
 }
 
-/// Times all columns by turns; all must come to one result.
+/// Times all columns in turns; all must compute the same result.
 ///
 /// # Errors
-/// A thread that was not created or not joined, or another result.
+/// A thread that was not created or not joined, or a different result.
 pub(crate) fn run(
     work: Work,
     columns: &[Column],

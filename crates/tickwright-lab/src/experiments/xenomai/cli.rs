@@ -23,16 +23,16 @@ use crate::structures::registry::{self, Structure};
 /// Xenomai's timer list experiment of 2016: which structure for around 500 timers?
 #[derive(Debug, Clone, Args)]
 pub(crate) struct XenomaiArgs {
-    /// Real time, or virtual time: as fast as it goes, timed without a clock around each operation
+    /// Real time, or virtual time, which runs at full speed without a clock around each operation
     #[arg(long, value_enum, default_value = "real")]
     mode: Mode,
 
-    /// How real time is waited for; 'spin' takes a whole processor and keeps up on any host
+    /// How to wait in real time; 'spin' uses a whole processor and keeps up on any host
     #[arg(long, value_enum, default_value = "sleep")]
     wait: Wait,
 
-    /// Time for each structure (virtual time in that mode), as 3s, 5m or 2h; the original ran for
-    /// 2h
+    /// Time for each structure, such as 3s, 5m or 2h (virtual time in that mode); the original ran
+    /// for 2h
     #[arg(long, allow_hyphen_values = true, value_parser = duration::parse, default_value = "3s")]
     duration: Duration,
 
@@ -49,11 +49,11 @@ pub(crate) struct XenomaiArgs {
     )]
     structures: Vec<String>,
 
-    /// What all random choices follow from
+    /// Seed of all random choices
     #[arg(long, allow_hyphen_values = true, default_value = "0", value_parser = Seed::parse)]
     seed: Seed,
 
-    /// Another workload of the same form as scenarios/xenomai.toml
+    /// Read another workload, of the same form as scenarios/xenomai.toml
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
@@ -62,10 +62,11 @@ pub(crate) struct XenomaiArgs {
 }
 
 impl XenomaiArgs {
-    /// Runs it, prints its report, and judges it.
+    /// Runs the experiment, prints its report, and judges the run.
     ///
     /// # Errors
-    /// Those of [`execute`](crate::experiment::execute), and a run that was not the experiment.
+    /// Errors of [`execute`](crate::experiment::execute), and a run that did not reproduce the
+    /// experiment.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let plan = self.plan()?;
         let files = self.output.open(&self.name())?;
@@ -74,7 +75,7 @@ impl XenomaiArgs {
         accepted(&report).map_err(LabError::failed)
     }
 
-    /// The structures that take part, and what was named but cannot.
+    /// Returns the structures that take part, and notes on named structures that cannot.
     fn select(&self, timers: usize) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
         let (able, unable): (Vec<&'static Structure>, Vec<_>) =
             registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
@@ -111,7 +112,7 @@ impl Experiment for XenomaiArgs {
     fn plan(&self) -> Result<Plan, LabError> {
         let scenario = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
         let params = scenario.params(self.seed.get());
-        // The host tick is one more.
+        // The host tick is one more timer.
         let (structures, left_out) = self.select(params.timers as usize + 1)?;
         Ok(Plan {
             params,
@@ -145,7 +146,7 @@ impl Experiment for XenomaiArgs {
         run(plan, lab)
     }
 
-    /// Times are means of a slice: the samples themselves are hundreds of millions.
+    /// Times are means of a slice, because there are hundreds of millions of samples.
     fn series(&self, _: &Plan, lanes: &Vec<Lane>) -> Vec<Series> {
         let of_lane = |lane: &Lane| {
             let of = || labels([("structure", lane.structure.id.into())]);
@@ -180,21 +181,22 @@ impl Experiment for XenomaiArgs {
     }
 }
 
-/// Whether every structure of a report ran the experiment. Otherwise its figures are of something
-/// else.
+/// Whether every structure in a report reproduced the experiment. Otherwise the figures describe
+/// another workload.
 ///
 /// # Errors
-/// Which did not, and why.
+/// The structures that did not reproduce it, with the reasons.
 pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
     let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 
-/// The experiment as a part of the tour: `within` in all, one second of it for the oracle.
+/// Runs the experiment as part of the tour. Takes `within` in total, of which one second is for the
+/// oracle.
 ///
 /// # Errors
-/// Those of the experiment.
+/// Errors of the experiment.
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
     let mut args: XenomaiArgs = request::words(&[])?;
     let structures = args.structures.len().max(1) as u32;
@@ -202,7 +204,7 @@ pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
     conduct(&args)
 }
 
-/// Whether a structure can answer what the experiment asks.
+/// Whether a structure supports the experiment: exact head, second entry, and delivery on the tick.
 fn takes_part(structure: &Structure) -> bool {
     structure.second && structure.exact_head && structure.ties.exact()
 }

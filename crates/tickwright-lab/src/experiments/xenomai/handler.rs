@@ -1,21 +1,21 @@
-//! The interrupt handler: what a kernel does with its timer queue when the timer hardware fires.
+//! The interrupt handler: a kernel's operations on its timer queue when the timer hardware fires.
 
 use super::instrument::{Op, Probe};
 use super::log::{Event, Log};
 use super::workload::{Toggle, Workload};
 use crate::structures::candidate::BenchQueue;
 
-/// What one wake-up did.
+/// Result of one wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wake {
-    /// Timers that ticked, the host tick included.
+    /// Timers that ticked, including the host tick.
     pub(crate) ticks: u32,
-    /// For when the hardware is set; `None` when nothing is pending.
+    /// The time for which the hardware is set, in ns; `None` when nothing is pending.
     pub(crate) shot: Option<u64>,
 }
 
-/// Serves every timer that is due at `now`, the one reading of the clock at entry, then programs
-/// the next shot.
+/// Serves every timer that is due at `now`, then programs the next shot. `now` is the only clock
+/// reading, taken at entry.
 #[inline]
 pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     work: &mut Workload,
@@ -27,8 +27,8 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     log.push(Event::Woke { now });
     let mut ticks = 0;
     let mut urgent = false;
-    // Each timer is re-armed after `now`, so it ticks at most once here; more is a broken queue,
-    // which the oracle names.
+    // Each timer is re-armed after `now`, so it ticks at most once here. If more timers tick, the
+    // queue is broken, and the oracle reports the fault.
     while ticks <= work.timers().len() as u32 {
         let Some(_due) = probe.time(Op::Head, || queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
@@ -65,14 +65,15 @@ pub(crate) fn wake<Q: BenchQueue, P: Probe>(
     Wake { ticks, shot }
 }
 
-/// Is the timer that starts or stops the one that the hardware is set for? Within the tick the
-/// answer changes nothing, since the hardware is set once at the end, but the kernel asks.
+/// Asks whether the hardware is set for the timer that starts or stops. Within the tick, the answer
+/// has no effect, because the hardware is set once at the end. But the kernel asks too.
 fn heading_check<Q: BenchQueue, P: Probe>(queue: &mut Q, probe: &mut P) {
     core::hint::black_box(probe.time(Op::Head, || queue.head()));
 }
 
-/// Sets the hardware. While urgent work is at hand the host tick must not interrupt it: the timer
-/// after it is set instead, and the head once that work is done. Here the work takes no time.
+/// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
+/// hardware is set for the timer after the host tick, and for the head when the work is done. Here
+/// the work takes no time.
 fn program<Q: BenchQueue, P: Probe>(
     work: &Workload,
     queue: &mut Q,

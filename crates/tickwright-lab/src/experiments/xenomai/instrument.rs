@@ -1,29 +1,29 @@
-//! The clock around each operation, and what becomes of its readings.
+//! Times each operation and stores the readings.
 //!
-//! A timed operation is two readings and one store. Statistics are made of the stored samples
-//! between slices, when nothing is measured.
+//! A timed operation costs two clock readings and one store. Statistics are computed from the
+//! stored samples between slices, when nothing is measured.
 
 use crate::clock::Meter;
 use crate::stats::Distribution;
 
-/// The operations that are told apart.
+/// The operations that are timed separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// When is the head due?
+    /// Reads the deadline of the head.
     Head,
-    /// When is the one after it due?
+    /// Reads the deadline of the entry after the head.
     Second,
     /// A timer becomes pending.
     Insert,
-    /// A timer stops being so: it ticks, or is stopped.
+    /// A timer is no longer pending: it ticked or was stopped.
     Remove,
 }
 
 impl Op {
-    /// In the order of the published tables.
+    /// All operations, in the order of the published tables.
     pub(crate) const ALL: [Self; 4] = [Self::Head, Self::Second, Self::Insert, Self::Remove];
 
-    /// Its name in the published tables.
+    /// The operation's name in the published tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Head => "head",
@@ -34,21 +34,21 @@ impl Op {
     }
 }
 
-/// How many of each operation there were, by `Op as usize`.
+/// Number of calls per operation, by `Op as usize`.
 pub(crate) type Counts = [u64; 4];
 
-/// What stands around each operation.
+/// Counts or times each operation.
 pub(crate) trait Probe {
     fn time<T>(&mut self, op: Op, operation: impl FnOnce() -> T) -> T;
 
-    /// Whether there is no room for the samples of another wake-up.
+    /// Whether the room for samples is used up, so that the slice must end.
     fn is_full(&self) -> bool;
 
-    /// How many operations there were so far.
+    /// Number of calls so far, per operation.
     fn counts(&self) -> Counts;
 }
 
-/// Counts and reads no clock.
+/// Counts operations and reads no clock.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     counts: Counts,
@@ -70,7 +70,7 @@ impl Probe for Counting {
     }
 }
 
-/// Reads a clock before and after.
+/// Reads a clock before and after each operation.
 pub(crate) struct Timing<'a> {
     meter: &'a dyn Meter,
     samples: &'a mut Samples,
@@ -104,7 +104,7 @@ impl Probe for Timing<'_> {
     }
 }
 
-/// Samples as they came: the operation in two bits, then up to 2^30 - 1 ns.
+/// Samples in the order of measurement: two bits for the operation, 30 bits for up to 2^30 - 1 ns.
 #[derive(Debug)]
 pub(crate) struct Samples {
     stored: Vec<u32>,
@@ -114,9 +114,9 @@ pub(crate) struct Samples {
 impl Samples {
     const LONGEST: u64 = (1 << 30) - 1;
 
-    /// Room for `limit` samples and for those of one wake-up of `timers` timers beyond.
+    /// Reserves room for `limit` samples, plus those of one wake-up with `timers` timers.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
-        // Written once, so that the first slice finds its pages in memory.
+        // Written once, so that its pages are in memory before the first slice.
         let mut stored = vec![0; limit + 5 * timers + 8];
         stored.clear();
         Self { stored, limit }
@@ -127,7 +127,8 @@ impl Samples {
         self.stored.push((op as u32) << 30 | ns.min(Self::LONGEST) as u32);
     }
 
-    /// Hands the samples over to `stats` and keeps the room. Their sums in ns, by `Op as usize`.
+    /// Moves the samples into `stats` and keeps the allocation. Returns the sums in ns, by
+    /// `Op as usize`.
     pub(crate) fn drain_into(&mut self, stats: &mut Stats) -> [u64; 4] {
         let mut sums = [0; 4];
         for sample in self.stored.drain(..) {
@@ -139,7 +140,7 @@ impl Samples {
     }
 }
 
-/// The statistics of one structure: of each operation, and of all together.
+/// Statistics of one structure: per operation and overall.
 #[derive(Debug)]
 pub(crate) struct Stats {
     by_op: [Distribution; 4],
@@ -164,7 +165,7 @@ impl Stats {
         &self.overall
     }
 
-    /// With the names of the published tables, in their order, the total last.
+    /// The distributions and their names, in the order of the published tables; the total is last.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, &Distribution)> {
         Op::ALL.into_iter().map(|op| (op.name(), self.of(op))).chain([("overall", self.overall())])
     }

@@ -1,18 +1,18 @@
-//! What happened, in order, for the oracle to judge when no clock runs.
+//! The event log of a slice. The oracle reads it after the slice, when nothing is timed.
 
-/// Something that the driver did or was told by the queue.
+/// An action of the driver or a result of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The handler was entered and read the clock.
+    /// The handler was called and read the clock.
     Woke {
         now: u64,
     },
-    /// The queue gave out a due timer.
+    /// The queue returned a due timer.
     Ticked {
         id: u32,
-        /// When it was due, as the queue says.
+        /// The deadline that the queue returned, in ns.
         expiry: u64,
-        /// The periods that it missed, as the driver counts them.
+        /// Number of missed periods, as counted by the driver.
         overruns: u64,
     },
     Started {
@@ -22,18 +22,18 @@ pub(crate) enum Event {
     Stopped {
         id: u32,
     },
-    /// The host tick headed the queue while urgent work was at hand: the hardware was set for the
-    /// one after it.
+    /// The host tick was the head while urgent work was pending, so the hardware was set for the
+    /// entry after it.
     Deferred {
         second: Option<u64>,
     },
-    /// The handler left; the hardware is set for the head.
+    /// The handler returned; the hardware is set for the head.
     Programmed {
         head: Option<u64>,
     },
 }
 
-/// A log with room that is reserved before the clock starts.
+/// A log whose room is reserved before the clock starts.
 #[derive(Debug)]
 pub(crate) struct Log {
     events: Vec<Event>,
@@ -41,10 +41,10 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A log that is full after about `limit` events. One wake-up of `timers` timers fits in beyond
-    /// that without an allocation.
+    /// Creates a log that is full after about `limit` events. The events of one more wake-up of
+    /// `timers` timers fit without an allocation.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
-        // Written once, so that the first slice finds its pages in memory.
+        // Written once, so that its pages are in memory before the first slice.
         let mut events = vec![Event::Woke { now: 0 }; limit + 2 * timers + 8];
         events.clear();
         Self { events, limit }
@@ -55,7 +55,7 @@ impl Log {
         self.events.push(event);
     }
 
-    /// Whether the slice must end for the log to be read.
+    /// Whether the log is full, so that the slice must end.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.events.len() >= self.limit
@@ -65,7 +65,7 @@ impl Log {
         &self.events
     }
 
-    /// Empties it and keeps the room.
+    /// Removes all events and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         self.events.clear();
     }

@@ -1,4 +1,4 @@
-//! What the driver runs on: a clock and a timer hardware, simulated or the operating system's.
+//! The clock and the timer hardware that the driver uses: simulated, or the operating system's.
 
 #[cfg(not(target_os = "linux"))]
 use core::time::Duration;
@@ -9,18 +9,18 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::rights::{self, LeastSlack};
 
-/// A clock in ns and a way to wait for it.
+/// A clock in ns and a way to wait for a time on it.
 pub(crate) trait Machine {
-    /// The clock is at `now` at this moment: where the structure's last slice ended.
+    /// Sets the clock to `now`, the time at which the structure's last slice ended.
     fn start(&mut self, now: u64);
 
     fn now(&mut self) -> u64;
 
-    /// Returns when the clock is at `tick` or later, or a signal came.
+    /// Returns when the clock is at `tick` or later, or after a signal.
     fn sleep_until(&mut self, tick: u64);
 }
 
-/// Time that passes only while the driver sleeps: every wake-up is on the dot.
+/// A clock that advances only while the driver sleeps, so that every wake-up is exactly on time.
 #[derive(Debug, Default)]
 pub(crate) struct Virtual {
     now: u64,
@@ -42,16 +42,16 @@ impl Machine for Virtual {
     }
 }
 
-/// The system's monotonic clock, and an absolute sleep on it.
+/// The system's monotonic clock, with absolute sleeps.
 #[derive(Debug)]
 pub(crate) struct Real {
-    /// Monotonic time minus this is the structure's time.
+    /// The structure's time is monotonic time minus `origin`.
     origin: u64,
     spin: bool,
 }
 
 impl Real {
-    /// Waits by sleeping, or by reading the clock in a circle.
+    /// Waits by sleeping, or, with `spin`, by reading the clock in a loop.
     pub(crate) fn new(spin: bool) -> Self {
         Self { origin: 0, spin }
     }
@@ -78,15 +78,15 @@ impl Machine for Real {
     }
 }
 
-/// Sleeps until the monotonic clock is at `wake`; returns at once when that has passed. An error
-/// other than a signal would make the caller's loop busy, not wrong.
+/// Sleeps until the monotonic clock is at `wake`; returns at once if that time has passed. An error
+/// other than a signal makes the caller's loop busy, but not wrong.
 #[cfg(target_os = "linux")]
 fn sleep(wake: u64) {
     let wake = Timespec { tv_sec: (wake / NS_PER_S) as i64, tv_nsec: (wake % NS_PER_S) as i64 };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &wake);
 }
 
-/// Where there is no absolute sleep: what lies between the reading and the sleep makes it late.
+/// Without an absolute sleep, the time between the clock reading and the sleep delays the wake-up.
 #[cfg(not(target_os = "linux"))]
 fn sleep(wake: u64) {
     std::thread::sleep(Duration::from_nanos(wake.saturating_sub(monotonic())));
@@ -96,11 +96,11 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    // Monotonic time is never negative, and passes 2^64 ns after 584 years.
+    // Monotonic time is never negative; it passes 2^64 ns after 584 years.
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// Asks for punctual wake-ups until the guard is dropped, and notes what is missing.
+/// Requests punctual wake-ups until the guard is dropped, and adds a note for what is not granted.
 pub(crate) fn punctual(notes: &mut Vec<String>) -> Option<LeastSlack> {
     if cfg!(target_os = "linux") && !rights::is_real_time() {
         notes.push(

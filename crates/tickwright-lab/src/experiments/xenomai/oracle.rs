@@ -1,5 +1,5 @@
-//! The judge: a second model of the experiment, on std's ordered set alone, that replays an event
-//! log and names the first event that is not what it must be.
+//! The oracle: a second model of the experiment, built on std's ordered set alone. It replays an
+//! event log and returns the first wrong event.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use crate::structures::registry::Ties;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// Its place in the log.
+    /// Index of the event in the log.
     pub(crate) event: usize,
-    /// The clock reading of the wake-up in which it happened.
+    /// Clock reading of the event's wake-up, in ns.
     pub(crate) now: u64,
-    /// What had to happen.
+    /// What should have happened.
     pub(crate) expected: String,
-    /// What did.
+    /// What happened.
     pub(crate) found: String,
 }
 
@@ -27,17 +27,17 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a log holds that is right.
+/// Counts of a correct log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Verified {
-    /// Ticks, each in its turn.
+    /// Ticks, all in the correct order.
     pub(crate) ticks: u64,
-    /// Periods missed, each accounted for.
+    /// Missed periods, all counted correctly.
     pub(crate) overruns: u64,
     pub(crate) wakes: u64,
 }
 
-/// The timers as they must be.
+/// The timers as a correct queue holds them.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     periods: Vec<u64>,
@@ -51,8 +51,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// What is pending when a queue that promises `ties` was filled with the armed timers of `work`
-    /// in the order of their numbers.
+    /// The state of a queue that promises `ties`, after the armed timers of `work` were inserted in
+    /// the order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {
@@ -88,19 +88,20 @@ impl Oracle {
         self.pending.iter().nth(nth).map(|(expiry, ..)| *expiry)
     }
 
-    /// The first pending timer, when it is due.
+    /// The first pending timer, if it is due.
     fn due(&self) -> Option<(u64, u32)> {
         self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
     }
 
-    /// Whether timer `id` is pending, due when `first` is, and the queue need not keep the order of
-    /// equals.
+    /// Whether timer `id` may be delivered first: it is pending, its deadline is also `first`, and
+    /// the queue may deliver equal deadlines in any order.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)
     }
 
-    /// Periods that lie between `expected` and now, counted along the grid.
+    /// Number of missed periods between `expected` and now, and the next point of the grid. Steps
+    /// along the grid.
     fn overruns(&self, id: u32, expected: u64) -> (u64, u64) {
         let period = self.periods[id as usize];
         let mut missed = 0;
@@ -125,7 +126,7 @@ impl Oracle {
         Ok(verified)
     }
 
-    /// One event; what was expected and found when it differs.
+    /// Replays one event. If it is wrong, returns what was expected and what was found.
     fn step(&mut self, event: Event, verified: &mut Verified) -> Result<(), (String, String)> {
         match event {
             Event::Woke { now } => {

@@ -1,5 +1,5 @@
-//! The whole experiment: structures take turns in short slices, each slice is verified before the
-//! next begins.
+//! The whole experiment. Structures take turns in short slices, and each slice is verified before
+//! the next one begins.
 
 use core::time::Duration;
 
@@ -19,45 +19,46 @@ use crate::rounds::Rounds;
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
 
-/// What a run's time is.
+/// The time base of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Mode {
-    /// The system's clock, and sleeps until the next head.
+    /// The system's clock, with sleeps until the next deadline.
     Real,
-    /// Simulated: every wake-up is on the dot and the next one follows at once.
+    /// Simulated time: every wake-up is exactly on time and the next one follows at once.
     Virtual,
 }
 
-/// How a real-time driver waits for its next shot.
+/// How a real-time driver waits for its next wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Wait {
     /// An absolute sleep on the monotonic clock.
     Sleep,
-    /// Reads the clock in a circle: takes a whole processor, and keeps up on any host.
+    /// Reads the clock in a loop: uses a whole processor, and keeps up on any host.
     Spin,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// What it is about, and what was published.
+    /// The description of the workload, and the published figures.
     pub(crate) scenario: Scenario,
     pub(crate) params: Params,
     pub(crate) mode: Mode,
-    /// How real time is waited for.
+    /// How to wait in real time.
     pub(crate) wait: Wait,
     /// Time on each structure's own clock.
     pub(crate) duration: Duration,
     /// Puts a clock around each operation. Real time always does.
     pub(crate) instrument: bool,
-    /// What takes turns.
+    /// The structures that take turns.
     pub(crate) structures: Vec<&'static Structure>,
-    /// What was named and cannot take part, in words.
+    /// Notes on named structures that cannot take part.
     pub(crate) left_out: Vec<String>,
 }
 
 impl Plan {
-    /// The time on a structure's clock that one slice takes: short enough that a host's drift hits
-    /// all alike, and at least eight of them, for an interval of the median needs six.
+    /// Length of one slice on a structure's clock, in ns. Slices are short, so that a drifting host
+    /// affects all structures alike. A run has at least eight slices, because an interval of the
+    /// median needs six samples.
     pub(crate) fn slice_ns(&self) -> u64 {
         let longest = match self.mode {
             Mode::Real => Duration::from_secs(2),
@@ -75,14 +76,14 @@ fn ns(duration: Duration) -> u64 {
 pub(crate) struct Lane {
     pub(crate) structure: &'static Structure,
     pub(crate) total: Slice,
-    /// Periods missed, as the oracle counts them.
+    /// Number of missed periods, as counted by the oracle.
     pub(crate) overruns: u64,
-    /// Of the timed operations, when they were.
+    /// Statistics of the operations; `None` if operations are not timed.
     pub(crate) stats: Option<Stats>,
-    /// Per slice: ns per tick in the queue (timed), or of the whole handler (virtual time without
-    /// instruments). One per round in which every structure ticked.
+    /// Mean ns per tick, one value per round in which every structure ticked. If operations are
+    /// timed, it is the time in the queue. Otherwise it is the time of the whole handler.
     pub(crate) per_tick: Vec<f64>,
-    /// Of the same slices: mean ns of each operation, by `Op as usize`; NaN without calls.
+    /// Mean ns per operation in the same slices, by `Op as usize`; NaN without calls.
     pub(crate) means: [Vec<f64>; 4],
 }
 
@@ -105,15 +106,15 @@ struct Sample {
     means: [f64; 4],
 }
 
-/// Events and samples that a piece of a slice may fill; a piece that comes near ends early and the
-/// next goes on.
+/// Limits for the events and samples in one piece of a slice. A piece that comes near a limit ends
+/// early, and the next piece continues.
 const EVENTS: usize = 160_000;
 const SAMPLES: usize = 256_000;
 
-/// Runs the plan. An interrupted slice counts in the totals, and its round in no ratio.
+/// Runs the plan. An interrupted slice counts in the totals, but its round counts in no ratio.
 ///
 /// # Errors
-/// The first slice whose log is not what the oracle says.
+/// The first slice whose log differs from the oracle.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {
     lab.notes.extend(plan.left_out.iter().cloned());
     let _slack = (plan.mode == Mode::Real).then(|| punctual(&mut lab.notes));
@@ -148,7 +149,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError>
     Ok(lanes.into_iter().map(|(lane, _)| lane).collect())
 }
 
-/// What the structures use in turn.
+/// The state that the structures use in turn.
 struct Driver<'a> {
     plan: &'a Plan,
     meter: &'a dyn Meter,
@@ -157,8 +158,8 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// A slice of one structure, until its clock stands at `end`: in pieces, so that the log of a
-    /// piece stays in a megabyte or two.
+    /// Runs a slice of one structure until its clock is at `end`. The slice runs in pieces, so that
+    /// each log stays within one or two megabytes.
     fn slice(&mut self, lane: &mut Lane, work: &mut Workload, end: u64) -> Result<Sample, LabError> {
         let (mut ticks, mut calls, mut spent) = (0, [0; 4], [0; 4]);
         let mut handler = Duration::ZERO;
@@ -173,13 +174,13 @@ impl Driver<'_> {
             }
         }
         let all = if self.plan.instrument { spent.iter().sum() } else { ns(handler) };
-        // Without ticks not a number: 0 by 0.
+        // NaN without calls or without ticks, as 0 / 0.
         let mean = |op: Op| spent[op as usize] as f64 / calls[op as usize] as f64;
         let means = if self.plan.instrument { Op::ALL.map(mean) } else { [f64::NAN; 4] };
         Ok(Sample { per_tick: all as f64 / ticks as f64, means })
     }
 
-    /// A piece, and its verification.
+    /// Runs and verifies one piece.
     fn piece(&mut self, lane: &mut Lane, work: &mut Workload, length: u64) -> Result<Slice, LabError> {
         self.log.clear();
         let id = lane.structure.id;
@@ -201,7 +202,7 @@ impl Driver<'_> {
     }
 }
 
-/// A piece that waits for its candidate type.
+/// A piece that is run once its candidate type is known.
 struct Turn<'t, 'a> {
     driver: &'t mut Driver<'a>,
     work: &'t mut Workload,

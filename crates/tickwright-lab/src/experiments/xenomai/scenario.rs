@@ -1,4 +1,4 @@
-//! The workload and the published figures as data: `scenarios/xenomai.toml`, or a file of the same
+//! Workload and published figures as data, from `scenarios/xenomai.toml` or a file of the same
 //! form.
 
 use std::path::Path;
@@ -18,19 +18,19 @@ pub(crate) struct Scenario {
     pub(crate) name: String,
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
-    /// What it shows and why, in prose.
+    /// Explanation of the workload, in prose.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     #[serde(rename = "model")]
     _model: Model,
     timers: Timers,
     host_tick: Option<HostTick>,
-    /// What was published about this workload.
+    /// Figures that were published for this workload.
     #[serde(default)]
     pub(crate) published: Option<Published>,
 }
 
-/// The one kind of work; a file of another kind is refused by its name.
+/// The only kind of workload; a file of another kind is rejected with the name of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Model {
@@ -69,7 +69,7 @@ pub(crate) struct Published {
 pub(crate) struct Machine {
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
-    /// The first is what the others are related to.
+    /// The published structures. The first one is the reference of the ratios.
     pub(crate) structures: Vec<Row>,
 }
 
@@ -77,23 +77,23 @@ pub(crate) struct Machine {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
-    /// The family here that is the same structure.
+    /// The family of this project that is the same structure.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) family: String,
-    /// By `Op as usize`; NaN where it was never called.
+    /// Mean ns per operation, by `Op as usize`; NaN for operations that were never called.
     pub(crate) avg: [f64; 4],
     pub(crate) overall: f64,
-    /// Share of the processor's time that went into the queue.
+    /// Share of the processor's time that was spent in the queue.
     pub(crate) share_percent: f64,
     inserts: u64,
     seconds: u64,
-    /// The sum of all samples.
+    /// Sum of all samples, in ns.
     run_ns: u64,
 }
 
 impl Row {
-    /// Time in the queue per tick, ns. The number of ticks follows from the counts: see the module
-    /// above.
+    /// Time in the queue per tick, in ns. The number of ticks follows from the counts; the parent
+    /// module has the formulas.
     pub(crate) fn per_tick(&self) -> f64 {
         let timer_ticks = self.inserts.saturating_sub(self.seconds) as f64 / 1.25;
         self.run_ns as f64 / (timer_ticks + self.seconds as f64)
@@ -101,7 +101,7 @@ impl Row {
 }
 
 impl Scenario {
-    /// The one that is part of the program.
+    /// The scenario that is built into the program.
     ///
     /// # Errors
     /// Never for a program whose tests pass.
@@ -110,10 +110,10 @@ impl Scenario {
         scenario::parse("scenarios/xenomai.toml", text)
     }
 
-    /// Reads a file.
+    /// Reads a scenario file.
     ///
     /// # Errors
-    /// It cannot be read; a mistake in it, with file, line and key.
+    /// The file cannot be read, or it contains a mistake; the error names file, line and key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         scenario::parse(&path.display().to_string(), &scenario::read(path)?)
     }
@@ -130,13 +130,13 @@ impl Scenario {
         }
     }
 
-    /// The published machines; none where nothing was published.
+    /// The published machines; empty if nothing was published.
     pub(crate) fn machines(&self) -> &[Machine] {
         self.published.as_ref().map_or(&[], |published| &published.machines)
     }
 }
 
-/// The family of a structure id: what stands before the stroke.
+/// The family in a structure id: the part before the slash.
 pub(crate) fn family(structure: &str) -> &str {
     structure.split_once('/').map_or(structure, |(family, _)| family)
 }

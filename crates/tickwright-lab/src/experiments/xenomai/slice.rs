@@ -1,5 +1,5 @@
-//! A slice of one structure's run: a fresh queue, filled with what is armed, driven until its time
-//! is over.
+//! A slice of one structure's run: a fresh queue is filled with the armed timers and driven for a
+//! given time.
 
 use core::time::Duration;
 
@@ -12,19 +12,19 @@ use super::workload::Workload;
 use crate::clock::Meter;
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// What a slice did.
+/// Counts and times of a slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Slice {
-    /// Timers that ticked, the host tick included.
+    /// Timers that ticked, including the host tick.
     pub(crate) ticks: u64,
-    /// Times that the handler was entered.
+    /// Number of wake-ups, that is calls of the handler.
     pub(crate) wakes: u64,
-    /// Sum over all wake-ups of the timers then armed.
+    /// Sum over all wake-ups of the number of armed timers.
     pub(crate) armed: u64,
     pub(crate) counts: Counts,
     /// Time from the first sleep to the end.
     pub(crate) wall: Duration,
-    /// Time that passed on the structure's clock, ns.
+    /// Time that passed on the structure's clock, in ns.
     pub(crate) elapsed_ns: u64,
 }
 
@@ -38,17 +38,17 @@ impl Slice {
         self.elapsed_ns += other.elapsed_ns;
     }
 
-    /// Whether the log and the driver count the same.
+    /// Whether the log and the driver have the same counts.
     pub(crate) fn agrees_with(&self, verified: &Verified) -> bool {
         self.ticks == verified.ticks && self.wakes == verified.wakes
     }
 }
 
-/// Wake-ups between two questions whether to stop.
+/// Number of wake-ups between two calls of `stop`.
 const STOP_EVERY: u64 = 64;
 
-/// Drives a queue of candidate `C` for `length` ns of the structure's clock, or until the log is
-/// full or `stop` says so.
+/// Drives a queue of candidate `C` for `length` ns of the structure's clock. Ends early if the log
+/// or the probe is full, or if `stop` returns true.
 pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
     work: &mut Workload,
     length: u64,
@@ -87,7 +87,7 @@ pub(crate) fn drive<C: Candidate, P: Probe, M: Machine>(
     slice
 }
 
-/// In the order of their numbers, as the oracle does.
+/// Inserts the armed timers in the order of their numbers, as the oracle does.
 fn fill<Q: BenchQueue>(work: &Workload, queue: &mut Q) {
     for (id, timer) in (0..).zip(work.timers()).filter(|(_, timer)| timer.armed) {
         queue.insert(id, timer.expected);

@@ -1,4 +1,4 @@
-//! What a reader sees: the experiment's own tables, and the published figures beside ours.
+//! Tables of the report: the experiment's own tables, and the published figures beside ours.
 
 use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait};
@@ -9,10 +9,10 @@ use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Table, findings_table, labels};
 use crate::stats::{self, Distribution, Verdict};
 
-/// The percentiles that are stated.
+/// The percentiles in the tables.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// Lanes with the median of their time per tick, the least first.
+/// Lanes and their median time per tick, in ascending order.
 fn ranked(lanes: &[Lane]) -> Vec<(&Lane, f64)> {
     let mut ranked: Vec<_> =
         lanes.iter().filter_map(|lane| Some((lane, stats::median(&lane.per_tick)?))).collect();
@@ -25,7 +25,7 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
     lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
 }
 
-/// The answer, each structure beside the fastest, and whether each ran the experiment.
+/// The main finding, each structure relative to the fastest, and whether each run is accepted.
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
     let published = |finding: Finding| match plan.scenario.machines().first() {
@@ -48,7 +48,7 @@ pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     findings
 }
 
-/// `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
+/// One line per machine, such as `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
 fn published_order(machine: &Machine) -> String {
     let mut rows: Vec<(&str, f64)> =
         machine.structures.iter().map(|row| (row.family.as_str(), row.per_tick())).collect();
@@ -58,8 +58,8 @@ fn published_order(machine: &Machine) -> String {
     format!("{}: {first} {least:.0} ns a tick{others}", machine.name)
 }
 
-/// The structure in which a tick costs least. Nothing is concluded when a lane did not run the
-/// experiment: its figures are of something else.
+/// Finds the structure with the cheapest tick. There is no conclusion if the run of a lane is not
+/// accepted, because its figures describe another workload.
 fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
     let about = "the structure with the cheapest kernel tick, ~500 timers";
     let refused = acceptances.iter().filter(|(_, acceptance)| acceptance.verdict() == Verdict::Missed);
@@ -110,7 +110,7 @@ fn conditions(plan: &Plan) -> String {
     } else {
         "Timed by the slice, with no clock in it; the handler and its event log are included."
     };
-    // The lines of the file are not those of a terminal.
+    // The file's line breaks do not fit a terminal.
     let analysis = scenario.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "{analysis}\n{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
@@ -143,7 +143,7 @@ fn operations(lanes: &[Lane]) -> Table {
     table
 }
 
-/// Without a clock around them operations are counted.
+/// Number of calls, for runs that do not time each operation.
 fn calls(lanes: &[Lane]) -> Table {
     let mut table = Table::new()
         .column("structure", Format::Text)
@@ -159,7 +159,7 @@ fn calls(lanes: &[Lane]) -> Table {
     table
 }
 
-/// The counts beside those that the model predicts.
+/// The measured counts beside the model's predictions.
 fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
     let mut table = Table::new()
         .column("", Format::Text)
@@ -195,10 +195,10 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
     Section::new("Was it the experiment?").table(table).text(late)
 }
 
-/// At most so many points of a curve.
+/// Maximum number of points of a curve.
 const POINTS: usize = 120;
 
-/// What a tick costs, and how steady that is.
+/// Time per tick, and how it varies during the run.
 fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
     let title = if plan.instrument { "Time in the queue per tick" } else { "Time of the handler per tick" };
     let mut table = Table::new()
@@ -221,7 +221,7 @@ fn per_tick(plan: &Plan, lanes: &[Lane]) -> Section {
     Section::new(title).table(table).plot(plot)
 }
 
-/// Each structure beside the fastest, and the answer.
+/// Each structure relative to the fastest, and the main finding.
 fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
     let Some((answer, others)) = findings.split_first() else { return Section::default() };
     let ratios: Vec<Finding> = others.iter().filter(|finding| finding.figure.is_some()).cloned().collect();
@@ -241,7 +241,7 @@ fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
         .text(format!("{}: {}.\n{clock}", answer.about, answer.here))
 }
 
-/// A figure that was published and is measured here.
+/// A figure that was published and is also measured here.
 type Compared = (&'static str, fn(&Row) -> Option<f64>, fn(&Lane) -> Option<f64>);
 
 /// The rows of the comparison with the published figures.
@@ -252,7 +252,7 @@ const COMPARED: [Compared; 7] = [
     ("remove", |row| Some(row.avg[3]), |lane| average(lane.stats.as_ref()?.of(Op::Remove))),
     ("overall", |row| Some(row.overall), |lane| average(lane.stats.as_ref()?.overall())),
     ("a tick", |row| Some(row.per_tick()), |lane| stats::median(&lane.per_tick)),
-    // Percent of a second are 10,000 us. In virtual time nothing else passes.
+    // One percent of a second is 10,000 us. In virtual time only the driver's sleeps take time.
     (
         "us a second",
         |row| Some(row.share_percent * 1e4),
@@ -274,7 +274,7 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
     }
-    // Ratios are to the published reference, in the first storage that was asked for.
+    // The reference here is the first lane of the same family as the published reference.
     let reference = machines.first().and_then(|machine| machine.structures.first());
     let heap = lanes.iter().find(|lane| reference.is_some_and(|row| row.family == family(lane.structure.id)));
     for (name, theirs, ours) in COMPARED {

@@ -1,4 +1,4 @@
-//! The experiment on the virtual clock, with meters that are told what to read.
+//! Tests on the virtual clock, with meters that return given readings.
 
 mod faults;
 mod model;
@@ -25,7 +25,7 @@ fn params() -> Params {
     Scenario::built_in().expect("the file is right").params(0)
 }
 
-/// Drives `C` for `length` ns, or until `stop`, and judges it.
+/// Drives `C` for `length` ns, or until `stop` returns true, and verifies its log.
 fn judged_until<C: Candidate, M: Machine>(
     length: u64,
     machine: &mut M,
@@ -47,7 +47,7 @@ fn judged<C: Candidate, M: Machine>(
     judged_until::<C, M>(length, machine, &|| false)
 }
 
-/// A request in virtual time, as a user would type it.
+/// The arguments and the plan of a request in virtual time, as a user would type it.
 fn asked(more: &[&str]) -> (XenomaiArgs, Plan) {
     let words = [&["--mode", "virtual"], more].concat();
     let args: XenomaiArgs = request::words(&words).expect("the words are right");
@@ -55,7 +55,7 @@ fn asked(more: &[&str]) -> (XenomaiArgs, Plan) {
     (args, plan)
 }
 
-/// Each reading of the clock moves it by `step` ns.
+/// Runs the plan with a clock that advances by `step` ns at each reading.
 fn ran(plan: &Plan, step: u64) -> Vec<Lane> {
     let meter = FakeMeter::steady(step);
     let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };

@@ -1,35 +1,37 @@
-//! Whether a run was the experiment: its counts beside those of the model.
+//! Decides whether a run reproduced the experiment: compares its counts with the model's.
 
 use super::instrument::Op;
 use super::run::{Lane, Mode};
 use super::workload::{Params, Workload};
 use crate::stats::Verdict;
 
-/// Figures may be this far from what the model says.
+/// Largest relative deviation from the model's prediction.
 const TOLERANCE: f64 = 0.05;
 
-/// A host keeps up when so many of its ticks have a wake-up of their own. At 0.95 shared wake-ups
-/// move head : insert by 4 %, so that the tolerance still tells a wrong driver from a late one.
+/// A host keeps up if at least this share of its ticks has a separate wake-up. At 0.95, shared
+/// wake-ups change head : insert by 4 %. So the tolerance still distinguishes a wrong driver from a
+/// late one.
 const KEEPS_UP: f64 = 0.95;
 
-/// Fewer ticks say nothing about a ratio to 5 %.
+/// Minimum number of ticks for a ratio within 5 %.
 const ENOUGH_TICKS: u64 = 1000;
 
-/// What the model predicts.
+/// The model's predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prediction {
     /// Heads per insert on a host that keeps up.
     pub(crate) head_to_insert: f64,
-    /// Armed timers on average: half of them. Where nothing toggles they stay as many as at first,
-    /// a whole number.
+    /// Mean number of armed timers: half of all timers. Without toggles the number stays at its
+    /// initial value, a whole number.
     pub(crate) population: f64,
-    /// Ticks a second, the host tick included.
+    /// Ticks per second, including the host tick.
     pub(crate) ticks_per_second: f64,
     inserts_per_tick: f64,
 }
 
 impl Prediction {
-    /// See the counts in the [module](super): inserts = (1 + p/2) T + H, heads = (3 + p) T + 4 H.
+    /// Computes the prediction. With p as the toggle probability, the formulas of the
+    /// [module](super) are: inserts = (1 + p/2) T + H, heads = (3 + p) T + 4 H.
     pub(crate) fn of(params: &Params) -> Self {
         let work = Workload::new(params);
         let rate = |period: u64| 1e9 / period as f64;
@@ -46,31 +48,31 @@ impl Prediction {
         }
     }
 
-    /// Heads per insert when ticks share wake-ups: a wake-up costs two of the three heads of a
-    /// tick, whatever the number of its ticks.
+    /// Heads per insert when ticks share wake-ups. Two of the three heads of a tick are read once
+    /// per wake-up, whatever the number of its ticks.
     pub(crate) fn head_to_insert_at(&self, wakes_per_tick: f64) -> f64 {
         self.head_to_insert - 2.0 * (1.0 - wakes_per_tick) / self.inserts_per_tick
     }
 }
 
-/// Whether a structure's run was the experiment.
+/// The measured figures of a structure, and whether its run reproduced the experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acceptance {
     pub(crate) head_to_insert: f64,
-    /// Armed timers, averaged over the wake-ups.
+    /// Mean number of armed timers over the wake-ups.
     pub(crate) population: f64,
-    /// Wake-ups per tick: 1 when each tick has its own.
+    /// Wake-ups per tick: 1 if every tick has a separate wake-up.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If not, head : insert is lower by the wake-ups that ticks shared,
-    /// and is held to what they say.
+    /// Whether the host kept up. If it did not, ticks shared wake-ups, and the expected head :
+    /// insert is lower.
     pub(crate) keeps_up: bool,
-    /// Why it was not; empty when it was.
+    /// Deviations from the model; empty if the run is accepted.
     pub(crate) failures: Vec<String>,
     pub(crate) too_short: bool,
 }
 
 impl Acceptance {
-    /// Judges what a lane counted.
+    /// Judges the counts of a lane.
     pub(crate) fn of(lane: &Lane, prediction: &Prediction, mode: Mode) -> Self {
         let total = &lane.total;
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -102,7 +104,7 @@ impl Acceptance {
 }
 
 impl Acceptance {
-    /// Whether the run was the experiment.
+    /// The verdict: not shown if the run was too short, otherwise held or missed.
     pub(crate) fn verdict(&self) -> Verdict {
         match (self.too_short, self.failures.is_empty()) {
             (true, _) => Verdict::NotShown,

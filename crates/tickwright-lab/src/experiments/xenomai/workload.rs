@@ -1,40 +1,40 @@
-//! The timers of the experiment and what happens to them, without any queue: periods, phases, the
-//! drift-free grid, the toggling.
+//! The timers of the experiment without any queue: periods, phases, the drift-free grid, and random
+//! starts and stops.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What defines a run. All structures get the same.
+/// The parameters of a run. All structures get the same parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Params {
-    /// How many periodic timers exist; half of them are armed at first.
+    /// Number of periodic timers; half of them are armed at first.
     pub(crate) timers: u32,
-    /// Mean of their periods, ns.
+    /// Mean of the periods, in ns.
     pub(crate) period_mean_ns: u64,
     /// Periods are uniform in `mean * (1 - spread) ..= mean * (1 + spread)`.
     pub(crate) period_spread: f64,
     /// The probability that a timer's tick starts or stops a random timer.
     pub(crate) toggle_probability: f64,
-    /// Period of the host's own tick, ns; `None` for hosts with a hardware timer of their own.
+    /// Period of the host's own tick, in ns; `None` for hosts with a separate hardware timer.
     pub(crate) host_tick_ns: Option<u64>,
-    /// What all random choices follow from.
+    /// Seed of all random choices.
     pub(crate) seed: u64,
 }
 
-/// One timer. The host tick is one more, after the others.
+/// One timer. The host tick is one more timer, after the others.
 #[derive(Debug, Clone)]
 pub(crate) struct Timer {
-    /// ns between two points of its grid.
+    /// Distance between two points of the timer's grid, in ns.
     pub(crate) period: u64,
-    /// The point of its grid that it waits for, while it is armed.
+    /// The next point of the grid, in ns; valid while the timer is armed.
     pub(crate) expected: u64,
     pub(crate) armed: bool,
 }
 
-/// What a tick does to a random timer.
+/// A start or stop of a random timer, caused by a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Toggle {
-    /// This timer starts and is first due at the tick given.
+    /// This timer starts and is first due at the given time, in ns.
     Start(u32, u64),
     Stop(u32),
 }
@@ -47,12 +47,12 @@ pub(crate) struct Workload {
     armed: u32,
     toggle_below: u32,
     random: Pcg64Mcg,
-    /// Where this run's clock stands, ns.
+    /// This run's clock, in ns.
     pub(crate) now: u64,
 }
 
 impl Workload {
-    /// The timers at time 0: a random half armed, each at a random phase.
+    /// Creates the timers at time 0: a random half is armed, each at a random phase.
     pub(crate) fn new(params: &Params) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(params.seed);
         let spread = (params.period_mean_ns as f64 * params.period_spread.clamp(0.0, 1.0)) as u64;
@@ -86,12 +86,12 @@ impl Workload {
         }
     }
 
-    /// Every timer, the host tick included, by its number.
+    /// All timers by number, including the host tick.
     pub(crate) fn timers(&self) -> &[Timer] {
         &self.timers
     }
 
-    /// How many timers are armed, the host tick not counted.
+    /// Number of armed timers, without the host tick.
     pub(crate) fn armed(&self) -> u32 {
         self.armed
     }
@@ -101,13 +101,13 @@ impl Workload {
         self.has_host && id as usize + 1 == self.timers.len()
     }
 
-    /// When the host tick is due.
+    /// Deadline of the host tick, if there is one.
     pub(crate) fn host_due(&self) -> Option<u64> {
         self.timers.last().filter(|_| self.has_host).map(|host| host.expected)
     }
 
-    /// Timer `id` ticks at `now`: the periods that it missed, and the next point of its grid after
-    /// `now`. `None` for an id that no timer has.
+    /// Lets timer `id` tick at `now`. Returns the number of missed periods and the next point of
+    /// the timer's grid after `now`. Returns `None` if no timer has this id.
     pub(crate) fn tick(&mut self, id: u32, now: u64) -> Option<(u64, u64)> {
         let timer = self.timers.get_mut(id as usize)?;
         let overruns = now.saturating_sub(timer.expected) / timer.period;
@@ -119,7 +119,7 @@ impl Workload {
     /// Starts or stops a random timer at `now`, or does neither.
     pub(crate) fn toggle(&mut self, now: u64) -> Option<Toggle> {
         let draw = self.random.next_u64();
-        // The lower half decides whether, the upper half whom.
+        // The lower half decides whether a timer is toggled, the upper half which one.
         if draw as u32 >= self.toggle_below {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The re-arms of a run once more, in virtual time.
+//! Repeats the re-arms of a run in virtual time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -9,15 +9,15 @@ use super::super::subject::{Column, Rearmed, Subject, WithSubject};
 use super::traffic::Logged;
 use crate::error::LabError;
 
-/// Which re-arms of a log.
+/// The part of a log that is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// The server's.
+    /// The server's re-arms.
     Server,
-    /// The server's, but only the first of a timer in each call of the system: as if what a call
-    /// moves were acknowledged once.
+    /// The server's re-arms, but only the first one of each timer in a system call. This counts as
+    /// if all data of a call were acknowledged once.
     ServerCalls,
-    /// Those of both ends, as if they ran under one kernel.
+    /// The re-arms of both ends, as if they ran under one kernel.
     Both,
 }
 
@@ -41,17 +41,17 @@ impl Share {
     }
 }
 
-/// What a way of re-arming does with the traffic of a log, by [`Share::ALL`].
+/// Counts of one way of re-arming on the traffic of a log, by [`Share::ALL`].
 #[derive(Debug, Clone)]
 pub(crate) struct Replayed {
     pub(crate) column: Column,
     pub(crate) counts: [Counts; 3],
 }
 
-/// Every way of re-arming on the same traffic, each answer compared with the oracle.
+/// Replays the traffic with every way of re-arming, and compares each result with the oracle.
 ///
 /// # Errors
-/// A count that is not the oracle's.
+/// A count that differs from the oracle's.
 pub(crate) fn replay(log: &[Logged]) -> Result<Vec<Replayed>, LabError> {
     let all = |column: Column| {
         let on = |share| column.run(Replay { log, column, share });
@@ -85,7 +85,7 @@ impl WithSubject for Replay<'_> {
                 Slot::Occupied(known) => known.into_mut(),
                 Slot::Vacant(new) => new.insert((shard.timer()?, Model::default())),
             };
-            // Two ends note what they do on two threads: one may be a tick behind the other.
+            // The two ends log on two threads, so one of them may be a tick behind.
             let delay = entry.deadline.saturating_sub(now);
             expected.note(model.arm(column.way(), now, delay));
             let _ = timer.modify(now + delay).map_err(|error| wrong(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A loop over the ends of all connections on one side: the server's, or the clients'.
+//! A loop over all connection ends of one side: the server's or the clients'.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -17,30 +17,29 @@ use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::interrupt;
 
-/// Bytes of a request. Its number comes first; the response begins with it.
+/// Bytes of a request. A request begins with its number, and so does its response.
 const REQUEST: usize = 128;
 const NUMBER: usize = size_of::<u64>();
-/// What is read or written at a time: as many full segments as one segmentation offload takes (64
-/// KiB).
+/// Bytes per read or write: the full segments of one segmentation offload (64 KiB).
 const CHUNK: usize = 45 * SEGMENT;
-/// How long a loop waits at most before it looks whether all is over.
+/// Longest wait of a loop before it checks whether the run is over.
 const LOOK_UP: Duration = Duration::from_millis(5);
 
-/// How the server's line was used.
+/// Use of the server's line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Line {
-    /// Time that all segments took, ns.
+    /// Total time of all segments on the line, in ns.
     pub(crate) busy_ns: u64,
     chunks: u64,
-    /// Sum over the chunks: responses under way.
+    /// Sum over the chunks of the number of active responses.
     sharers: u64,
-    /// When it is free again.
+    /// Time at which the line is free again, in ns.
     free_at: u64,
 }
 
 impl Line {
-    /// Takes a chunk. A loop that is late makes up for one chunk, which the card would have had in
-    /// store, and for no more.
+    /// Occupies the line for one chunk. A late loop may catch up by one chunk, which a network card
+    /// would have queued, but by no more.
     fn take(&mut self, now: u64, takes: u64, sharers: u64) {
         self.free_at = self.free_at.max(now.saturating_sub(takes)) + takes;
         self.busy_ns += takes;
@@ -54,16 +53,16 @@ impl Line {
     }
 }
 
-/// Timers of one kind and end each: by [`ENDS`](super::ENDS) and [`Kind::ALL`].
+/// Shards by end and kind of timer: by [`ENDS`](super::ENDS) and [`Kind::ALL`].
 pub(super) type Wheels<S> = [[S; 3]; 2];
 
-/// What both loops share.
+/// State that both loops share.
 pub(super) struct Scene<'a, S: Subject> {
     pub(super) wheels: &'a Wheels<S>,
     pub(super) traffic: &'a Traffic,
     pub(super) clock: OsClock,
     pub(super) done: AtomicBool,
-    /// How many re-arms each side notes.
+    /// Maximum number of logged re-arms per side.
     pub(super) notes: usize,
 }
 
@@ -72,14 +71,14 @@ struct End<S: Subject> {
     stream: TcpStream,
     number: u32,
     timers: [S::Timer; 3],
-    /// Bytes that are still to be sent, and to be received.
+    /// Bytes left to send, and bytes left to receive.
     to_send: usize,
     to_receive: usize,
-    /// Of the exchange under way.
+    /// Number of the current exchange.
     exchange: u64,
-    /// Segments sent and not acknowledged.
+    /// Number of segments that are sent but not acknowledged.
     in_flight: usize,
-    /// A segment was received and its acknowledgement waits for another.
+    /// A segment was received, and its acknowledgement waits for the next segment.
     owes: bool,
 }
 
@@ -89,7 +88,7 @@ pub(super) struct Side<'a, S: Subject> {
     server: bool,
     ends: Vec<End<S>>,
     buffer: Vec<u8>,
-    /// Asked for so far, by [`Kind::ALL`].
+    /// Number of re-arms so far, by [`Kind::ALL`].
     pub(super) rearms: [u64; 3],
     pub(super) log: Vec<Logged>,
 }
@@ -100,7 +99,7 @@ impl<S: Subject> Scene<'_, S> {
     }
 }
 
-/// Segments that begin within `bytes` after the first `begins` bytes of a message.
+/// Number of segments that begin within `bytes` after the first `begins` bytes of a message.
 fn segments(begins: usize, bytes: usize) -> usize {
     (begins + bytes).div_ceil(SEGMENT) - begins.div_ceil(SEGMENT)
 }
@@ -121,23 +120,24 @@ impl<'a, S: Subject> Side<'a, S> {
         Ok(Self { scene, server, ends, buffer: vec![0; CHUNK], rearms: [0; 3], log: Vec::new() })
     }
 
-    /// The tick that it is. What one call of the system has moved, happened in one.
+    /// The current tick. All segments of one system call get the same tick.
     fn now(&self) -> u64 {
         ticks(&self.scene.clock, self.scene.traffic.hz)
     }
 
-    /// End `at` sent so many segments in a call, and each two of them are acknowledged.
+    /// Records that end `at` sent `segments` segments in one call. Every two segments are
+    /// acknowledged.
     fn sent(&mut self, at: usize, segments: usize) {
         let now = self.now();
         let end = &mut self.ends[at];
-        // Data carry the acknowledgement.
+        // Data segments carry the acknowledgement.
         end.owes = false;
         let mut arms = usize::from(end.in_flight == 0 && segments > 0);
         let flying = end.in_flight + segments;
         end.in_flight = flying % 2;
         arms += flying / 2;
         if flying >= 2 && end.in_flight == 0 {
-            // The last one leaves nothing to wait for.
+            // The last acknowledgement leaves nothing in flight, so it arms nothing.
             arms -= 1;
         }
         for nth in 0..arms {
@@ -145,11 +145,11 @@ impl<'a, S: Subject> Side<'a, S> {
         }
     }
 
-    /// End `at` received so many segments in a call.
+    /// Records that end `at` received `segments` segments in one call.
     fn received(&mut self, at: usize, segments: usize) {
         let now = self.now();
         let mut first = true;
-        // The other end answers: all that was sent to it is acknowledged.
+        // The other end responds, so all data sent to it are acknowledged.
         self.ends[at].in_flight = 0;
         for _ in 0..segments {
             let end = &mut self.ends[at];
@@ -164,7 +164,7 @@ impl<'a, S: Subject> Side<'a, S> {
     fn rearm(&mut self, at: usize, kind: Kind, now: u64, first_of_call: bool) {
         let (scene, end) = (self.scene, &self.ends[at]);
         let deadline = now + kind.delay(scene.traffic.hz);
-        // Only a timer that is shut down refuses, and none is.
+        // This fails only for a timer that is shut down, and no timer is.
         let _ = end.timers[kind as usize].modify(deadline);
         self.rearms[kind as usize] += 1;
         if self.log.len() < scene.notes {
@@ -173,8 +173,8 @@ impl<'a, S: Subject> Side<'a, S> {
         }
     }
 
-    /// Waits until an end can go on, or for `within`; those that send only if they may. Answers
-    /// which can.
+    /// Waits until an end is ready, or for `within`. Returns the ends that are ready. Ends with
+    /// data to send are ready only if `may_send`.
     fn ready(&self, within: Duration, may_send: bool) -> Result<Vec<usize>, LabError> {
         let wanted = |end: &End<S>| match end.to_send {
             0 => PollFlags::IN,
@@ -186,20 +186,20 @@ impl<'a, S: Subject> Side<'a, S> {
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(within.subsec_nanos()) };
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) => {}
-            // Ctrl-C; the caller looks.
+            // Ctrl-C; the caller checks for it.
             Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
             Err(error) => return Err(sockets(error.into())),
         }
         Ok((0..).zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())
     }
 
-    /// Sends up to a chunk of what end `at` has to send, as far as the socket takes it. Returns
-    /// the number of segments.
+    /// Sends up to one chunk from end `at`, as far as the socket accepts it. Returns the number of
+    /// segments.
     fn send(&mut self, at: usize) -> Result<usize, LabError> {
         let whole = if self.server { self.scene.traffic.response } else { REQUEST };
         let End { stream, to_send, exchange, .. } = &mut self.ends[at];
         let begins = whole - *to_send;
-        // The number stands at the beginning; all else is padding.
+        // The message begins with its number; the rest is padding.
         let number = exchange.to_le_bytes();
         self.buffer[..NUMBER].fill(0);
         if let Some(rest) = number.get(begins..) {
@@ -218,7 +218,8 @@ impl<'a, S: Subject> Side<'a, S> {
         }
     }
 
-    /// Receives what is there, but not beyond the message. Whether the message is whole now.
+    /// Receives the available bytes of the current message. Returns whether the message is
+    /// complete.
     fn receive(&mut self, at: usize) -> Result<bool, LabError> {
         while self.ends[at].to_receive > 0 {
             let whole = if self.server { REQUEST } else { self.scene.traffic.response };
@@ -252,8 +253,8 @@ impl<'a, S: Subject> Side<'a, S> {
         Ok(true)
     }
 
-    /// Answers requests until all is over; responses under way take turns on the line, chunk by
-    /// chunk.
+    /// Responds to requests until the run is over. Active responses take turns on the line, chunk
+    /// by chunk.
     pub(super) fn serve(&mut self) -> Result<Line, LabError> {
         let (mut line, mut last) = (Line::default(), 0);
         while !self.scene.over() {
@@ -282,7 +283,8 @@ impl<'a, S: Subject> Side<'a, S> {
         Ok(line)
     }
 
-    /// Sends requests for as long as it `lasts`, or so many. Returns the number of exchanges.
+    /// Sends requests for `lasts`, or until `most` exchanges are complete. Returns the number of
+    /// exchanges.
     pub(super) fn request(&mut self, lasts: Duration, most: u64) -> Result<u64, LabError> {
         let (scene, clock) = (self.scene, self.scene.clock);
         let mut random = Pcg64Mcg::seed_from_u64(scene.traffic.seed);

@@ -1,4 +1,4 @@
-//! The traffic of the networking test: connections, their timers, and what is noted of them.
+//! The traffic of the networking test: connections, their timers, and the log of re-arms.
 
 use core::fmt::Display;
 use std::io;
@@ -11,31 +11,31 @@ pub(crate) struct Traffic {
     pub(crate) response: usize,
     /// Mean pause of a client between a response and its next request, in ms; exponential.
     pub(crate) pause_ms: u64,
-    /// Rate of the server's line, Mbit/s.
+    /// Rate of the server's line, in Mbit/s.
     pub(crate) line_mbits: u64,
     pub(crate) hz: u64,
     pub(crate) seed: u64,
 }
 
-/// Bytes of data in a full segment over Ethernet: 1500 less the headers of IP and of TCP with time
+/// Bytes of data in a full Ethernet segment: 1500 minus the headers of IP and of TCP with time
 /// stamps.
 pub(crate) const SEGMENT: usize = 1448;
-/// Bytes that it takes on the line, with preamble, checksum and gap.
+/// Bytes of a full segment on the line, with preamble, checksum and gap.
 const FRAME: u64 = 1538;
 
 impl Traffic {
-    /// Time that so many segments take on the line, in ns.
+    /// Time of `segments` full segments on the line, in ns.
     pub(super) fn on_line_ns(&self, segments: usize) -> u64 {
         segments as u64 * FRAME * 8 * 1000 / self.line_mbits
     }
 
-    /// Acknowledgements that come in a tick while the line is busy: one for two segments.
+    /// Acknowledgements per tick while the line is busy: one for two segments.
     pub(crate) fn acknowledgements_per_tick(&self) -> f64 {
         self.line_mbits as f64 * 1e6 / (self.hz * FRAME * 8 * 2) as f64
     }
 }
 
-/// The timers of an end of a connection.
+/// The timers of a connection end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Idle,
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// How far ahead it is armed, in ticks.
+    /// Delay for which the timer is armed, in ticks.
     pub(crate) fn delay(self, hz: u64) -> u64 {
         match self {
             Self::Idle => 60 * hz,
@@ -75,26 +75,26 @@ impl Kind {
 /// The two ends of a connection.
 pub(crate) const ENDS: [&str; 2] = ["client", "server"];
 
-/// One re-arm, as it was asked for.
+/// One re-arm, as requested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Logged {
     pub(crate) at_ns: u64,
-    /// The tick that it was.
+    /// The tick of the call.
     pub(crate) now: u64,
     pub(crate) deadline: u64,
     pub(crate) connection: u32,
     pub(crate) server: bool,
     pub(crate) kind: Kind,
-    /// The first of its timer in a call of the system.
+    /// Whether it is the first re-arm of its timer in a system call.
     pub(crate) first_of_call: bool,
 }
 
-/// Sockets cannot be had, or fail: the test is left out. The only [`LabError::Io`] of a run.
+/// An error of the sockets, which leaves out the test. No other error of a run is [`LabError::Io`].
 pub(super) fn sockets(error: io::Error) -> LabError {
     LabError::io("sockets", error)
 }
 
-/// What was counted or received is not what it must be.
+/// An error for a wrong count or a wrong message.
 pub(super) fn wrong(what: impl Display) -> LabError {
     LabError::failed(what.to_string())
 }

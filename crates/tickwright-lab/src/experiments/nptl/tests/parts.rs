@@ -1,4 +1,4 @@
-//! What the parts beside the table compute and say.
+//! Results and texts of the parts other than the table.
 
 use tickwright_threads::{Dictionary, LEAST_STACK};
 
@@ -52,7 +52,7 @@ fn the_ladder_goes_from_ngpt_to_ours() {
     assert!(many.windows(2).all(|pair| pair[0] != pair[1]), "each step turns something");
 }
 
-/// M:N takes so many times as long as one-to-one.
+/// A ladder whose M:N steps take `times` as long as one-to-one.
 pub(super) fn made_up(times: [f64; 7]) -> Ladder {
     let mut lanes = ladder::lanes(Knobs::default());
     for (lane, times) in lanes.iter_mut().zip([1.0].into_iter().chain(times)) {

@@ -1,4 +1,4 @@
-//! What a reader sees.
+//! The report as a reader sees it.
 
 use tickwright_threads::LEAST_STACK;
 
@@ -19,12 +19,12 @@ use crate::limits::Limit;
 use crate::render;
 use crate::stats::Verdict;
 
-/// Six rounds around a figure.
+/// Six rounds with values around `ns`.
 fn rounds(ns: f64) -> Vec<f64> {
     (0..6).map(|round| ns * (1.0 + f64::from(round) / 100.0)).collect()
 }
 
-/// As the columns are ordered.
+/// Times in ns, in the order of the columns.
 const NS: [f64; 7] = [18_000.0, 250.0, 12_000.0, 62_000.0, 40_000.0, 1200.0, 450.0];
 
 fn table() -> Table {

@@ -1,4 +1,4 @@
-//! A queue that is wrong fails the run, and the first wrong event is named.
+//! A wrong queue fails the run, and the error names the first wrong event.
 
 use super::*;
 use crate::structures::baseline::btree_map::{Queue, StdBTreeMap};
@@ -12,7 +12,7 @@ const UNKNOWN: u8 = 4;
 const WRONG_SECOND: u8 = 5;
 const FORGETS_STOP: u8 = 6;
 
-/// std's map with one fault, from the 500th call on.
+/// std's map with one fault, at the 500th call of the faulty operation.
 struct Faulty<const FAULT: u8>;
 
 struct FaultyQueue<const FAULT: u8> {
@@ -40,7 +40,7 @@ impl<const FAULT: u8> Candidate for Faulty<FAULT> {
 
 impl<const FAULT: u8> BenchQueue for FaultyQueue<FAULT> {
     fn insert(&mut self, id: u32, deadline: u64) {
-        // The fill is the first 501 inserts.
+        // Filling the queue makes the first 501 inserts.
         if self.now_wrong(LOSES) {
             return;
         }
@@ -142,8 +142,8 @@ fn overruns_are_the_whole_periods_missed() {
     let (slice, events, verdict) = judged::<StdBTreeMap, _>(SECOND, &mut Stalling::default());
     let verified = verdict.expect("a late machine is not a wrong queue");
     assert!(slice.agrees_with(&verified));
-    // In a gap of 100 ms each of 500 timers passes 2.4 points of its grid and ticks at one; the
-    // host tick passes 42.
+    // In a gap of 100 ms, each of 500 timers passes 2.4 points of its grid and ticks once; the host
+    // tick passes 42 points.
     assert!((650..900).contains(&verified.overruns), "{}", verified.overruns);
 
     let work = Workload::new(&params());

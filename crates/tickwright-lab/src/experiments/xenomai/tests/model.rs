@@ -1,4 +1,4 @@
-//! The workload does what the published counts say.
+//! The workload reproduces the published counts.
 
 use core::cell::Cell;
 
@@ -86,7 +86,7 @@ fn a_run_that_never_toggles_is_not_the_experiment() {
     let lanes = ran(&plan, 0);
     let acceptance = Acceptance::of(&lanes[0], &Prediction::of(&params()), plan.mode);
     assert_eq!(acceptance.verdict(), Verdict::Missed, "{acceptance:?}");
-    // What was planned is what is expected: so the report is judged by the plan that was not kept.
+    // Findings compare with the plan, and this run did not follow the plan.
     plan.params.toggle_probability = 0.5;
     let findings = args.findings(&plan, &lanes);
     assert_eq!(findings[0].verdict, Verdict::NotShown, "{findings:?}");
@@ -151,7 +151,7 @@ fn an_odd_number_of_timers_that_nothing_toggles_is_expected_as_it_is() {
     assert_eq!(Prediction::of(&Params { toggle_probability: 0.1, ..still }).population, 1.5);
 }
 
-/// A timer of 20 s ticks in few of the slices, which are 250 ms.
+/// A timer of 20 s ticks in few of the slices of 250 ms.
 #[test]
 fn a_slice_without_ticks_takes_its_round_away() {
     let (_, plan) = asked(&["--duration", "30s", "--structures", "list/slab,heap2/slab"]);

@@ -1,4 +1,4 @@
-//! What a reader sees.
+//! The texts and tables of the report.
 
 use super::super::accepted;
 use super::*;
@@ -7,7 +7,7 @@ use crate::render;
 use crate::result::{Finding, Report};
 use crate::stats::Verdict;
 
-/// All times follow from a clock that moves by 25 ns at each reading.
+/// The report of a run whose clock advances by 25 ns at each reading; all times follow from it.
 fn report(more: &[&str]) -> Report {
     let (args, plan) = asked(more);
     conduct_plan(&args, &plan, &FakeMeter::steady(25)).expect("the structures are right")
@@ -35,7 +35,7 @@ fn without_instruments_no_sample_is_claimed() {
     assert!(report.series.iter().all(|series| series.name != "insert"));
 }
 
-/// The answer from ns per tick, and each comparison.
+/// The findings for the given ns per tick: the main finding and the comparisons.
 fn concluded(per_tick: &[&[f64]]) -> Vec<Finding> {
     let (args, plan) = asked(&[]);
     let lane = |(structure, ns): (_, &&[f64])| {
@@ -55,10 +55,10 @@ fn the_answer_follows_the_figures() {
     };
     said(&[], "nothing was measured", Verdict::NotShown);
     said(&[&[300.0; 8]], &format!("only {a} ran: 300 ns a tick"), Verdict::Stated);
-    // 10 % apart is a tie, however steady.
+    // A difference of 10 % is a tie, even if it is steady.
     let tie = format!("{b} 100 ns a tick, next {a} 1.10x");
     said(&[&[110.0; 8], &[100.0; 8]], &tie, Verdict::NoDifferenceShown);
-    // Far apart, but not in every round.
+    // A large difference, but not in every round.
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
     let words = format!("{a} 100 ns a tick, next {b} 3.00x");
     said(&[&[100.0; 8], &wild], &words, Verdict::NoDifferenceShown);
