@@ -1,14 +1,19 @@
-//! `tickwright bench registry`: what a registry of threads or tasks costs over each dictionary.
+//! `tickwright bench registry`: the cost of a registry of threads or tasks, over each dictionary.
 //!
-//! The author of HelenOS's ordered dictionary asked for a benchmark that would touch the trees more
-//! than a ping-pong does, such as creating and destroying a thread again and again. This is it, in
-//! two parts: the dictionary's own work (destroy one of N live entries and create another, look up,
-//! look up in vain, fill in ascending order), and real threads that are registered while they live,
-//! for the share of their time that the dictionary takes.
+//! The author of HelenOS's ordered dictionary asked for a benchmark that uses the trees more than a
+//! ping-pong does. The suggestion was to create and destroy a thread again and again. This
+//! benchmark has two parts:
 //!
-//! - [`subject`]: the dictionaries, and the few calls that are timed; [`shelf`]: all of them alive
-//!   at once
-//! - [`work`]: the calls of a sample, drawn before any clock starts, and the right answers, from
+//! - the dictionary's own work: destroy one of N live entries and create another, look up a key,
+//!   look up a missing key, fill in ascending order
+//! - real threads, which are registered while they live: the share of their time that the
+//!   dictionary takes
+//!
+//! The modules:
+//!
+//! - [`subject`]: the dictionaries and the few calls that are timed; [`shelf`]: all of them, alive
+//!   at the same time
+//! - [`work`]: the calls of a sample, drawn before any clock starts, and the right results, from
 //!   std alone
 //! - [`run`]: rounds in which every dictionary has its turn; [`tables`]: tables, targets, and the
 //!   answer in words

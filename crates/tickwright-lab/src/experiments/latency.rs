@@ -1,26 +1,27 @@
 //! `tickwright latency`: how late one periodic timer wakes up, with each structure in turn.
 //!
-//! The second half of Xenomai's timer list experiment (2016): a system with at most two timers,
-//! where the structure with the best asymptotic cost need not be the best. One periodic timer and
-//! an emulated host tick are pending. The driver sleeps until the head is due; the periodic timer
-//! is taken and re-armed. Its lateness is the clock then, less where its grid says it is due.
+//! This is the second half of Xenomai's timer list experiment (2016). The system has at most two
+//! timers, so the structure with the best asymptotic cost need not be the best. One periodic timer
+//! and the tick of an emulated host are pending. The loop sleeps until the head is due, takes the
+//! periodic timer and re-arms it. Lateness is the time at which the timer's owner then reads the
+//! clock, minus the grid point at which the timer was due.
 //!
-//! | mode | asks |
+//! | mode | question |
 //! |---|---|
 //! | [`run`] | how late the timer wakes up, end to end |
-//! | [`versus`] | the same beside cyclictest, in turns |
-//! | [`path`] | what the queue alone adds to it, and from how many timers the list is overtaken |
+//! | [`versus`] | how that compares with cyclictest, run in turns |
+//! | [`path`] | what the queue alone adds, and from how many timers on the list is overtaken |
 //!
 //! # What counts
 //!
-//! - A period that passed unseen is an overrun **and** a sample: it was as late as it was noticed.
-//!   So a slow structure or host cannot hide behind the wake-ups that it left out (coordinated
-//!   omission).
-//! - A process that was stopped (SIGCONT says so), or noticed nothing for a second and for a
-//!   hundred periods, was not late but away. The periods of such a gap are overruns, and none of
-//!   them is a sample.
-//! - Structures take turns in slices of a fraction of a second, in random order, so that what the
-//!   host does meets all alike. The first slice of each does not count.
+//! - A missed period is an overrun **and** a sample: it was as late as it was noticed. So a slow
+//!   structure or host cannot hide behind the wake-ups that it left out (coordinated omission).
+//! - A gap is different: the process was stopped (SIGCONT shows it), or it noticed nothing for a
+//!   second and for a hundred periods. The periods of a gap are overruns, and none of them is a
+//!   sample.
+//! - Structures take turns in slices of a fraction of a second, in random order, so that
+//!   disturbances by the host affect all of them alike. The first slice of each structure does not
+//!   count.
 
 mod clock;
 mod grid;
@@ -61,7 +62,7 @@ pub(crate) use run::checks;
 
 /// How late one periodic timer wakes up, over each structure in turn; beside cyclictest
 ///
-/// Without a mode it is `latency run`.
+/// Without a mode, this runs `latency run`.
 #[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LatencyArgs {
@@ -71,7 +72,7 @@ pub(crate) struct LatencyArgs {
     run: RunArgs,
 }
 
-/// The modes.
+/// The modes of `tickwright latency`.
 #[derive(Debug, Clone, Subcommand)]
 enum Mode {
     Run(RunArgs),
@@ -84,7 +85,7 @@ impl LatencyArgs {
     /// Runs a mode and prints its report.
     ///
     /// # Errors
-    /// Those of the mode.
+    /// The errors of the mode.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match &self.mode {
             None => self.run.execute(),
@@ -99,7 +100,7 @@ impl LatencyArgs {
 /// The experiment as a part of the tour.
 ///
 /// # Errors
-/// Those of the run.
+/// The errors of the run.
 pub(crate) fn tour(within: Duration) -> Result<Report, LabError> {
     let words = ["--quiet", "--interval", "250us", "--duration", &duration::show(within)];
     conduct(&request::words::<RunArgs>(&words)?)

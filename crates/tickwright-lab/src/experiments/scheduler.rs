@@ -1,10 +1,11 @@
-//! `tickwright bench scheduler`: what an add and a delete cost through the scheduler, beside their
-//! parts.
+//! `tickwright bench scheduler`: the cost of an add and a delete through the scheduler, beside the
+//! cost of their parts.
 //!
 //! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the
-//! clock. What is left over is the scheduler's own: the table of ids, the counts. (A delete reads
-//! no clock; its sum is the same for all that.) A delete by id looks it up in that table, whatever
-//! N is; so it grows with N no more than the bare queue's removal by key and the caches let it.
+//! clock. The rest is the scheduler's own work: the table of ids and the counters. A delete reads
+//! no clock, but the sum of its parts includes one all the same. A delete looks its id up in that
+//! table, at the same cost for every N. So it grows with N only through the bare queue's removal by
+//! key and through cache misses.
 
 mod data;
 mod tables;
@@ -40,16 +41,16 @@ pub(crate) struct SchedulerArgs {
     /// Structures of the scheduler, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "heap4,wheel", value_parser = registry::family)]
     pub(crate) structures: Vec<Structure>,
-    /// How many timers are pending
+    /// Numbers of pending timers, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k,1M", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
-    /// Samples of each; below 6 nothing can be shown
+    /// Samples of each structure; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Samples::parse)]
     pub(crate) rounds: Samples,
-    /// Operations in a sample, at least
+    /// Minimum number of operations in a sample
     #[arg(long, allow_hyphen_values = true, default_value = "50k", value_parser = Operations::parse)]
     pub(crate) operations: Operations,
-    /// What delays and orders are generated from
+    /// Seed of delays and orders
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     pub(crate) seed: Seed,
     #[command(flatten)]
@@ -147,7 +148,7 @@ impl Experiment for SchedulerArgs {
     }
 }
 
-/// A structure under way.
+/// A structure and its samples so far.
 struct Lane {
     structure: Structure,
     bare: &'static registry::Structure,
@@ -194,7 +195,7 @@ fn delays(n: usize, random: &mut Pcg64Mcg) -> Vec<Duration> {
     (0..n).map(|_| Duration::from_millis(random.random_range(0..60_000))).collect()
 }
 
-/// ns of one operation.
+/// Mean time per operation, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     add: f64,
@@ -209,7 +210,8 @@ struct Sample {
     bytes: f64,
 }
 
-/// N adds, then N deletes in the order of the adds, on what is warm and has room.
+/// N adds, then N deletes in the order of the adds. The structure is warm and has room for N
+/// timers.
 struct Work<'a> {
     n: usize,
     passes: usize,
@@ -282,14 +284,14 @@ impl Work<'_> {
     }
 }
 
-/// Locks, and readings of the clock, in a sample.
+/// Number of locks in a sample, and of readings of the clock.
 const PARTS: u32 = 20_000;
 
 fn done(_: &mut u64, _: &Firing<'_, Plain<u64>>) -> Next {
     Next::Done
 }
 
-/// The same on the queue alone.
+/// The same work on the queue alone.
 struct Bare<'a> {
     work: &'a Work<'a>,
     ticks: Ticks,

@@ -1,5 +1,5 @@
-//! `tickwright bench threads`: creating, switching and waking threads, beside what others make of
-//! it.
+//! `tickwright bench threads`: the cost of creating, switching and waking threads, beside the same
+//! in other libraries.
 
 pub(crate) mod micro;
 
@@ -18,26 +18,26 @@ use crate::result::{Finding, Section, Series, Table, Unit, findings_table, label
 use crate::stats::{self, Bound, Summary, Verdict};
 use micro::Lane;
 
-/// Creations, switches or wakes of a sample.
+/// Operations in a sample: switches or wakes.
 type Operations = Within<100, 10_000_000>;
 
 /// Arguments of `bench threads`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ThreadsArgs {
-    /// Samples of each; below 6 nothing can be shown
+    /// Samples of each operation; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
     rounds: Rounds,
-    /// Switches and wakes of a sample; a tenth as many creations
+    /// Switches or wakes in a sample; a sample of creations has a tenth as many
     #[arg(long, allow_hyphen_values = true, default_value = "50k", value_parser = Operations::parse)]
     operations: Operations,
-    /// What the order of runs follows from
+    /// Seed of the order of runs
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// A lane; a sample a round, in ns of one operation.
+/// A lane and its samples: one for each round, in ns per operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     lane: Lane,
@@ -64,8 +64,8 @@ impl Experiment for ThreadsArgs {
         Some(turns.seed)
     }
 
-    /// Samples every lane by turns, after each has shown that it does what it says. The lanes read
-    /// the system's clock on threads of their own.
+    /// Samples all lanes in turns, after each lane has passed its check. The lanes read the
+    /// system's clock in their own threads.
     fn run(&self, turns: &Turns, lab: &mut Lab<'_>) -> Result<Vec<Row>, LabError> {
         let clock = OsClock::start();
         let wrong = |lane: Lane| move |why: String| LabError::failed(format!("{}: {why}", lane.what()));
@@ -110,7 +110,7 @@ impl Experiment for ThreadsArgs {
     }
 }
 
-/// What was set as a goal, with what came of it.
+/// The targets, and whether this run reaches them.
 fn targets(rows: &[Row]) -> Vec<Finding> {
     let ns = |lane: Lane| rows.iter().find(|row| row.lane == lane).map_or(&[][..], |row| &row.ns);
     let ratio = |a: Lane, b: Lane| stats::ratios(ns(a), ns(b));

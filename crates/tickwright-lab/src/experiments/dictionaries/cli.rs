@@ -23,15 +23,15 @@ pub(crate) struct RegistryArgs {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     structures: Vec<Kind>,
 
-    /// What keys are like
+    /// Kinds of keys, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ascending,addresses,random")]
     keys: Vec<Keys>,
 
-    /// Live entries
+    /// Numbers of live entries, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1,100,10k,100k,1M", value_parser = Population::parse)]
     n: Vec<Population>,
 
-    /// Samples of each; below 6 nothing can be shown
+    /// Samples of each dictionary; below 6 no difference can be shown
     #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
     rounds: Rounds,
 
@@ -43,7 +43,7 @@ pub(crate) struct RegistryArgs {
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, default_value = "100", value_parser = Threads::parse)]
     threads: Threads,
 
-    /// What keys and orders are generated from
+    /// Seed of keys and orders
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
 

@@ -1,4 +1,5 @@
-//! Rounds: each dictionary once in random order, its answer verified, its time kept.
+//! Rounds of `bench registry`: each dictionary runs once, in random order, and its results are
+//! checked.
 
 use std::thread;
 
@@ -13,7 +14,7 @@ use crate::output::table::count;
 use crate::progress::Progress;
 use crate::rounds::{Rounds, Taken};
 
-/// What is run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) kinds: Vec<Kind>,
@@ -27,19 +28,20 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What is measured.
+/// What a cell measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Calls on keys of a kind; ns of one.
+    /// Calls on keys of one kind, in ns per call.
     Calls(Measure, Keys),
-    /// Filling in ascending order; ns of one insert.
+    /// Filling in ascending order, in ns per insert.
     Ascent(How),
-    /// Threads of std, registered while they live; ns of one, from its registration to its removal.
+    /// Threads of std that are registered while they live: ns per thread, from registration to
+    /// removal.
     Thread,
 }
 
 impl What {
-    /// The measure's name without the kind of keys: tables name that in a column of its own.
+    /// The measure's name without the kind of keys. Tables name the kind of keys separately.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Calls(measure, _) => measure.words(),
@@ -59,7 +61,7 @@ pub(crate) struct Cell {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A dictionary in a cell; a sample a round, in ns of one call.
+/// A dictionary in a cell: one sample for each round, in ns per call.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
@@ -69,14 +71,14 @@ pub(crate) struct Row {
 /// Measures every dictionary at every population with every kind of keys.
 ///
 /// # Errors
-/// The first wrong answer. An interruption is noted in `lab`.
+/// The first wrong result. An interruption is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let parts = plan.populations.len() * (plan.keys.len() + 1);
     let rounds = Rounds::new(plan.rounds, plan.seed);
     let progress = Progress::steps((parts * rounds.len()) as u64, "registry");
     let mut bench = Bench { plan, meter: lab.meter, progress, rounds, cells: Vec::new(), interrupted: false };
     for &population in &plan.populations {
-        // A key and two links in each dictionary.
+        // A key and two links for each entry of each dictionary.
         let bytes = plan.kinds.len().saturating_mul(24).saturating_mul(population);
         allocator::room(bytes, &format!("{} dictionaries of {population} entries", plan.kinds.len()))?;
         let n = count(population);
@@ -107,7 +109,7 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    /// All measures with keys of one kind; threads with the first.
+    /// Runs all measures with keys of one kind. Threads are measured with the first kind only.
     fn calls(&mut self, mut lanes: Vec<Lane<'_>>, keys: Keys, population: usize) -> Result<(), String> {
         if self.interrupted {
             return Ok(());
@@ -125,7 +127,7 @@ impl Bench<'_> {
             whats.push(What::Thread);
         }
         let meter = self.meter;
-        // What all lanes do in a cell, and what is right.
+        // The work that all lanes do in a cell, and the right result.
         let mut now: Option<(Work, u64)> = None;
         let taken = self.rounds.clone().cells(whats.len()).run(lanes.len(), |turn| {
             let count = lanes.len();
@@ -155,7 +157,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Filling, each way.
+    /// Measures filling in ascending order, in each way.
     fn ascents(&mut self, mut lanes: Vec<Lane<'_>>, population: usize) -> Result<(), String> {
         if self.interrupted {
             return Ok(());
@@ -189,8 +191,8 @@ impl Bench<'_> {
     }
 }
 
-/// One object after the other lives as a thread: it comes with its key, runs, ends, and makes way
-/// for its next life. ns of one life.
+/// Objects live as threads, one after the other. Each object is removed and inserted again with its
+/// key, then its thread is started and joined. Returns ns per thread.
 fn live_as_threads(
     lane: &mut Lane<'_>,
     live: &[u64],

@@ -1,4 +1,4 @@
-//! All dictionaries alive at once, type-erased once per sample.
+//! All dictionaries, alive at the same time. One dynamic call starts each sample.
 
 use tickwright_collections::{Avl, BPlusDict, RedBlack, SlabDict};
 
@@ -9,11 +9,11 @@ use crate::structures::baseline::intrusive;
 
 /// A dictionary that is sampled again and again.
 pub(crate) trait Sampler: Subject {
-    /// Makes the calls; ns of all together, and what was answered.
+    /// Makes the calls. Returns their total time in ns, and a hash of their results.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);
 
-    /// Fills it in ascending order, and empties it again; ns of the filling. None where it cannot
-    /// be filled so, or was not filled.
+    /// Fills the dictionary in ascending order, then empties it. Returns the time of the filling in
+    /// ns, or `None` if the dictionary does not support `how` or lost an entry.
     fn ascend(&mut self, count: u32, how: How, meter: &dyn Meter) -> Option<u64>;
 }
 
@@ -34,15 +34,15 @@ impl<S: Subject> Sampler for S {
     }
 }
 
-/// One on the shelf.
+/// A dictionary on the shelf.
 pub(crate) struct Lane<'s> {
     pub(crate) kind: Kind,
     pub(crate) sampler: Box<dyn Sampler + 's>,
 }
 
-/// Lends empty dictionaries with room for `count` objects.
+/// Calls `user` with empty dictionaries that have room for `count` objects.
 pub(crate) fn with_all<R>(kinds: &[Kind], count: usize, user: impl FnOnce(Vec<Lane<'_>>) -> R) -> R {
-    // Nodes for those alone that link them.
+    // Nodes only for the dictionaries that link them.
     let of = |kind| if kinds.contains(&kind) { count } else { 0 };
     let red_black = nodes::<RedBlack>(of(Kind::OdictHook));
     let avl = nodes::<Avl>(of(Kind::AvlHook));

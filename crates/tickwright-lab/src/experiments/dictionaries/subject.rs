@@ -1,7 +1,7 @@
-//! The dictionaries under measurement, behind the calls that a registry needs.
+//! The measured dictionaries, behind the calls that a registry needs.
 //!
-//! Each is used as its users would: trees of caller-owned nodes and slabs remove by the entry that
-//! the object keeps, maps remove by key.
+//! Each dictionary is used as its users would use it. Trees of caller-owned nodes and slabs remove
+//! by the entry that the object keeps. Maps remove by key.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     BtreeMap,
     /// intrusive-collections' red-black tree
     IntrusiveRbtree,
-    /// std's hash map: unordered, so it is no dictionary; what order costs
+    /// std's hash map: unordered, so it is no dictionary; it shows what order costs
     HashMap,
 }
 
@@ -58,17 +58,17 @@ pub(crate) enum How {
     Append,
 }
 
-/// What a registry needs of a dictionary from keys to the numbers of objects.
+/// The calls that a registry needs of a dictionary. It maps keys to the numbers of objects.
 pub(crate) trait Subject {
-    /// Registers object `at`, which is not registered. Whether it could be.
+    /// Registers object `at`, which is not registered. Returns whether that succeeded.
     fn insert(&mut self, at: u32, key: u64) -> bool;
 
-    /// The same where the key is the greatest; none where that is not offered.
+    /// The same for a key that is the greatest. Returns `None` if `how` is not supported.
     fn insert_last(&mut self, _at: u32, _key: u64, _how: How) -> Option<bool> {
         None
     }
 
-    /// Takes object `at` out. Whether it was in.
+    /// Removes object `at`. Returns whether it was registered.
     fn remove(&mut self, at: u32) -> bool;
 
     /// The number of the object with this key.
@@ -78,10 +78,10 @@ pub(crate) trait Subject {
 
     fn clear(&mut self);
 
-    /// Whether it is whole.
+    /// Whether the structure passes its own check.
     fn whole(&self) -> bool;
 
-    /// Whether it is whole and has `count` entries.
+    /// Whether the structure passes its check and has `count` entries.
     fn holds(&self, count: usize) -> bool {
         self.len() == count && self.whole()
     }
@@ -94,7 +94,7 @@ pub(crate) struct Node<B: Balance> {
     link: Link<B>,
 }
 
-/// By key.
+/// The order of objects by key.
 pub(crate) struct ByKey;
 
 impl<B: Balance> KeyOrder<Node<B>> for ByKey {
@@ -123,7 +123,7 @@ pub(crate) fn nodes<B: Balance>(count: usize) -> Vec<Node<B>> {
     (0..).take(count).map(|at| Node { key: Cell::new(0), at, link: Link::new() }).collect()
 }
 
-/// Ours over nodes.
+/// One of our dictionaries over caller-owned nodes.
 pub(crate) struct Hooks<'a, B: Balance> {
     nodes: &'a [Node<B>],
     dictionary: HookDict<'a, ByKey, Node<B>, B>,
@@ -181,7 +181,7 @@ impl<B: Balance> Subject for Hooks<'_, B> {
     }
 }
 
-/// What a dictionary owns.
+/// An object that a dictionary owns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Item {
     key: u64,
@@ -211,7 +211,7 @@ impl PlainKey<Item> for ByKey {
     }
 }
 
-/// A dictionary that owns its objects; its user keeps their entries.
+/// A dictionary that owns its objects. The registry keeps their entries.
 pub(crate) struct Owned<D: Dictionary> {
     entries: Vec<Option<D::Entry>>,
     dictionary: D,
@@ -229,7 +229,7 @@ impl<D: Dictionary<Object = Item, Value = Item>> Owned<D> {
     }
 }
 
-/// The slab flavour.
+/// One of our dictionaries in a slab.
 pub(crate) type Slab<B> = Owned<SlabDict<ByKey, Item, B>>;
 
 impl<D> Subject for Owned<D>
@@ -328,10 +328,10 @@ macro_rules! mapped {
 mapped!(BTreeMap<u64, u32>);
 mapped!(HashMap<u64, u32>);
 
-/// intrusive-collections' tree; it has no hint.
+/// intrusive-collections' tree, which has no insert by hint.
 pub(crate) struct Intrusive<'a> {
     nodes: Tree<'a>,
-    /// The tree does not count.
+    /// The number of entries, which the tree does not count.
     len: usize,
 }
 
@@ -356,7 +356,7 @@ impl Subject for Intrusive<'_> {
         was_in
     }
 
-    /// The first of the key, as ours answers.
+    /// Finds the first object with the key, as our dictionaries do.
     #[inline]
     fn find(&self, key: u64) -> Option<u32> {
         let found = self.nodes.tree.lower_bound(Bound::Included(&key));

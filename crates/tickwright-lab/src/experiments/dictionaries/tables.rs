@@ -22,12 +22,12 @@ fn ratio(rows: &[Row], kind: Kind, to: &[Row], other: Kind) -> Option<Summary> {
     stats::ratios(samples(rows, kind)?, samples(to, other)?)
 }
 
-/// Bounds of a ratio.
+/// Upper bounds of the ratio to intrusive-collections' tree: at n = 10k, and at every other n.
 const AT_10K: Bound = Bound::AtMost(0.85);
 const ANYWHERE: Bound = Bound::AtMost(1.0);
-/// Of look-ups at a million.
+/// Upper bound of the B+ tree's look-ups to std's B-tree, at a million entries.
 const BPLUS: Bound = Bound::AtMost(1.2);
-/// An ascending insert by hint or at the end, to one by search: a third.
+/// Upper bound of an ascending insert by hint or at the end to one by search: a third.
 const ASCENT: Bound = Bound::AtMost(0.333);
 
 pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
@@ -47,7 +47,7 @@ pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec
     sections
 }
 
-/// A column for each population: medians, and the ratio to intrusive-collections' tree.
+/// Two columns for each population: medians, and their ratio to intrusive-collections' tree.
 fn medians(what: What, cells: &[Cell]) -> Section {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.what == what).collect();
     let mut table = Table::new().column("", Format::Text);
@@ -76,7 +76,7 @@ fn medians(what: What, cells: &[Cell]) -> Section {
     Section::new(title).table(table)
 }
 
-/// With intervals: what HelenOS's figures of 2018 are about. It has no bound.
+/// Ratios with intervals, which HelenOS's figures of 2018 are about. They have no bound.
 fn against_avl(cells: &[Cell]) -> Table {
     let mut table = Table::new().column("", Format::Text).column("N", Format::Count);
     for storage in ["hooks", "slab"] {
@@ -106,7 +106,7 @@ fn against_avl(cells: &[Cell]) -> Table {
     table
 }
 
-/// Which of the two takes less, if the interval shows it.
+/// Which of the two trees is faster, if the interval shows it.
 pub(super) fn differs(ratio: &Summary) -> &'static str {
     match ratio.interval {
         interval if interval.coverage < CONFIDENCE => "too few rounds",
@@ -116,10 +116,10 @@ pub(super) fn differs(ratio: &Summary) -> &'static str {
     }
 }
 
-/// From so many entries on there is something to search, which a hint can save.
+/// The smallest population at which there is something to search, which a hint can save.
 const SEARCHED: usize = 100;
 
-/// What ours are meant to reach.
+/// The targets of our dictionaries.
 pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     let mut targets = Vec::new();
     let mut target = |what: String, n: usize, ratio: Summary, bound: Bound| {
@@ -145,7 +145,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
         let search =
             |other: &&Cell| (other.what, other.population) == (What::Ascent(How::Search), cell.population);
         let Some(search) = cells.iter().find(search) else { continue };
-        // The B+ tree takes hints and does not use them, as it says.
+        // The B+ tree accepts hints but does not use them, as its documentation says.
         let uses = |kind: &Kind| kind.ours() && (*kind, how) != (Kind::Bplus, How::Hint);
         for kind in Kind::value_variants().iter().copied().filter(uses) {
             if let Some(ratio) = ratio(&cell.rows, kind, &search.rows, kind) {
@@ -157,10 +157,10 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     targets
 }
 
-/// What a thread must spend in the dictionary for that to matter, percent.
+/// The share of a thread's life from which on the dictionary matters, in percent.
 const MATTERS: f64 = 1.0;
 
-/// The author's question: what would touch the trees?
+/// Answers the author's question: what would use the trees?
 fn answer(cells: &[Cell]) -> Section {
     let mut table = Table::new()
         .column("std thread, registered", Format::Text)
@@ -184,7 +184,7 @@ fn answer(cells: &[Cell]) -> Section {
     }
     let of = |kind: Kind| shares.iter().rev().filter(move |share| share.0 == kind);
     let said = Kind::value_variants().iter().filter(|kind| of(**kind).next().is_some()).map(|&kind| {
-        // From where on: there, and at all larger ones.
+        // The N from which on the share matters: at that N and at all larger ones.
         let from = of(kind).take_while(|share| share.2 >= MATTERS).last();
         let from =
             from.map_or("at none of these N".to_owned(), |share| format!("from N = {}", count(share.1)));

@@ -32,7 +32,8 @@ fn a_report_has_every_cell() {
     assert_eq!(of("insert, ascending, by hint"), 2 * kinds.iter().filter(|kind| kind.ours()).count());
 }
 
-/// Each reading moves the clock by a microsecond: 200 calls take 5 ns each, and a thread 1000 ns.
+/// Each reading advances the clock by a microsecond: 200 calls take 5 ns each, a thread takes 1000
+/// ns.
 #[test]
 fn a_report_says_what_a_thread_spends_in_the_tree() {
     let few = ["--keys=ascending", "--n=3,400", "--rounds=6", "--operations=200", "--threads=1"];
@@ -41,7 +42,7 @@ fn a_report_says_what_a_thread_spends_in_the_tree() {
     insta::assert_snapshot!(render::sections(&report.sections));
 }
 
-/// At each population: ns of a thread, and of the dictionary's calls within.
+/// The answer for some populations: ns of a thread, and ns of the dictionary's calls in it.
 fn spent(figures: &[(usize, f64, f64)]) -> String {
     let args: RegistryArgs = request::words(&[]).unwrap();
     let rows = |ns| vec![Row { kind: Kind::OdictHook, samples: vec![ns; 6] }];
@@ -105,7 +106,7 @@ fn a_wrong_answer_has_another_fold() {
             let mut look = |keys: &[u64]| lane.sampler.sample(&Work::Look(keys.to_vec()), &meter).1;
             assert_ne!(look(&[0, 2]), look(&[2, 0]));
             assert_ne!(look(&[0]), look(&[1]));
-            // What is not in cannot leave.
+            // An object that is not registered cannot be removed.
             let twice = lane.sampler.remove(1) && lane.sampler.remove(1);
             assert!(!twice, "{}", lane.kind.name());
             assert!(lane.sampler.holds(2) && !lane.sampler.holds(3));

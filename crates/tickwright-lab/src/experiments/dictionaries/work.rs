@@ -9,12 +9,12 @@ use rand_pcg::Pcg64;
 use super::subject::{How, Subject};
 use crate::experiments::request;
 
-/// What keys are like.
+/// A kind of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keys {
-    /// Ids that are given out in ascending order: a new id is the last
+    /// Ids in ascending order: a new id is the greatest
     Ascending,
-    /// Addresses of control blocks, scattered over a heap; a new one was given back before
+    /// Addresses of control blocks, scattered over a heap; freed addresses are used again
     Addresses,
     /// Random numbers
     Random,
@@ -26,14 +26,14 @@ impl Keys {
     }
 }
 
-/// What is timed.
+/// A kind of call that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// Destroy one, create another.
+    /// Destroy one object, create another.
     Churn,
-    /// Look up what is there.
+    /// Look up a key that is present.
     Hit,
-    /// Look up what is not there.
+    /// Look up a key that is not present.
     Miss,
 }
 
@@ -52,12 +52,12 @@ impl Measure {
 /// The calls of a sample.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// Objects, and the keys that they come back with.
+    /// Objects to remove, and the keys under which they are inserted again.
     Churn(Vec<(u32, u64)>),
     Look(Vec<u64>),
 }
 
-/// Makes the calls; folds what was answered.
+/// Makes the calls. Returns a hash of their results.
 #[inline(never)]
 pub(crate) fn perform<S: Subject>(subject: &mut S, work: &Work) -> u64 {
     let mut fold = 0;
@@ -77,7 +77,8 @@ pub(crate) fn perform<S: Subject>(subject: &mut S, work: &Work) -> u64 {
     fold
 }
 
-/// Fills an empty subject with ascending keys; none where it cannot be done so.
+/// Fills an empty subject with ascending keys. Returns whether all inserts succeeded, or `None` if
+/// the subject does not support `how`.
 #[inline(never)]
 pub(crate) fn ascend<S: Subject>(subject: &mut S, count: u32, how: How) -> Option<bool> {
     let mut done = true;
@@ -96,24 +97,25 @@ fn folded(fold: u64, found: Option<u32>) -> u64 {
     (fold.rotate_left(5) ^ found.map_or(u64::MAX, u64::from)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Bytes of a control block: no power of two, so that the low bits of addresses vary.
+/// Size of a control block in bytes: no power of two, so that the low bits of addresses vary.
 const BLOCK: u64 = 0x240;
 const HEAP: u64 = 0x7f00_0000_0000;
 
-/// Draws work and knows its answers, by a hash map of std and the list of who has which key.
+/// Draws the work of samples and computes the right results. It uses a hash map of std and a list
+/// of the objects' keys.
 pub(crate) struct Model {
     keys: Keys,
     random: Pcg64,
     /// The key of each object.
     live: Vec<u64>,
     by_key: HashMap<u64, u32>,
-    /// Addresses that were given back.
+    /// Addresses that no object uses.
     spare: Vec<u64>,
     next: u64,
 }
 
 impl Model {
-    /// A registry of `population` objects, and the order in which they come.
+    /// A model of `population` objects. They are inserted in the order of their numbers.
     pub(crate) fn new(keys: Keys, population: usize, seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut model = Self {
@@ -137,12 +139,12 @@ impl Model {
         model
     }
 
-    /// The keys of all objects.
+    /// The keys of all objects, by number.
     pub(crate) fn live(&self) -> &[u64] {
         &self.live
     }
 
-    /// A key that nobody has. All are even.
+    /// A key that no object has. All keys are even.
     fn fresh(&mut self) -> u64 {
         match self.keys {
             Keys::Ascending => {
@@ -167,7 +169,7 @@ impl Model {
         self.random.random_range(0..most.max(1))
     }
 
-    /// The work of a sample, and what it must answer.
+    /// Draws the work of a sample. Also returns the hash that [`perform`] must return for it.
     pub(crate) fn draw(&mut self, measure: Measure, calls: usize) -> (Work, u64) {
         let mut fold = 0;
         let work = match measure {

@@ -1,4 +1,4 @@
-//! The clocks of the system, and the ways to wait for one of their moments.
+//! The clocks of the system, and the ways to wait until a clock reaches a time.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -16,17 +16,17 @@ use signal_hook::consts::SIGCONT;
 
 use crate::error::LabError;
 
-/// What time is told by.
+/// A clock of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Clock {
     /// Stands still while the machine is suspended; cyclictest's 0
     #[value(alias = "0")]
     Monotonic,
-    /// The time of day; a step ahead shows as lateness or as a gap, one back is waited out;
-    /// cyclictest's 1
+    /// The time of day: a step forward shows as lateness or as a gap, a step back makes the run
+    /// wait; cyclictest's 1
     #[value(alias = "1")]
     Realtime,
-    /// Goes on while the machine is suspended
+    /// Continues while the machine is suspended
     Boot,
 }
 
@@ -45,7 +45,7 @@ impl Clock {
         ns(clock_gettime(self.id()))
     }
 
-    /// The finest step that the system promises, in ns.
+    /// The resolution that the system promises, in ns.
     pub(super) fn resolution(self) -> u64 {
         ns(clock_getres(self.id())).max(1)
     }
@@ -66,17 +66,17 @@ pub(crate) enum Driver {
 
 /// A clock and a way to wait for it.
 pub(super) trait Host {
-    /// The clock, in ns.
+    /// The reading of the clock, in ns.
     fn now(&mut self) -> u64;
 
-    /// Returns when the clock is at `at` or later, or a signal came.
+    /// Returns when the clock is at `at` (in ns) or later, or when a signal came.
     fn wait(&mut self, at: u64);
 
-    /// Whether the process was stopped and went on since the last question.
+    /// Whether the process was stopped and continued since the last call.
     fn was_stopped(&mut self) -> bool;
 }
 
-/// Hears of every SIGCONT while it lives.
+/// Records each SIGCONT while it lives.
 #[derive(Debug)]
 struct Continued {
     heard: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ struct Continued {
 }
 
 impl Continued {
-    /// From now on.
+    /// Records from now on.
     fn watch() -> Result<Self, LabError> {
         let heard = Arc::<AtomicBool>::default();
         let id = signal_hook::flag::register(SIGCONT, Arc::clone(&heard))
@@ -92,10 +92,10 @@ impl Continued {
         Ok(Self { heard, id })
     }
 
-    /// Whether one came since the last question.
+    /// Whether a SIGCONT came since the last call.
     #[inline]
     fn take(&mut self) -> bool {
-        // A plain load first: the usual answer is no, a thousand times a second.
+        // A plain load first: the usual answer is `false`, a thousand times a second.
         self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
     }
 }
@@ -106,18 +106,18 @@ impl Drop for Continued {
     }
 }
 
-/// The system's.
+/// The host of a real run: a clock of the system, and a driver that waits for it.
 #[derive(Debug)]
 pub(super) struct System {
     clock: Clock,
     driver: Driver,
-    /// Of the driver that needs one.
+    /// The timer descriptor, for the driver that needs one.
     fd: Option<OwnedFd>,
     continued: Continued,
 }
 
 impl System {
-    /// Ready to wait.
+    /// Opens what the driver needs, and records each SIGCONT from now on.
     pub(super) fn new(clock: Clock, driver: Driver) -> Result<Self, LabError> {
         let id = match clock {
             Clock::Monotonic => TimerfdClockId::Monotonic,
@@ -143,8 +143,8 @@ impl Host for System {
             (Driver::Timerfd, Some(fd)) => {
                 let it_value = timespec(at.max(1));
                 let once = Itimerspec { it_interval: timespec(0), it_value };
-                // An error of either would make the caller's loop busy, not wrong: it looks at the
-                // clock.
+                // An error of either call would make the caller's loop busy, but not wrong: the
+                // loop reads the clock.
                 let _ = timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, &once);
                 let _ = rustix::io::read(fd, &mut [0; 8]);
             }
@@ -169,11 +169,11 @@ impl Host for System {
 const NS_PER_S: u64 = 1_000_000_000;
 
 fn timespec(ns: u64) -> Timespec {
-    // Of u64 nanoseconds there are fewer seconds than i64 holds.
+    // The seconds of a u64 in nanoseconds fit into an i64.
     Timespec { tv_sec: (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 }
 }
 
 fn ns(time: Timespec) -> u64 {
-    // Clocks that are asked here are never negative; the time of day passes 2^64 ns in 2554.
+    // The clocks used here are never negative. The time of day passes 2^64 ns in 2554.
     (time.tv_sec as u64).wrapping_mul(NS_PER_S).wrapping_add(time.tv_nsec as u64)
 }

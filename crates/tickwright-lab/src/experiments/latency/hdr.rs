@@ -1,5 +1,5 @@
-//! A log of HdrHistogram: an interval and a tag for each slice, for the tools that people plot and
-//! merge such logs with.
+//! A log in HdrHistogram's format, with an interval and a tag for each slice. Common tools plot and
+//! merge such logs.
 
 use core::time::Duration;
 use std::time::SystemTime;
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
-/// The text of a log, in ns. Grows by some hundred bytes a slice.
+/// The text of a log, in ns. Each slice adds some hundred bytes.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     text: Vec<u8>,
@@ -21,7 +21,7 @@ impl Log {
     pub(super) fn start() -> Self {
         let mut text = Vec::new();
         let now = SystemTime::now();
-        // Writing to memory does not fail, and begins nothing that must be ended.
+        // Writing to memory does not fail, and the log needs no end marker.
         let _ = IntervalLogWriterBuilder::new()
             .add_comment("[Wake-up lateness in ns; written by tickwright latency]")
             .with_start_time(now)
@@ -30,14 +30,15 @@ impl Log {
         Self { text, lost: 0 }
     }
 
-    /// One slice of structure `id`, from `since` to `until`, by the time from the start.
+    /// Adds one slice of structure `id`. `since` and `until` count from the start of the run;
+    /// `lateness` is in ns.
     pub(super) fn add(&mut self, id: &str, since: Duration, until: Duration, lateness: &[u64]) {
         let Ok(mut histogram) = Histogram::<u64>::new(3) else {
             self.lost += 1;
             return;
         };
         for ns in lateness {
-            // It grows as it must, up to what u64 holds.
+            // The histogram grows as needed, up to the range of u64.
             let _ = histogram.record(*ns);
         }
         let mut serializer = V2DeflateSerializer::new();
@@ -47,7 +48,7 @@ impl Log {
         self.lost += u64::from(!matches!(written, Ok(Ok(()))));
     }
 
-    /// The log.
+    /// The text of the log.
     pub(super) fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.text)
     }

@@ -1,12 +1,13 @@
-//! The original's histogram: equal cells, the last of which also takes what is above; its plot, and
-//! its file for gnuplot.
+//! The original's histogram, its plot, and its file for gnuplot. Cells have equal width, and the
+//! last one also counts everything above.
 
 use core::fmt::Write;
 
 use crate::render::Format;
 use crate::result::{Axis, Mark, Plot};
 
-/// Cells of equal width. Lateness is never negative here, so unlike the original's no sign is lost.
+/// Cells of equal width. The original's cells lose the sign of a lateness. Here a lateness is never
+/// negative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cells {
     width_ns: u64,
@@ -14,12 +15,12 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `cells` empty ones of `width_ns` each; at least one of at least 1 ns.
+    /// `cells` empty cells of `width_ns` each. A 0 counts as 1 in both arguments.
     pub(super) fn new(cells: usize, width_ns: u64) -> Self {
         Self { width_ns: width_ns.max(1), counts: vec![0; cells.max(1)] }
     }
 
-    /// All of them together; they are of one width.
+    /// The sum of histograms whose cells have one width.
     pub(super) fn sum<'c>(all: impl Iterator<Item = &'c Self>) -> Self {
         all.fold(Self::new(1, 1), |sum, cells| {
             let mut counts = cells.counts.clone();
@@ -28,7 +29,7 @@ impl Cells {
         })
     }
 
-    /// `count` samples more.
+    /// Adds `count` samples of `ns`.
     #[inline]
     pub(super) fn add(&mut self, ns: u64, count: u64) {
         let last = self.counts.len() - 1;
@@ -36,37 +37,37 @@ impl Cells {
         self.counts[at] += count;
     }
 
-    /// One more sample.
+    /// Adds one sample.
     #[inline]
     pub(super) fn push(&mut self, ns: u64) {
         self.add(ns, 1);
     }
 
-    /// The counts; the last is of its cell and of everything above.
+    /// The counts. The last one covers its cell and everything above.
     pub(super) fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The middle of a cell, us.
+    /// The middle of a cell, in us.
     pub(super) fn middle_us(&self, cell: usize) -> f64 {
         (cell as f64 + 0.5) * self.width_ns as f64 / 1e3
     }
 
-    /// The first and the last cell that hold something.
+    /// The first and the last cell with a count above 0.
     fn filled(&self) -> Option<(usize, usize)> {
         let first = self.counts.iter().position(|count| *count > 0)?;
         Some((first, self.counts.iter().rposition(|count| *count > 0)?))
     }
 }
 
-/// Histograms over each other. A step is a cell, or where that is wider a twentieth of its lateness.
-/// A logarithmic axis has no 0, so each count is one more, as in the original.
+/// Histograms in one plot. A step is one cell, or a twentieth of its lateness where that is wider.
+/// A logarithmic axis has no 0, so each count is drawn as one more, as in the original.
 pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c Cells)> + Clone) -> Plot {
     let filled = || curves.clone().filter_map(|(_, cells)| cells.filled());
     let first = filled().map(|ends| ends.0).min().unwrap_or(0);
     let last = filled().map(|ends| ends.1).max().unwrap_or(0);
     let end = |cell: usize| cell + (cell / 20).max(1);
-    // One step beyond the last, which ends the picture at 1.
+    // One step beyond the last filled cell ends each curve at 1.
     let steps: Vec<usize> = core::iter::successors(Some(first), |cell| Some(end(*cell)))
         .take_while(|cell| *cell < end(last) + 1)
         .collect();
@@ -78,7 +79,7 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
         let mut before = 0;
         let points = steps.iter().enumerate().filter_map(|(at, &cell)| {
             let count = sum(cell);
-            // A flat piece needs no point of its own.
+            // A point in a flat piece is not needed.
             let flat = count == before && at > 0 && at + 1 < steps.len();
             before = count;
             // The first cell begins at 0, which a logarithmic axis does not have.
@@ -89,11 +90,12 @@ pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c C
     })
 }
 
-/// A data set for gnuplot, as the original writes it: `x y+1` for each filled cell, since a log
-/// scale has no 0, between two points at 1.
+/// Writes a data set for gnuplot in the original's form: a line `x y+1` for each cell from the
+/// first filled one to the last. The 1 is added since a log scale has no 0. A point at 1 stands at
+/// both ends.
 pub(super) fn gnuplot(out: &mut String, cells: &Cells) {
     let Some((first, last)) = cells.filled() else { return };
-    // Writing to a string does not fail. The guard before the first cell stands at 0 when that is
+    // Writing to a string does not fail. If cell 0 is filled, the point before it stands at 0,
     // where the axis begins.
     let before = if first == 0 { 0.0 } else { cells.middle_us(first - 1) };
     let _ = writeln!(out, "{before:.3} 1");

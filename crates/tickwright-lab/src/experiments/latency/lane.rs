@@ -1,4 +1,4 @@
-//! What one structure did in all its turns.
+//! The measurements of one structure in all its turns.
 
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
@@ -6,8 +6,8 @@ use crate::result::Unit;
 use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
-/// What is told of a turn, with the unit. The worst lateness is that of gaps too, so a limit on it
-/// holds for them.
+/// The figures of a turn, with their units. The worst lateness includes gaps, so a limit on it
+/// holds for gaps too.
 pub(super) const FIGURES: [(&str, Unit); 10] = [
     ("average lateness", Unit::Ns),
     ("min lateness", Unit::Ns),
@@ -21,14 +21,14 @@ pub(super) const FIGURES: [(&str, Unit); 10] = [
     ("wake-ups", Unit::Count),
 ];
 
-/// One turn, by [`FIGURES`]. A turn that gaps filled has no average: it keeps its place among the
-/// rounds.
+/// The figures of one turn, in the order of [`FIGURES`]. A turn that consists of gaps has no
+/// average, but keeps its place among the rounds.
 pub(super) type Row = [f64; FIGURES.len()];
 
 pub(super) fn row(seen: &Seen) -> Row {
     let mut sorted = seen.lateness.clone();
     sorted.sort_unstable();
-    // The least sample that so many percent do not exceed.
+    // The smallest sample that `percent` % of the samples do not exceed.
     let rank = |percent: usize| (sorted.len() * percent).div_ceil(100).max(1) - 1;
     let of = |percent| sorted.get(rank(percent)).map_or(f64::NAN, |ns| *ns as f64);
     let gap = seen.gaps.iter().map(|gap| gap.ns as f64).fold(f64::NAN, f64::max);
@@ -47,15 +47,15 @@ pub(super) struct Lane {
     pub(super) cells: Cells,
     pub(super) overruns: u64,
     pub(super) gaps: Vec<Gap>,
-    /// Of whole rounds alone.
+    /// The figures of each turn, from complete rounds only.
     pub(super) rows: Vec<Row>,
-    /// Since the last line of it.
+    /// The samples since the structure's last printed line.
     pub(super) lately: Running,
     pub(super) lately_overruns: u64,
 }
 
 impl Lane {
-    /// Before its first turn.
+    /// A lane without turns. Its histogram has `cells` cells of `bucket_ns` each.
     pub(super) fn new(structure: &'static Structure, cells: usize, bucket_ns: u64) -> Self {
         Self {
             structure,
@@ -69,7 +69,7 @@ impl Lane {
         }
     }
 
-    /// One more turn.
+    /// Adds the samples of a turn.
     pub(super) fn add(&mut self, seen: &Seen) {
         for &ns in &seen.lateness {
             self.lately.push(ns);
@@ -81,13 +81,14 @@ impl Lane {
         self.gaps.extend_from_slice(&seen.gaps);
     }
 
-    /// A figure of all samples, ns in us; none without samples, as after an early Ctrl-C.
+    /// A figure of all samples, converted from ns to us. Returns `None` without samples, as after
+    /// an early Ctrl-C.
     pub(super) fn us(&self, of: impl Fn(&Distribution) -> f64) -> Option<f64> {
         (self.all.running().count() > 0).then(|| us(of(&self.all)))
     }
 }
 
-/// ns as us.
+/// Converts ns to us.
 pub(super) fn us(ns: f64) -> f64 {
     ns / 1e3
 }

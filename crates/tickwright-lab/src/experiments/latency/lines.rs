@@ -1,4 +1,4 @@
-//! What the run prints while it goes on: a line a second in the original's form.
+//! The lines that a run prints once a second, in the original's form.
 
 use core::mem;
 use core::time::Duration;
@@ -15,14 +15,14 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The lines of a run.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Whether any are wanted.
+    /// Whether lines are wanted.
     on: bool,
     count: usize,
     last: Duration,
 }
 
 impl Lines {
-    /// Prints the heading of a run with these settings, if lines are wanted.
+    /// Prints the heading of a run with these `settings`, if lines are wanted (`on`).
     pub(super) fn begin(on: bool, settings: &str) -> Result<Self, LabError> {
         if on {
             output::print(&format!(
@@ -33,8 +33,8 @@ impl Lines {
         Ok(Self { on, count: 0, last: Duration::ZERO })
     }
 
-    /// After a turn of structure `id`: a line for each gap, and the line of the next structure when
-    /// a second is over.
+    /// Prints lines after a turn of structure `id`: one for each gap, and once a second a line for
+    /// the next structure.
     pub(super) fn turn(
         &mut self,
         (id, gaps): (&str, &[Gap]),

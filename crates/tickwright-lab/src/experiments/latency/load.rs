@@ -1,10 +1,14 @@
-//! A load beside the measurement, in a process of its own that cannot outlive this one.
+//! A load beside the measurement, in a separate process that cannot outlive this one.
 //!
-//! Three ropes hold it, since each can fail alone: the kernel kills it when the thread that started
-//! it ends, a pipe whose closing it waits for ends it however this process goes (SIGKILL too), and
-//! this process kills its group when a run ends. It has a group of its own, so that Ctrl-C reaches
-//! it through here, after the figures. And it ends by itself after a while: what the run lasts,
-//! twice, and some seconds.
+//! Four mechanisms end it, since each can fail alone:
+//!
+//! - The kernel kills the load when the thread that started it ends.
+//! - The load ends when its pipe closes, however this process ends (SIGKILL too).
+//! - This process kills the load's process group when a run ends.
+//! - The load ends by itself after twice the duration of the run plus some seconds.
+//!
+//! The load has a process group of its own. So Ctrl-C reaches it through this process only, after
+//! the figures are taken.
 
 mod worker;
 
@@ -22,7 +26,7 @@ pub(crate) use worker::WorkerArgs;
 /// The name of the hidden command.
 const COMMAND: &str = "latency-load";
 
-/// What disturbs. Each takes a processor at normal priority.
+/// A kind of load. Each one takes a processor at normal priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Load {
     /// Writes over 32 MiB in large steps, so that caches and TLBs hold nothing else
@@ -31,7 +35,7 @@ pub(crate) enum Load {
     Syscalls,
     /// Starts a process that ends at once, and waits for it
     Forks,
-    /// Writes 1 MiB to a file without a name, has it stored, and reads it back
+    /// Writes 1 MiB to a file without a name, syncs it, and reads it back
     Files,
     /// Two threads wake each other through pipes
     Pipe,
@@ -40,24 +44,25 @@ pub(crate) enum Load {
 }
 
 impl Load {
-    /// All but [`All`](Self::All).
+    /// All kinds except [`All`](Self::All).
     const EACH: [Self; 5] = [Self::Cache, Self::Syscalls, Self::Forks, Self::Files, Self::Pipe];
 
-    /// What was asked for, each once.
+    /// The kinds that `asked` names, each once.
     pub(crate) fn of(asked: &[Self]) -> Vec<Self> {
         let wanted = |load: &Self| asked.contains(load) || asked.contains(&Self::All);
         Self::EACH.into_iter().filter(wanted).collect()
     }
 }
 
-/// A load that is under way.
+/// A running load.
 #[derive(Debug)]
 pub(super) struct Generator {
     child: Child,
 }
 
 impl Generator {
-    /// Starts it. Call this on a thread that stays: the load ends with it.
+    /// Starts the load. Call this on a thread that outlives the run, since the load ends with that
+    /// thread.
     pub(super) fn start(loads: &[Load], lasts: Duration) -> Result<Self, LabError> {
         let words: Vec<String> = loads.iter().map(request::word).collect();
         let limit = lasts.saturating_mul(2).saturating_add(Duration::from_secs(10)).as_secs();
@@ -73,7 +78,7 @@ impl Generator {
         Ok(Self { child })
     }
 
-    /// Ends it. Says when it had ended before.
+    /// Ends the load. Returns a note if it had already ended.
     pub(super) fn end(mut self) -> Option<String> {
         let gone = self.child.try_wait().ok().flatten();
         gone.map(|status| {
@@ -84,8 +89,8 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // The group: also what the load itself started. It was not waited for, so its number is not
-        // another's.
+        // The group also contains the processes that the load started. The child was not waited
+        // for, so no other process has its id.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -93,14 +98,14 @@ impl Drop for Generator {
     }
 }
 
-/// This very program, with the hidden command.
+/// A command that runs this program with the hidden command.
 fn own_program() -> Command {
     let mut program = Command::new("/proc/self/exe");
     program.arg(COMMAND).arg0("tickwright");
     program
 }
 
-/// A file without a name, gone when it is closed.
+/// Opens a file without a name, which is gone when it is closed.
 fn nameless() -> io::Result<std::fs::File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;

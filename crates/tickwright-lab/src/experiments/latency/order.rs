@@ -1,16 +1,16 @@
-//! Which structure wakes up earlier, and whether that is shown.
+//! Which structure wakes up earlier, and whether the difference is shown.
 //!
 //! The turns of a round lie within a second of each other, so each pair of structures is compared
-//! round by round. The average of a turn is compared, since the original went by averages, but no
-//! single average is trusted: one stall of the host moves it. A difference is shown by the policy
-//! for all ratios. The chance beside it is that of a coin: were the two alike, either would be
-//! earlier in half of the rounds.
+//! round by round. The average of a turn is compared, as in the original experiment. No single
+//! average decides, because one stall of the host moves it. The policy for all ratios decides
+//! whether a difference is shown. The probability beside it is that of a sign test. Its null
+//! hypothesis: the two structures are alike, so either is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
 use crate::result::{Finding, labels};
 use crate::stats::{self, Summary, Verdict, sign_test};
 
-/// What is compared: a structure, its average over all, and the averages of its turns.
+/// The data of one structure: its average over all samples, and the average of each turn.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) id: &'static str,
@@ -18,32 +18,32 @@ pub(super) struct Entry {
     pub(super) rounds: Vec<f64>,
 }
 
-/// Two structures, in the direction that this run has.
+/// Two structures: the earlier one and the later one in this run, by the median ratio.
 #[derive(Debug, Clone, PartialEq)]
 struct Pair {
     earlier: &'static str,
     later: &'static str,
-    /// The earlier one's average to the later one's, round by round.
+    /// The earlier structure's average divided by the later structure's, round by round.
     ratio: Summary,
-    /// Rounds in which it was earlier, and later.
+    /// Rounds in which `earlier` was earlier. `behind` counts the rounds in which it was later.
     ahead: u64,
     behind: u64,
 }
 
-/// The order of a run.
+/// The order of the structures in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Order {
-    /// By average, earliest first.
+    /// Ids in the order of their averages, earliest first.
     pub(super) by_average: Vec<&'static str>,
     pairs: Vec<Pair>,
-    /// What is shown of the published order, in words.
+    /// How much of the published order is shown, in words.
     pub(super) here: String,
     pub(super) verdict: Verdict,
 }
 
 impl Order {
-    /// Compares all with all, and with the order that was published: families of one storage,
-    /// earliest first.
+    /// Compares each structure with each other one, and the result with the `published` order. The
+    /// published order lists ids of one storage, earliest first.
     pub(super) fn of(entries: &[Entry], published: &[String]) -> Self {
         let mut sorted: Vec<&Entry> = entries.iter().filter(|entry| entry.average.is_finite()).collect();
         sorted.sort_by(|a, b| a.average.total_cmp(&b.average));
@@ -56,7 +56,7 @@ impl Order {
         Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, here, verdict }
     }
 
-    /// This run beside the published order.
+    /// The finding that sets this run beside the published order.
     pub(super) fn finding(&self, about: impl Into<String>) -> Finding {
         Finding::stated(about, &self.here).published(&*PUBLISHED.words).judged(self.verdict)
     }
@@ -91,7 +91,7 @@ impl Pair {
     }
 }
 
-/// What the pairs say of the published order.
+/// Compares the pairs with the published order. Returns the result in words, and a verdict.
 fn judge(pairs: &[Pair], published: &[String]) -> (String, Verdict) {
     let place = |id: &str| published.iter().position(|known| known == id);
     let places = |pair: &Pair| Some((place(pair.earlier)?, place(pair.later)?));

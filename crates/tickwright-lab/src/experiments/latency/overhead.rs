@@ -1,4 +1,4 @@
-//! What measuring itself costs a sample.
+//! What the measurement itself adds to a sample.
 
 use core::hint::black_box;
 use std::time::Instant;
@@ -7,22 +7,22 @@ use super::clock::Host;
 use super::grid::Grid;
 use super::slice::Seen;
 
-/// ns per sample.
+/// Costs of one sample, in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
-    /// The owner's reading of the clock.
+    /// The reading of the clock by the timer's owner.
     pub(super) clock_ns: f64,
-    /// Noting the lateness.
+    /// The recording of the lateness.
     pub(super) note_ns: f64,
 }
 
-/// Samples in a batch; the best of a few batches counts, since only disturbance makes one slower.
+/// Samples in a batch. The fastest of a few batches counts, since disturbances only slow one down.
 const SAMPLES: u32 = 2000;
 const BATCHES: u32 = 9;
 const PERIOD: u64 = 1000;
 
 impl Overhead {
-    /// Measures it: some milliseconds.
+    /// Measures both costs, which takes some milliseconds.
     pub(super) fn measure(host: &mut impl Host) -> Self {
         let mut seen = Seen::new(SAMPLES.into());
         let mut best = Self { clock_ns: f64::INFINITY, note_ns: f64::INFINITY };

@@ -1,13 +1,13 @@
 //! `tickwright latency path` and `crossover`: what the queue alone adds to the lateness of a timer.
 //!
-//! End-to-end lateness is the host's for the most part. Here nothing is waited for: time jumps from
-//! expiry to expiry, and a tick is the queue's operations, in the order of Xenomai's handler: read
-//! the head, take it, callback, re-arm it, read the head.
+//! End-to-end lateness comes mostly from the host. Here nothing waits: time jumps from expiry to
+//! expiry. A tick consists of the queue's operations, in the order of Xenomai's handler: read the
+//! head, take it, callback, re-arm it, read the head.
 //!
-//! - [`mod@slice`]: the path, and what may look at a clock in it
-//! - [`sample`]: slices of all structures in turns, by the cycle counter
-//! - [`counted`]: the same slices by instruction counts, in a process of its own under callgrind
-//! - [`tables`]: what is shown
+//! - [`mod@slice`]: the path, and the points at which a clock may be read
+//! - [`sample`]: slices of all structures in turns, timed by the cycle counter
+//! - [`counted`]: the same slices by instruction counts, in a separate process under callgrind
+//! - [`tables`]: the report
 
 mod counted;
 mod sample;
@@ -29,15 +29,15 @@ use crate::output::OutputArgs;
 use crate::result::{Better, Finding, Section, Series, Unit, labels};
 use crate::structures::registry::{STRUCTURES, Structure, Ties};
 
-/// What `latency path` and `latency crossover` share.
+/// Arguments that `latency path` and `latency crossover` share.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TickArgs {
     /// Structures, as patterns: * matches anything, ! excludes
-    /// [default: list, heap2, rb and rb-cached, by hooks; for the crossover all exact ones of ours]
+    /// [default: list, heap2, rb and rb-cached, by hooks; for the crossover our exact ones]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     structures: Vec<String>,
 
-    /// Timers pending
+    /// Numbers of pending timers, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     n: Vec<Population>,
 
@@ -49,7 +49,7 @@ pub(crate) struct TickArgs {
     #[arg(long)]
     instructions: bool,
 
-    /// The part of the program that valgrind runs
+    /// Run only the slices that valgrind counts
     #[arg(long, hide = true)]
     counted: bool,
 
@@ -63,8 +63,8 @@ pub(crate) struct TickArgs {
 
 /// What the queue alone costs a tick: read the head, take it, callback, re-arm, read the head
 ///
-/// Nothing is waited for. Each tick is timed by the cycle counter, less what the same loop costs
-/// over a place for one timer. Before that, what each structure delivers is held to an oracle.
+/// Nothing waits. The cycle counter times each tick. The cost of the same loop over a slot for one
+/// timer is subtracted. Before that, an oracle checks what each structure delivers.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("n", |n| n.default_value("1,2")))]
 pub(crate) struct PathArgs {
@@ -74,7 +74,8 @@ pub(crate) struct PathArgs {
 
 /// From how many timers on each structure overtakes the list, by the tick of `latency path`
 ///
-/// Timers have periods from 1ms to 10ms. Each structure is compared with the list of its storage.
+/// Timers have periods from 1ms to 10ms. Each structure is compared with the list in the same
+/// storage.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("n", |n| n.default_value("1,2,3,4,6,8,12,16,24,32,48,64,96,128,256,512")))]
 pub(crate) struct CrossoverArgs {
@@ -82,14 +83,14 @@ pub(crate) struct CrossoverArgs {
     pub(super) ticks: TickArgs,
 }
 
-/// Ticks in a slice by the clock, and one under valgrind, which is fifty times as slow and counts
-/// exactly.
+/// Ticks in a timed slice. [`COUNTED_TICKS`] is for valgrind, which is fifty times as slow and
+/// counts exactly.
 const TICKS: usize = 2048;
 const COUNTED_TICKS: usize = 256;
 
 const WHY_NOT: &str = "the path needs an exact head, and first in, first out";
 
-/// Whether a structure can be held to the oracle, tick by tick.
+/// Whether the oracle can check a structure tick by tick.
 fn takes_part(structure: &Structure) -> bool {
     structure.exact_head && structure.ties == Ties::Fifo
 }
@@ -107,7 +108,7 @@ impl TickArgs {
         }
     }
 
-    /// Runs an experiment, or the slices of its plan for valgrind.
+    /// Runs the experiment. With `--counted`, runs only the slices of its plan, for valgrind.
     pub(super) fn execute<E: Experiment<Plan = Plan>>(&self, experiment: &E) -> Result<(), LabError> {
         if self.counted {
             return counted::child(&Plan { ticks: COUNTED_TICKS, ..experiment.plan()? });
@@ -117,7 +118,8 @@ impl TickArgs {
 }
 
 impl CrossoverArgs {
-    /// What takes part: of each storage that a pattern names, the list too.
+    /// The structures that take part, and notes. The list of each storage that a pattern names is
+    /// added.
     fn select(&self) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
         let ours = |structure: &Structure| structure.id.contains('/');
         let own =
@@ -141,7 +143,7 @@ impl CrossoverArgs {
     }
 }
 
-/// Both experiments but for their structures, findings and sections.
+/// Implements both experiments. They differ in their structures, findings and sections.
 macro_rules! experiment {
     ($args:ty, $name:literal, $plan:expr, $findings:path, $sections:path) => {
         impl Experiment for $args {
@@ -166,7 +168,7 @@ macro_rules! experiment {
                 Some(plan.seed)
             }
 
-            /// By the cycle counter, which the sections describe.
+            /// `false`: the cycle counter times the ticks, and the sections describe it.
             fn is_timed(&self) -> bool {
                 false
             }
@@ -219,7 +221,7 @@ fn parameters(plan: &Plan) -> Parameters {
     ])
 }
 
-/// Holds the structures to the oracle, then samples them by the counter and by instructions.
+/// Checks the structures against the oracle, then samples them by the counter and by instructions.
 fn run(plan: &Plan, lab: &mut Lab<'_>, what: &'static str) -> Result<Ticks, LabError> {
     lab.notes.extend(plan.notes.iter().cloned());
     let verified = plan.verify()?;
@@ -252,10 +254,10 @@ fn series(cell: &Cell) -> Vec<Series> {
     rows.flat_map(of_row).filter(|series| !series.samples.is_empty()).collect()
 }
 
-/// Every structure that can, through the path at a few populations, nothing timed.
+/// Runs each structure that can take part through the path at a few populations, without timing.
 ///
 /// # Errors
-/// What is wrong.
+/// The first wrong result, in words.
 pub(crate) fn check() -> Result<String, String> {
     let ticks = || {
         let args: PathArgs = request::words(&["--structures", "*", "--n", "1,2,3,17,300"])?;

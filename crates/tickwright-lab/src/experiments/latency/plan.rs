@@ -1,4 +1,4 @@
-//! What `latency run` is to do, and what it saw.
+//! The plan of `latency run`, and its data.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -15,55 +15,55 @@ use crate::error::LabError;
 use crate::output::TextFile;
 use crate::structures::registry::Structure;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) wake: WakeArgs,
     pub(super) structures: Vec<&'static Structure>,
-    /// What was left out.
+    /// Notes on structures that were left out.
     pub(super) notes: Vec<String>,
     pub(super) slice: Duration,
     pub(super) host_hz: u64,
     pub(super) cells: usize,
     pub(super) bucket: Duration,
     pub(super) histogram: bool,
-    /// Files in formats of others. They are written after the report, which a full disk does not
-    /// take along.
+    /// Files in formats of other tools. They are written after the report, so that a full disk does
+    /// not cost the report.
     pub(super) files: RefCell<Vec<(TextFile, String)>>,
 }
 
-/// What a run saw.
+/// The data of a run.
 #[derive(Debug)]
 pub(crate) struct Data {
-    /// One a structure.
+    /// One lane for each structure.
     pub(super) lanes: Vec<Lane>,
     pub(super) granted: Priority,
     pub(super) overhead: Overhead,
-    /// Share of one processor that the measuring thread used, warm-up included.
+    /// Share of one processor that the measuring thread used, in percent, including the warm-up.
     pub(super) cpu_percent: f64,
 }
 
-/// Turns of each structure that a run aims at: fewer show no difference.
+/// Turns of each structure that a default slice aims at. Fewer turns show no difference.
 const TURNS: u32 = 8;
 const LONGEST_SLICE: Duration = Duration::from_millis(250);
-/// Periods in a slice that nobody chose, at least.
+/// The fewest periods in a default slice.
 const PERIODS: u32 = 20;
 
 impl Plan {
-    /// A turn that nobody chose: short enough for many turns, long enough for some periods.
+    /// The default length of a turn: short enough for many turns, long enough for some periods.
     pub(super) fn usual_slice(wake: &WakeArgs, structures: usize) -> Duration {
         let share = wake.duration / (TURNS + 1) / u32::try_from(structures).unwrap_or(u32::MAX);
         share.min(LONGEST_SLICE).max(wake.interval.saturating_mul(PERIODS))
     }
 
-    /// Turns of each structure that count, after one that warms up.
+    /// Turns of each structure that count. One warm-up turn precedes them.
     pub(super) fn turns(&self) -> usize {
         let round = self.slice.as_nanos().saturating_mul(self.structures.len() as u128).max(1);
         let turns = self.wake.duration.as_nanos() / round;
         usize::try_from(turns).unwrap_or(usize::MAX).saturating_sub(1)
     }
 
-    /// What a turn does.
+    /// The parameters of a turn.
     pub(super) fn turn(&self) -> Turn {
         let period = self.wake.interval_ns().max(1);
         Turn {
@@ -73,14 +73,14 @@ impl Plan {
         }
     }
 
-    /// Whether the times fit together.
+    /// Refuses times that do not fit together.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let (slice, interval) = (duration::show(self.slice), duration::show(self.wake.interval));
         if self.slice < self.wake.interval {
             let why = format!("--slice {slice} is shorter than an interval of {interval}: nothing was run");
             return Err(LabError::usage(why));
         }
-        // Each is a sample that is kept for the turn.
+        // Each point is a sample, and the samples of a turn are kept.
         if self.turn().points > Seen::MOST {
             return Err(LabError::usage(format!(
                 "--slice {slice} has more intervals of {interval} than are kept: {} at most; nothing was run",
@@ -101,9 +101,9 @@ impl Plan {
     }
 }
 
-/// The cells, if a histogram for each structure takes at most a quarter of the machine's memory.
+/// Returns `cells` if the histograms of all structures take at most a quarter of the memory.
 pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Result<usize, LabError> {
-    // Where the memory is unknown, 16 MiB a structure.
+    // If the memory size is unknown, the limit is 16 MiB for each structure.
     let share = memory.map_or(1 << 24, |bytes| bytes / 4 / structures.max(1) as u64);
     let most = share / size_of::<u64>() as u64;
     usize::try_from(cells).ok().filter(|_| cells <= most).ok_or_else(|| {

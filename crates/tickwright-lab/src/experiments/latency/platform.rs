@@ -1,4 +1,4 @@
-//! The two system calls that no safe crate of ours has.
+//! The two system calls that none of our safe dependencies offers.
 #![allow(unsafe_code, reason = "the scheduling policy and the use of children are not in rustix")]
 
 use core::mem::MaybeUninit;

@@ -1,5 +1,5 @@
-//! What a punctual thread asks of the system: real-time priority, one CPU, memory that stays. What
-//! is refused is said, and given back is what was granted.
+//! What a punctual thread asks of the system: real-time priority, one CPU and locked memory. Each
+//! refusal is reported, and each granted right is given back.
 
 use core::str::FromStr;
 use std::fs;
@@ -25,7 +25,7 @@ impl Priority {
         self.0
     }
 
-    /// For the report.
+    /// The scheduling policy in words, for the report.
     pub(super) fn words(self) -> String {
         if self == Self::NONE { "normal scheduling".into() } else { format!("SCHED_FIFO {}", self.0) }
     }
@@ -43,14 +43,14 @@ impl FromStr for Priority {
     }
 }
 
-/// Reads the number of a CPU.
+/// Parses the number of a CPU.
 pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| {
         format!("'{text}' is not the number of a CPU: this process may use {}", ranges(&mine()))
     })
 }
 
-/// Whether this process may run on `cpu`.
+/// Refuses a CPU that this process may not use.
 pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     let mine = mine();
     if mine.contains(&cpu) {
@@ -61,13 +61,13 @@ pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     Err(LabError::usage(format!("--cpu {cpu} {why}: this process may use {}", ranges(&mine))))
 }
 
-/// The CPUs of this process.
+/// The CPUs that this process may use, in ascending order.
 fn mine() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// `0, 2-5`.
+/// Writes sorted CPU numbers as ranges: `0, 2-5`.
 pub(super) fn ranges(sorted: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &cpu in sorted {
@@ -82,7 +82,7 @@ pub(super) fn ranges(sorted: &[usize]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What to ask for.
+/// What to ask the system for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
     pub(super) priority: Priority,
@@ -90,8 +90,8 @@ pub(super) struct Wish {
     pub(super) cpu: Option<usize>,
 }
 
-/// What this thread was granted; given back on drop, so that the rest of the program goes on as it
-/// was.
+/// What this thread was granted. A drop gives everything back, so that the rest of the program runs
+/// as before.
 #[derive(Debug, Default)]
 pub(super) struct Granted {
     pub(super) priority: Priority,
@@ -101,7 +101,8 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Asks. Also says what was refused, and what would help.
+    /// Asks for everything in `wish`. Also returns a note for each refusal, which says what would
+    /// help.
     pub(super) fn ask(wish: Wish) -> (Self, Vec<String>) {
         let mut granted = Self::default();
         let mut refused = Vec::new();
@@ -119,8 +120,8 @@ impl Granted {
             }
         }
         if wish.mlock {
-            // What is there now, all that the measured loop touches. Future pages too would make an
-            // allocation beyond the limit fail.
+            // Lock only the present pages, which include all that the measured loop touches. If
+            // future pages were locked too, an allocation beyond the limit would fail.
             match mlockall(MlockAllFlags::CURRENT) {
                 Ok(()) => granted.locked = true,
                 Err(error) => refused.push(format!(
@@ -129,8 +130,8 @@ impl Granted {
             }
         }
         if wish.priority == Priority::NONE {
-            // The program that started this one may have given it another policy. Going down needs
-            // no right.
+            // The program that started this one may have set another policy. Lowering the priority
+            // needs no privilege.
             let _ = platform::set_fifo(0);
         } else {
             match platform::set_fifo(wish.priority.get()) {
@@ -147,8 +148,8 @@ impl Granted {
 
 impl Drop for Granted {
     fn drop(&mut self) {
-        // Each was allowed to go up, and going down needs no right; a failure would leave the rest
-        // of the program faster than it asked for.
+        // Giving rights back needs no privilege, so no failure is expected. A failure would leave
+        // the rest of the program with a higher priority than it asked for.
         if self.priority != Priority::NONE {
             let _ = platform::set_fifo(0);
         }

@@ -36,16 +36,16 @@ use crate::structures::registry;
 
 /// How late one periodic timer wakes up, over each structure in turn
 ///
-/// One periodic timer and the tick of an emulated host, at most two timers at once. Structures take
-/// turns in short slices, in random order. A line a second shows one structure's last slices, as
-/// the original's do. The summary, the order by averages and a verdict follow.
+/// At most two timers are pending: one periodic timer, and the tick of an emulated host. Structures
+/// take turns in short slices, in random order. Once a second, a line shows the last slices of one
+/// structure, as in the original. The summary, the order by averages and a verdict follow.
 ///
-/// Lateness is the time at which the timer's owner runs, less the time that its grid says. A missed
-/// period is an overrun and a sample of its own. A gap is told apart: nothing ran for a second and
+/// Lateness is the time at which the timer's owner runs, minus its time on the grid. A missed
+/// period is an overrun and a sample of its own. A gap is different: nothing ran for a second and
 /// for a hundred periods, or the process was stopped.
 ///
-/// Real-time priority, locked memory and a pinned thread are taken where they are allowed. What is
-/// refused is noted, and the run goes on. For CI: --fail-if 'max(worst lateness) > 500us', which
+/// Real-time priority, locked memory and a pinned thread are used where the system allows them. A
+/// refusal is noted, and the run goes on. For CI: --fail-if 'max(worst lateness) > 500us', which
 /// counts gaps as lateness.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     slice: Option<Duration>,
 
-    /// Ticks a second of the emulated host, a timer without urgency between two periods; 0 for none
+    /// Rate of the emulated host's tick, a second timer halfway between two periods; 0 for none
     #[arg(long, value_name = "HZ", allow_hyphen_values = true, default_value = "100", value_parser = Within::<0, 10_000>::parse)]
     host_hz: Within<0, 10_000>,
 
@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     #[arg(long, short = 'H')]
     histogram: bool,
 
-    /// Cells of the histogram; the last takes what is above
+    /// Cells of the histogram; the last one also counts everything above
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "300", value_parser = Within::<1, { i64::MAX as u64 }>::parse)]
     cells: Within<1, { i64::MAX as u64 }>,
 
@@ -73,7 +73,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, default_value = "1us", value_parser = duration::within::<1, 10_000_000_000>)]
     bucket: Duration,
 
-    /// Print no lines while it runs
+    /// Print no lines during the run
     #[arg(long, short)]
     quiet: bool,
 
@@ -134,7 +134,7 @@ impl Experiment for RunArgs {
         Some(plan.wake.seed.get())
     }
 
-    /// The clock is one of the system's, by choice; see [`Overhead`].
+    /// `false`: `--clock` chooses one of the system's clocks; see [`Overhead`] for its cost.
     fn is_timed(&self) -> bool {
         false
     }
@@ -212,7 +212,7 @@ impl Experiment for RunArgs {
 }
 
 impl RunArgs {
-    /// Runs it, prints its report and writes its files.
+    /// Runs the experiment, prints its report and writes its files.
     pub(super) fn execute(&self) -> Result<(), LabError> {
         let plan = self.plan()?;
         let files = self.output.open(&self.name())?;
@@ -222,7 +222,7 @@ impl RunArgs {
     }
 }
 
-/// The histograms for gnuplot.
+/// The histograms in gnuplot's format.
 fn data_sets(plan: &Plan, lanes: &[Lane]) -> String {
     let mut out = format!(
         "# tickwright latency: samples + 1 over lateness in us, interval {}, cells of {}\n\
@@ -246,7 +246,7 @@ fn data_sets(plan: &Plan, lanes: &[Lane]) -> String {
     out
 }
 
-/// Processor time of this thread.
+/// Processor time of the calling thread.
 pub(super) fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
@@ -255,9 +255,9 @@ pub(super) fn thread_cpu() -> Duration {
 /// Short runs for `tickwright check`: every structure, then every driver with every clock.
 ///
 /// # Errors
-/// None, as long as the words are valid.
+/// Only if the words below are not valid arguments.
 pub(crate) fn checks() -> Result<Vec<RunArgs>, LabError> {
-    // 20 periods a turn; the host ticks at each fifth.
+    // A turn has 20 periods, and the host ticks every fifth period.
     let common = ["--quiet", "--priority", "none", "-i", "500us", "--slice", "10ms", "--host-hz", "400"];
     let args = |words: &[&str]| request::words(&[&common, words].concat());
     let mut runs = vec![args(&["--structures", "*", "--duration", "1s"])?];

@@ -1,4 +1,4 @@
-//! How a wake-up is measured, by us and by cyclictest: interval, clock, driver, rights and load.
+//! Settings of a wake-up measurement, ours or cyclictest's: interval, clock, driver, rights, load.
 
 use core::time::Duration;
 
@@ -13,7 +13,8 @@ use crate::experiment::Parameters;
 use crate::experiments::request;
 use crate::models::scenario::Seed;
 
-/// What `latency run` and `latency versus-cyclictest` share. The short options are cyclictest's.
+/// Arguments that `latency run` and `latency versus-cyclictest` share. The short options are
+/// cyclictest's.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WakeArgs {
     /// Interval of the timer, from 1us to 10s
@@ -34,7 +35,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, short, value_name = "N", allow_hyphen_values = true)]
     pub(super) priority: Option<Priority>,
 
-    /// Lock the memory, so that no page has to be fetched
+    /// Lock the memory, so that no page has to be fetched during the run
     #[arg(long, short)]
     pub(super) mlock: bool,
 
@@ -42,7 +43,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, short = 'a', value_name = "N", allow_hyphen_values = true, value_parser = rights::parse_cpu)]
     pub(super) cpu: Option<usize>,
 
-    /// Clock that wakes up and measures
+    /// Clock that ends each wait and measures lateness
     #[arg(long, short, value_enum, default_value = "monotonic")]
     pub(super) clock: Clock,
 
@@ -50,7 +51,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_enum, default_value = "nanosleep")]
     pub(super) driver: Driver,
 
-    /// Disturb the machine meanwhile, in a process that ends with this one
+    /// Disturb the machine during the run, by a process that ends with this one
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',')]
     load: Vec<Load>,
 
@@ -60,7 +61,7 @@ pub(crate) struct WakeArgs {
 }
 
 impl WakeArgs {
-    /// Refuses an interval that the clock cannot tell, and a CPU that this process may not use.
+    /// Refuses an interval below the clock's resolution, and a CPU that this process may not use.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let resolution = Duration::from_nanos(self.clock.resolution());
         if self.interval < resolution {
@@ -85,7 +86,7 @@ impl WakeArgs {
         Wish { priority, mlock: self.mlock, cpu: self.cpu }
     }
 
-    /// The interval in ns; at most 10 s.
+    /// The interval in ns. It is at most 10 s.
     pub(super) fn interval_ns(&self) -> u64 {
         u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -120,8 +121,8 @@ impl WakeArgs {
         System::new(self.clock, self.driver)
     }
 
-    /// Starts the load, if one was asked for. Call this before rights are granted: the load would
-    /// inherit them.
+    /// Starts the load, if `--load` names one. Call this before rights are granted, since the load
+    /// would inherit them.
     pub(super) fn start_load(&self) -> Result<Option<Generator>, LabError> {
         let loads = Load::of(&self.load);
         (!loads.is_empty()).then(|| Generator::start(&loads, self.duration)).transpose()

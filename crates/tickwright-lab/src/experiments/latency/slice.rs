@@ -1,10 +1,10 @@
-//! A turn of one structure: its timers armed, its driver asleep until the head is due, the periodic
-//! timer taken and armed anew.
+//! A turn of one structure: its timers are armed, the driver sleeps until the head is due, and the
+//! periodic timer is taken and armed again.
 //!
-//! In the order of the original's tick handler: look at the head, take it, arm it for the next
-//! point of its grid, look at the head again until that lies ahead, and once more for the alarm;
-//! then the timer's owner runs and reads the clock. So every operation on the queue is part of the
-//! lateness.
+//! The operations have the order of the original's tick handler. The handler looks at the head,
+//! takes it, and arms it for the next point of its grid. It repeats this until the head lies ahead,
+//! and looks once more to set the alarm. Then the timer's owner runs and reads the clock. So every
+//! operation on the queue is part of the lateness.
 
 use super::clock::Host;
 use super::grid::{Due, Grid};
@@ -15,45 +15,45 @@ use crate::structures::registry::{Structure, Visitor};
 const PERIODIC: u32 = 0;
 const HOST_TICK: u32 = 1;
 
-/// The longest sleep: within it Ctrl-C is noticed during a long period.
+/// The longest sleep, in ns. It bounds how late Ctrl-C is noticed during a long period.
 const LOOK_NS: u64 = 250_000_000;
 
-/// The original's: the first shot is a millisecond ahead.
+/// The first deadline is at least a millisecond ahead, as in the original.
 const FIRST_NS: u64 = 1_000_000;
 
-/// Whether a structure wakes up on the dot.
+/// Whether a structure wakes up exactly at its deadlines.
 pub(super) fn takes_part(structure: &Structure) -> bool {
     structure.exact_head && structure.ties.exact()
 }
 
-/// What a turn is.
+/// The parameters of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
-    /// ns.
+    /// Period of the timer, in ns.
     pub(super) period: u64,
-    /// Points of the grid.
+    /// Number of points of the grid.
     pub(super) points: u64,
-    /// ns between two ticks of the emulated host; 0 for none.
+    /// Period of the emulated host's tick, in ns; 0 for no host tick.
     pub(super) host_period: u64,
 }
 
 /// Time in which the process did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// How long after the first point that it missed, ns.
+    /// Lateness of the first missed point, in ns.
     pub(super) ns: u64,
-    /// Points that passed.
+    /// Number of points that passed.
     pub(super) periods: u64,
-    /// It was stopped and went on; otherwise suspended, or starved.
+    /// Whether the process was stopped and continued. Otherwise it was suspended or starved.
     pub(super) stopped: bool,
 }
 
-/// What came of a turn. The room is kept from turn to turn.
+/// The measurements of a turn. Later turns use the same memory.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// How late each point was, ns.
+    /// Lateness of each point, in ns.
     pub(super) lateness: Vec<u64>,
-    /// Points that passed unseen, those of gaps too.
+    /// Points that passed unnoticed, including the points of gaps.
     pub(super) overruns: u64,
     pub(super) gaps: Vec<Gap>,
     pub(super) host_ticks: u64,
@@ -61,12 +61,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Points of the longest turn: 128 MiB.
+    /// Points of the longest turn, whose samples take 128 MiB.
     pub(super) const MOST: u64 = 1 << 24;
 
-    /// Room for `points`, touched, so that no page is fetched in the measured loop.
+    /// Allocates room for `points` samples and touches it, so that the measured loop fetches no
+    /// page.
     pub(super) fn new(points: u64) -> Self {
-        // Late points come after the end of a turn at times.
+        // Points after the end of a turn may be recorded too.
         let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
         let mut lateness = vec![u64::MAX; room];
         lateness.clear();
@@ -79,13 +80,13 @@ impl Seen {
         self.lateness.clear();
     }
 
-    /// The periods that the owner of the timer sees at `now`.
+    /// Records the points of `due`. The timer's owner sees them at `now`.
     #[inline]
     pub(super) fn note(&mut self, grid: &Grid, due: Due, now: u64, stopped: bool) {
         let late = now.saturating_sub(due.expected);
         self.overruns += due.missed;
         if grid.is_gap(late, stopped) {
-            // The first point was missed like the others.
+            // The first point was missed too.
             self.overruns += 1;
             self.gaps.push(Gap { ns: late, periods: due.missed + 1, stopped });
         } else {
@@ -94,7 +95,7 @@ impl Seen {
     }
 }
 
-/// A turn that waits for its structure's type.
+/// A turn that is still generic over its structure's type.
 pub(super) struct Drive<'a, H> {
     pub(super) turn: Turn,
     pub(super) host: &'a mut H,
@@ -123,12 +124,12 @@ impl<H: Host> Visitor for Drive<'_, H> {
 fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
-    // A queue's time begins with it, as wheels and the rivals that have a horizon expect.
+    // The queue's time 0 is now, as wheels and the rivals with a horizon expect.
     let origin = host.now();
     let start = turn.period.max(FIRST_NS);
     let mut grid = Grid::new(start, turn.period);
     let end = start.saturating_add(turn.points.saturating_mul(turn.period));
-    // Half a period off, so that it heads the queue at times, as a host's tick does.
+    // Half a period off, so that the host tick is the head at times, as a real host's tick is.
     let mut host_grid = Grid::new(start.saturating_add(turn.period / 2), turn.host_period);
     queue.insert(PERIODIC, grid.expected());
     if turn.host_period > 0 {
@@ -163,8 +164,8 @@ fn drive<Q: BenchQueue>(queue: &mut Q, with: Drive<'_, impl Host>) -> Result<(),
             let then = host.now().saturating_sub(origin);
             stopped |= host.was_stopped();
             seen.note(&grid, due, then, stopped);
-            // Stopped after it had looked: the points that passed since are the next wake-up's, and
-            // of the same gap.
+            // The process may have been stopped after the loop had looked. Then the points that
+            // passed since belong to the next wake-up and to the same gap.
             stopped &= grid.expected() <= then;
         }
     }

@@ -1,4 +1,4 @@
-//! The structures of the published experiment, and those that a request names.
+//! The structures of the published experiment, and the structures that a request names.
 
 use std::sync::LazyLock;
 
@@ -7,17 +7,17 @@ use serde::Deserialize;
 use crate::error::LabError;
 use crate::structures::registry::{self, Structure};
 
-/// `scenarios/latency.toml`.
+/// The content of `scenarios/latency.toml`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Published {
     /// Families in the published order, earliest first.
     pub(super) order: Vec<String>,
-    /// The same in the words of the source.
+    /// The published order in the words of the source.
     pub(super) words: String,
     pub(super) source: String,
 }
 
-/// What was published. A test holds that the file can be read.
+/// The published result. A test checks that the file can be read.
 pub(super) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../../../scenarios/latency.toml")).unwrap_or_default()
 });
@@ -29,8 +29,8 @@ impl Published {
     }
 }
 
-/// What patterns name, or else the published structures as a kernel holds them. A structure that
-/// cannot take part is left out, with a note that says why.
+/// The structures that the patterns name; without patterns, the published structures with hooks, as
+/// in a kernel. A structure that cannot take part is left out, with a note that says why.
 pub(super) fn choose(
     patterns: &[String],
     able: fn(&Structure) -> bool,

@@ -1,4 +1,4 @@
-//! What `latency run` shows: lateness of each structure, its histogram, and the order.
+//! The report of `latency run`: lateness of each structure, its histogram, and the order.
 
 use super::histogram;
 use super::lane::Lane;
@@ -98,7 +98,7 @@ fn gaps(lanes: &[Lane]) -> String {
     lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
 }
 
-/// The cells that hold something, by their middles.
+/// The cells with a count above 0, by their middles.
 fn cells(lanes: &[Lane]) -> Table {
     let table = Table::new().column("cell, us", Format::Fixed(3));
     let mut table =

@@ -1,9 +1,10 @@
-//! `tickwright latency versus-cyclictest`: the same interval, priority and clock, in turns.
+//! `tickwright latency versus-cyclictest`: our lateness beside cyclictest's, with the same
+//! interval, priority and clock, in turns.
 //!
-//! Both are read through cells of a microsecond, cyclictest's own resolution, with percentiles
-//! interpolated within a cell. Ours runs without the host tick, which cyclictest does not have. The
-//! processor time of a cyclictest includes its start and its report, so that of one with a single
-//! loop is taken away.
+//! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
+//! are interpolated within a cell. Our runs have no host tick, since cyclictest has none. The
+//! processor time of a cyclictest run includes its start and its report. So the processor time of a
+//! run with a single loop is subtracted.
 
 mod data;
 mod tables;
@@ -60,7 +61,7 @@ impl Experiment for VersusArgs {
         let (chosen, _) = choose(&self.wake.structures, takes_part, "an interval needs an exact head")?;
         let structure = match chosen.as_slice() {
             [one] => *one,
-            // Of the usual ones, the list.
+            // By default, the first of the published structures: the list.
             [first, ..] if self.wake.structures.is_empty() => *first,
             all => {
                 return Err(LabError::usage(format!(
@@ -99,10 +100,10 @@ impl Experiment for VersusArgs {
             lab.notes.push(why.into());
             return Ok(data);
         };
-        // A cyclictest inherits it.
+        // cyclictest inherits this timer slack.
         let slack = LeastSlack::ask();
         lab.notes.extend(slack.as_ref().err().cloned());
-        // The least of three: only disturbance makes a start dearer.
+        // The minimum of three runs, since disturbances only add processor time.
         let mut startup = Duration::MAX;
         for _ in 0..3 {
             startup = startup.min(call.run(1, CELLS)?.1);
@@ -129,13 +130,13 @@ impl Experiment for VersusArgs {
                 (in_cells(&seen.lateness), cpu)
             } else {
                 match call.run(turn.points, CELLS) {
-                    // Ctrl-C at a terminal reached it too.
+                    // Ctrl-C at a terminal also ends cyclictest.
                     Err(_) if interrupt::requested() => (in_cells(&[]), Duration::ZERO),
                     ran => ran.map(|(cells, cpu)| (cells, cpu.saturating_sub(startup)))?,
                 }
             };
             progress.step();
-            // What was cut short is no leg.
+            // A run that was cut short does not count.
             Ok::<_, LabError>((!interrupt::requested()).then(|| Leg::new(cells, cpu, length)))
         })?;
         drop(progress);
@@ -171,7 +172,7 @@ impl Experiment for VersusArgs {
     }
 }
 
-/// Intervals in a run of a tool: an equal share of the time.
+/// Intervals in one run of a tool. All runs of both tools share `--duration` equally.
 fn points(wake: &WakeArgs) -> Result<u64, LabError> {
     const LEAST: u32 = 100;
     let (given, interval) = (duration::show(wake.duration), duration::show(wake.interval));
@@ -191,7 +192,7 @@ fn points(wake: &WakeArgs) -> Result<u64, LabError> {
     }
 }
 
-/// As cyclictest counts.
+/// The histogram of `lateness` (in ns), in cyclictest's cells.
 fn in_cells(lateness: &[u64]) -> Cells {
     let mut cells = Cells::new(CELLS, CELL_NS);
     lateness.iter().for_each(|ns| cells.push(*ns));

@@ -1,13 +1,13 @@
-//! What `bench scheduler` asks for, and what it measures.
+//! The plan of `bench scheduler`, and its data.
 
 use tickwright::service::Structure;
 
 use crate::stats::{self, Bound, Summary};
 
-/// At most this many times the sum of its parts.
+/// The limit of the ratio of an operation to the sum of its parts.
 pub(crate) const LIMIT: Bound = Bound::AtMost(1.5);
 
-/// What is run.
+/// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) structures: Vec<Structure>,
@@ -17,12 +17,12 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// A structure at one N; a sample a round, in ns of one operation.
+/// The samples of a structure at one N: one for each round, in ns per operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) structure: &'static str,
     pub(crate) n: usize,
-    /// On the heap with N pending, for each of them.
+    /// Bytes on the heap for each timer, with N timers pending.
     pub(crate) bytes_per_timer: f64,
     pub(crate) lock: Vec<f64>,
     pub(crate) clock: Vec<f64>,
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) del: Operation,
 }
 
-/// An operation through the scheduler, and on the bare queue.
+/// The samples of an operation, through the scheduler and on the bare queue.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Operation {
     pub(crate) through: Vec<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct Operation {
 }
 
 impl Row {
-    /// An operation to the sum of its parts, round by round.
+    /// The ratio of an operation to the sum of its parts, round by round.
     pub(crate) fn ratio(&self, operation: &Operation) -> Option<Summary> {
         let parts: Vec<f64> = operation
             .bare

@@ -1,4 +1,4 @@
-//! What `bench scheduler` shows: each operation beside its parts, and how a delete grows.
+//! The report of `bench scheduler`: each operation beside its parts, and how a delete grows with N.
 
 use super::data::{LIMIT, Operation, Plan, Row};
 use crate::output::table::count;
@@ -6,7 +6,7 @@ use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, Table, findings_table, labels};
 use crate::stats::median;
 
-/// The limit is meant for the structure that one would take: the fastest at each N.
+/// Checks the limit for the fastest structure at each N, since that is the one to choose.
 pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, name) in ["add", "delete"].into_iter().enumerate() {
@@ -87,7 +87,8 @@ fn operations(rows: &[Row], at: usize, name: &str) -> Section {
     Section::new(format!("{name}, beside its parts")).table(table).plot(plot)
 }
 
-/// How a delete grows from the smallest N to the largest, beside what of that is the bare queue's.
+/// How a delete grows from the smallest N to the largest, and how much of that the bare queue
+/// takes.
 fn growth(plan: &Plan, rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for structure in plan.structures.iter().map(|structure| structure.id()) {

@@ -5,7 +5,7 @@ use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
 use crate::stats::Verdict;
 
-/// No allocation per add, cancel or run after a warm-up, over every structure.
+/// After a warm-up, no add, cancel or run allocates memory, with any structure.
 #[test]
 fn plain_callbacks_allocate_nothing_once_warm() {
     for structure in Structure::all() {
@@ -28,7 +28,7 @@ fn plain_callbacks_allocate_nothing_once_warm() {
     }
 }
 
-/// A run with 100 operations a sample.
+/// The report of a run with 100 operations in a sample.
 fn report(structures: &str, n: &str, rounds: &str) -> crate::result::Report {
     let words = ["--structures", structures, "--n", n, "--rounds", rounds, "--operations", "100"];
     let args: SchedulerArgs = request::words(&words).unwrap();
@@ -47,7 +47,7 @@ fn every_part_of_every_structure_is_sampled() {
     }
 }
 
-/// The scheduler takes half as long again as its parts on the wheel, and twice as long on the heap.
+/// The scheduler takes 1.5 times as long as its parts on the wheel, and twice as long on the heap.
 #[test]
 fn a_report_sets_operations_beside_their_parts() {
     let words = ["--structures", "heap4,wheel", "--n", "1k,10k,100k", "--rounds", "6"];

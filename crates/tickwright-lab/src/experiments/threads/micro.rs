@@ -1,4 +1,4 @@
-//! What `bench threads` times. Each lane shows in a pass of its own that it does what it says.
+//! The lanes of `bench threads`. A short pass checks that each lane does what its name says.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tickwright_threads::{Attributes, Handle, Place, ThreadId, this_thread};
 use crate::clock::{Meter, OsClock};
 use crate::experiments::nptl::{Cell, Column, Knobs, Model, create, start, verify};
 
-/// Something that is timed.
+/// A kind of operation that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     OneToOne,
@@ -26,10 +26,10 @@ pub(crate) enum Lane {
     TwoWorkers,
 }
 
-/// Creations of a sample for each switch.
+/// A sample of creations has this many times fewer operations than a sample of switches.
 const SHARE: u64 = 10;
 
-/// Threads kept at once by each that creates, as the goals have it.
+/// Threads that each creating thread keeps alive at once, as in the targets.
 const CHILDREN: usize = 10;
 
 impl Lane {
@@ -65,7 +65,7 @@ impl Lane {
         }
     }
 
-    /// The lanes of creation: who, with which knobs, by how many.
+    /// For lanes of creation: the library, its settings, and the number of creating threads.
     fn creation(self) -> Option<(Column, Knobs, usize)> {
         let own = Knobs::default();
         let many = Column::Ours(Model::ManyToMany);
@@ -82,10 +82,10 @@ impl Lane {
         })
     }
 
-    /// ns of one operation.
+    /// Takes one sample. Returns ns per operation.
     ///
     /// # Errors
-    /// What failed.
+    /// What failed, in words.
     pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
         if let Some((column, knobs, toplevel)) = self.creation() {
             let cell = Cell { toplevel, children: CHILDREN, starts: (operations / SHARE).max(1) };
@@ -95,7 +95,7 @@ impl Lane {
         let rounds = u32::try_from(operations).unwrap_or(u32::MAX);
         let fewer = rounds.div_ceil(FEWER);
         let (ns, timed) = match self {
-            // Each of the two yields so many times.
+            // Each of the two threads yields `rounds` times.
             Self::Switch => (on_workers(1, move |handle| switches(handle, rounds, clock))? / 2.0, rounds),
             Self::Wake => (wakes(1, rounds, clock)?, rounds),
             Self::WakeAcross => (wakes(2, fewer, clock)?, fewer),
@@ -104,10 +104,10 @@ impl Lane {
         Ok(ns / f64::from(timed))
     }
 
-    /// A short pass in which everything is looked at.
+    /// Checks in a short pass that the lane does what its name says.
     ///
     /// # Errors
-    /// What is not as it should be.
+    /// What is wrong, in words.
     pub(crate) fn verify(self, clock: OsClock) -> Result<(), String> {
         match self.creation() {
             Some((Column::Ours(model), knobs, toplevel)) => {
@@ -121,7 +121,7 @@ impl Lane {
     }
 }
 
-/// Wakes across processors take so many times as long, and so many times fewer are timed.
+/// Wakes across processors take this many times as long, so this many times fewer are timed.
 const FEWER: u32 = 10;
 
 fn on_workers<R: Send + 'static>(
@@ -145,7 +145,7 @@ fn join(handle: &Handle, id: ThreadId) -> Result<usize, String> {
     handle.join(id).map_err(|error| error.to_string())
 }
 
-/// Two threads yield `rounds` times each: ns in all.
+/// Two threads yield `rounds` times each. Returns the total time in ns.
 fn switches(handle: &Handle, rounds: u32, clock: OsClock) -> Result<f64, String> {
     let body = move || {
         for _ in 0..rounds {
@@ -160,7 +160,7 @@ fn switches(handle: &Handle, rounds: u32, clock: OsClock) -> Result<f64, String>
     if both == 2 { Ok(ns as f64) } else { Err(format!("{both} of 2 threads came to their end")) }
 }
 
-/// Whether each yield lets the other one run.
+/// Checks that each yield lets the other thread run.
 fn alternates(handle: &Handle) -> Result<(), String> {
     let log = Arc::new(Mutex::new(Vec::new()));
     let body = |name: usize| {
@@ -181,23 +181,24 @@ fn alternates(handle: &Handle) -> Result<(), String> {
     if turns + 1 == log.len() { Ok(()) } else { Err(format!("of 100 yields {turns} let the other one run")) }
 }
 
-/// A ball that two threads throw.
+/// Two threads throw a ball to each other: a throw is an unpark.
 #[derive(Debug, Default)]
 struct Game {
-    /// Throws so far; whose turn it is, is whether they are even.
+    /// Throws so far. Player 0 is next if the number is even, else player 1.
     throws: AtomicU32,
-    /// The players, once they exist.
+    /// The ids of the players, once the players exist.
     ids: [AtomicU64; 2],
-    /// The kernel threads that they run on.
+    /// The kernel threads on which the players run.
     kernel: Mutex<Vec<thread::ThreadId>>,
     begun: AtomicU64,
     ended: AtomicU64,
 }
 
-/// Attempts to have two threads on two workers.
+/// Attempts to place two threads on two workers.
 const ATTEMPTS: u32 = 20;
 
-/// Two threads unpark each other in turn, `rounds` times there and back: ns in all.
+/// Two threads unpark each other in turn, `rounds` times there and back. Returns the total time in
+/// ns.
 fn wakes(workers: usize, rounds: u32, clock: OsClock) -> Result<f64, String> {
     on_workers(workers, move |handle| {
         for _ in 0..ATTEMPTS {
@@ -233,7 +234,7 @@ fn wakes(workers: usize, rounds: u32, clock: OsClock) -> Result<f64, String> {
 fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) -> usize {
     let kernel = thread::current().id();
     game.kernel.lock().unwrap_or_else(PoisonError::into_inner).push(kernel);
-    // Both must be there and known.
+    // Wait until both players run and the other player's id is known.
     let other = loop {
         let id = ThreadId::from_bits(game.ids[1 - me].load(Ordering::Acquire));
         let both = game.kernel.lock().unwrap_or_else(PoisonError::into_inner).len() == 2;
@@ -252,7 +253,8 @@ fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) ->
             this_thread::park();
         }
         game.throws.store(mine + 1, Ordering::Release);
-        // It exists until both have thrown for the last time; after that nobody needs to be woken.
+        // The other thread exists until both have thrown for the last time. After that, no thread
+        // needs to be woken.
         let _ = handle.unpark(other);
     }
     if me == 1 {
@@ -261,7 +263,7 @@ fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) ->
     rounds as usize
 }
 
-/// The same with two kernel threads and a futex: ns in all.
+/// The same with two kernel threads and a futex. Returns the total time in ns.
 #[cfg(target_os = "linux")]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     use rustix::thread::futex;
@@ -277,7 +279,7 @@ fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
                 if seen == mine {
                     break;
                 }
-                // Woken, interrupted or changed meanwhile: look again.
+                // Woken, interrupted or changed meanwhile: read again.
                 let _ = futex::wait(&throws, futex::Flags::PRIVATE, seen, None);
             }
             throws.store(mine + 1, Ordering::Release);
@@ -297,7 +299,7 @@ fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     Ok(first.max(second) as f64)
 }
 
-/// The platform's own waiting.
+/// The same with the platform's own park and unpark. Returns the total time in ns.
 #[cfg(not(target_os = "linux"))]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     let throws = AtomicU32::new(0);

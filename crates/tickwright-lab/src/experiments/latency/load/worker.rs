@@ -1,5 +1,5 @@
-//! The process that is the load. Its threads work until it is killed, its pipe is closed or its
-//! time is over.
+//! The load process. Its threads work until the process is killed, its pipe is closed or its time
+//! limit is over.
 
 use core::ffi::CStr;
 use core::hint::black_box;
@@ -18,16 +18,16 @@ use crate::error::LabError;
 use crate::experiments::latency::platform::set_fifo;
 use crate::experiments::request;
 
-/// The hidden command.
+/// Arguments of the hidden command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkerArgs {
-    /// What to do; nothing for a process that ends at once
+    /// Loads to run; without one, the process ends at once
     #[arg(value_enum, value_delimiter = ',')]
     loads: Vec<Load>,
-    /// Seconds after which it ends by itself
+    /// Seconds after which the process ends by itself
     #[arg(long, default_value = "10")]
     limit: u64,
-    /// Whose load it is
+    /// Process id of the run that started the load
     #[arg(long, default_value = "0")]
     parent: i32,
 }
@@ -36,24 +36,24 @@ pub(crate) struct WorkerArgs {
 const NAME: &CStr = c"tickwright-load";
 
 impl WorkerArgs {
-    /// Works until it is ended.
+    /// Runs the loads until the process ends.
     ///
     /// # Errors
-    /// When the system refuses the first rope.
+    /// When the system refuses the death signal or a thread.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
-        // It was started by way of /proc/self/exe, and would be called "exe" in `ps` and `top`.
+        // The process is started through /proc/self/exe, so `ps` and `top` would call it "exe".
         let _ = rustix::thread::set_name(NAME);
         if self.loads.is_empty() {
             return Ok(());
         }
         set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(|error| LabError::io("tying the load to its run", error.into()))?;
-        // It may have ended before the rope was tied.
+        // The parent may have ended before the death signal was set.
         if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != self.parent) {
             return Ok(());
         }
-        // Under a policy of real time, which it may have inherited, it would leave no processor to
-        // the measurement.
+        // The process may have inherited a real-time policy. Under that policy the load would leave
+        // no processor to the measurement.
         let _ = set_fifo(0);
         for load in Load::of(&self.loads) {
             let work = move || {
@@ -68,23 +68,23 @@ impl WorkerArgs {
             end();
         };
         thread::Builder::new().spawn(timed).map_err(|source| LabError::io("starting a load", source))?;
-        // Nothing is ever written to it: it ends when the other side does.
+        // Nothing is ever written to stdin, so the copy ends when the parent's end is closed.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         end();
         Ok(())
     }
 }
 
-/// Ends this process and what it started.
+/// Ends this process and all processes that it started.
 fn end() {
-    // Only a group of its own: started by hand it may share one with a shell's pipeline.
+    // Only a group that this process leads: a process started by hand may share a shell's pipeline.
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }
     std::process::exit(0);
 }
 
-/// No way to end well.
+/// An empty type: a load can only end with an error.
 enum Never {}
 
 fn work(load: Load) -> Result<Never, io::Error> {
@@ -100,7 +100,7 @@ fn work(load: Load) -> Result<Never, io::Error> {
 }
 
 const CACHE_BYTES: usize = 32 << 20;
-/// More than a page, and no power of two: another set of the cache and another page each time.
+/// More than a page and no power of two: each step reaches another page and another cache set.
 const STRIDE: usize = 4096 + 64;
 
 fn cache() -> ! {

@@ -10,7 +10,7 @@ fn entry(id: &'static str, rounds: impl IntoIterator<Item = f64>) -> Entry {
     Entry { id, average, rounds }
 }
 
-/// Twelve rounds around `us`, with a drift that is common to all.
+/// Twelve rounds around `us`, with a drift that all entries share.
 fn steady(id: &'static str, us: f64) -> Entry {
     entry(id, (0..12).map(|round| us + f64::from(round) / 100.0))
 }

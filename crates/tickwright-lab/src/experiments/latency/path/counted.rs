@@ -1,5 +1,5 @@
-//! The path by instruction counts: this program runs itself under valgrind's callgrind, which
-//! counts inside of one function and writes the count down each time that it returns.
+//! The path by instruction counts. This program runs itself under valgrind's callgrind, which
+//! counts within one function. Callgrind writes the count to a file each time the function returns.
 
 use core::hint::black_box;
 use std::env;
@@ -19,8 +19,8 @@ use crate::experiments::request;
 use crate::interrupt;
 use crate::result::Unit;
 
-/// The function that callgrind looks for. All it calls is counted, with some ten instructions of
-/// its own a slice.
+/// The function that callgrind looks for. Everything that it calls is counted, with some ten
+/// instructions of its own for each slice.
 #[inline(never)]
 fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
     run();
@@ -28,7 +28,8 @@ fn counted_slice_of_ticks(run: &mut dyn FnMut()) {
     black_box(());
 }
 
-/// Its name in full: where a pattern begins with `*`, callgrind heeds one of its two options alone.
+/// The full path of that function. If a pattern begins with `*`, callgrind heeds only one of its
+/// two options.
 const FUNCTION: &str = concat!(module_path!(), "::counted_slice_of_ticks");
 
 /// The slices of a plan, in the order in which they are run and counted.
@@ -38,10 +39,10 @@ fn slices(plan: &Plan) -> impl Iterator<Item = (usize, usize, Lane)> + '_ {
     })
 }
 
-/// The part of the child: runs all slices, and prints nothing.
+/// The part of the child process: runs all slices, and prints nothing.
 pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
-    // Valgrind runs this program in its own process: so whose child it is tells whether anybody
-    // still waits for the counts.
+    // Valgrind runs this program in its own process. So another parent means that no process waits
+    // for the counts any longer.
     let parent = getppid();
     for (n, round, lane) in slices(plan) {
         if interrupt::requested() || getppid() != parent {
@@ -55,7 +56,7 @@ pub(super) fn child(plan: &Plan) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A directory that is gone when this is.
+/// A temporary directory that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -71,7 +72,7 @@ impl Drop for Scratch {
     }
 }
 
-/// How this program is told to run the slices of a plan.
+/// The arguments with which this program runs the slices of a plan.
 fn arguments(plan: &Plan) -> Vec<String> {
     let structures = plan.lanes.iter().filter(|lane| **lane != Lane::Loop);
     let ids: Vec<&str> = structures.map(|lane| lane.id()).collect();
@@ -80,7 +81,7 @@ fn arguments(plan: &Plan) -> Vec<String> {
     words.into_iter().chain([&*sizes, "--rounds", &rounds, "--seed", &seed]).map(str::to_owned).collect()
 }
 
-/// Counts the slices of `plan`; or says why there are no counts.
+/// Counts the slices of `plan`. The inner error says why there are no counts.
 pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
     match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
         Ok(status) if status.success() => {}
@@ -127,14 +128,14 @@ pub(super) fn run(plan: &Plan) -> Result<Result<Vec<Cell>, String>, LabError> {
     Ok(Ok(cells(plan, &counts)))
 }
 
-/// The count in one of callgrind's files.
+/// Reads the total from one of callgrind's files.
 pub(super) fn total(text: &str) -> Option<u64> {
     let line =
         text.lines().find_map(|line| line.strip_prefix("totals:").or(line.strip_prefix("summary:")))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Counts in the order of [`slices`], by population and structure.
+/// Groups counts in the order of [`slices`] by population and structure.
 pub(super) fn cells(plan: &Plan, counts: &[f64]) -> Vec<Cell> {
     let lanes = plan.lanes.len();
     let sizes = plan.sizes.iter().zip(counts.chunks(lanes * plan.rounds));

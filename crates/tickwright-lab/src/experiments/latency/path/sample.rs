@@ -1,4 +1,5 @@
-//! What ticks cost: slices of all structures in turns, less what the loop and the measurement cost.
+//! The cost of ticks: slices of all structures in turns, minus the cost of the loop and the
+//! measurement.
 
 use super::slice::{Cost, Lane, Slice, Timers, Watched, expected};
 use crate::counter::{Calibrated, Counter};
@@ -6,10 +7,10 @@ use crate::error::LabError;
 use crate::experiments::crossover::{Sampled, in_turns};
 use crate::result::Unit;
 
-/// What is sampled.
+/// The plan of an experiment.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// [`Lane::Loop`] first.
+    /// All lanes, [`Lane::Loop`] first.
     pub(super) lanes: Vec<Lane>,
     pub(super) sizes: Vec<usize>,
     pub(super) rounds: usize,
@@ -17,12 +18,12 @@ pub(crate) struct Plan {
     pub(super) seed: u64,
     /// Whether instructions are counted too.
     pub(super) instructions: bool,
-    /// What was left out.
+    /// Notes on structures that were left out.
     pub(super) notes: Vec<String>,
 }
 
-/// The samples of one structure at one population, in the order of rounds, without the loop and the
-/// measurement.
+/// The samples of one structure at one population, in the order of rounds. The cost of the loop and
+/// the measurement is subtracted.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) structure: &'static str,
@@ -30,7 +31,7 @@ pub(super) struct Row {
     pub(super) tick: Vec<f64>,
 }
 
-/// What a run saw.
+/// The data of a run.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     pub(super) counter: Calibrated,
@@ -39,28 +40,28 @@ pub(crate) struct Ticks {
     pub(super) cells: Vec<Cell>,
 }
 
-/// All structures at one population, in ns or in instructions.
+/// The samples of all structures at one population, in ns or in instructions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) population: usize,
     pub(super) unit: Unit,
-    /// What was taken off: the loop and its readings.
+    /// What was subtracted: the loop and its readings of the counter.
     pub(super) overhead: Row,
     pub(super) rows: Vec<Row>,
 }
 
-/// What no tick is under: a difference of two measurements may be nothing, and a ratio needs
-/// something.
+/// The least cost of a tick. A difference of two measurements may be 0 or negative, but a ratio
+/// needs a positive value.
 const LEAST: f64 = 0.1;
 
 impl Plan {
-    /// The timers of a round: each has other phases and periods.
+    /// The timers of a round. Each round has other phases and periods.
     pub(super) fn timers(&self, population: usize, round: usize) -> Timers {
         Timers::new(population, self.seed.wrapping_add(round as u64))
     }
 
-    /// Compares what every structure delivers with the oracle. The number of deliveries that were
-    /// right.
+    /// Compares what every structure delivers with the oracle. Returns the number of correct
+    /// deliveries.
     pub(super) fn verify(&self) -> Result<usize, LabError> {
         let mut right = 0;
         for &population in &self.sizes {
@@ -81,7 +82,7 @@ impl Plan {
         Ok(right)
     }
 
-    /// Samples by the counter. An interruption leaves populations out.
+    /// Samples by the cycle counter. After an interruption, some populations are missing.
     pub(super) fn by_clock(&self, counter: &Counter, what: &str) -> Result<Vec<Cell>, LabError> {
         let sampled =
             in_turns(&self.lanes, &self.sizes, self.rounds, self.seed, what.to_owned(), |lane, n, round| {
@@ -95,7 +96,7 @@ impl Plan {
         Ok(sampled.iter().filter_map(|sampled| self.cell(sampled, Unit::Ns)).collect())
     }
 
-    /// Takes the loop's cost off, round by round.
+    /// Subtracts the loop's cost, round by round.
     pub(super) fn cell(&self, sampled: &Sampled<Cost>, unit: Unit) -> Option<Cell> {
         let row = |lane: &Lane, costs: &[Cost], off: &[Cost]| Row {
             structure: lane.id(),

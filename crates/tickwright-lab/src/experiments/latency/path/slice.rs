@@ -1,4 +1,4 @@
-//! The path itself: from the entry of the tick's handler to the callback, and on to the next alarm.
+//! The path itself: from the entry of the tick handler to the callback, and on to the next alarm.
 
 use core::hint::black_box;
 
@@ -11,17 +11,17 @@ use crate::models::verify::{Fold, Witness};
 use crate::structures::candidate::{BenchQueue, Candidate};
 use crate::structures::registry::{self, Structure, Visitor};
 
-/// The periodic timer of the experiment, and the emulated host's tick (250 Hz), in ns.
+/// Periods of the experiment's timer and of the emulated host's tick (250 Hz), in ns.
 const PERIOD: u64 = 1_000_000;
 const HOST_PERIOD: u64 = 4_000_000;
-/// Periods of all further timers.
+/// Periods of all further timers, in ns.
 const PERIODS: core::ops::Range<u64> = PERIOD..10 * PERIOD;
 
-/// Ticks before the first that counts, for each timer.
+/// Warm-up ticks for each timer, before the first tick that counts.
 const WARM_UP: usize = 4;
 
-/// Periods and first deadlines of the timers `0..population`: the first is the experiment's, the
-/// second the host's.
+/// Periods and first deadlines of the timers `0..population`. Timer 0 is the experiment's, timer 1
+/// is the host's tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Timers {
     periods: Vec<u64>,
@@ -47,17 +47,17 @@ impl Timers {
     }
 }
 
-/// Looks at the clock on the path, or not.
+/// Reads a clock at three points of the path, or does nothing.
 pub(super) trait Watch {
-    /// The handler is entered.
+    /// Called when the handler is entered.
     fn entry(&mut self);
-    /// The callback is about to run.
+    /// Called just before the callback.
     fn callback(&mut self);
-    /// The next alarm is known.
+    /// Called when the next alarm is known.
     fn exit(&mut self);
 }
 
-/// Looks at nothing.
+/// Reads no clock.
 impl Watch for () {
     #[inline(always)]
     fn entry(&mut self) {}
@@ -67,7 +67,7 @@ impl Watch for () {
     fn exit(&mut self) {}
 }
 
-/// A slice: what a tick of it cost, in ns or instructions. The way to the callback is not known by
+/// The mean cost of a tick in a slice, in ns or instructions. `to_callback` is `None` for
 /// instructions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
@@ -75,7 +75,7 @@ pub(super) struct Cost {
     pub(super) tick: f64,
 }
 
-/// Keeps counts from the entry to the callback, and to the exit.
+/// Records the counts from the entry to the callback, and from the entry to the exit.
 #[derive(Debug)]
 pub(super) struct Watched<'a> {
     counter: &'a Counter,
@@ -85,12 +85,12 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// With room for `ticks`.
+    /// Creates a watch with room for `ticks` ticks.
     pub(super) fn new(counter: &'a Counter, ticks: usize) -> Self {
         Self { counter, entry: 0, to_callback: Vec::with_capacity(ticks), whole: Vec::with_capacity(ticks) }
     }
 
-    /// Mean ns to the callback and of the whole path.
+    /// The trimmed means in ns: to the callback, and of the whole path.
     pub(super) fn means(&mut self) -> Cost {
         Cost {
             to_callback: Some(self.counter.ns(1) * trimmed_mean(&mut self.to_callback)),
@@ -116,15 +116,15 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// The mean without the slowest sixteenth, where interruptions are.
+/// The mean without the slowest sixteenth, which holds the interruptions.
 pub(super) fn trimmed_mean(counts: &mut [u64]) -> f64 {
     counts.sort_unstable();
     let kept = &counts[..counts.len() - counts.len() / 16];
     kept.iter().map(|count| *count as f64).sum::<f64>() / kept.len().max(1) as f64
 }
 
-/// Runs `ticks` of the path: read the head, take it, (callback,) re-arm it a period later, read the
-/// head. What was delivered, folded; `None` if the queue lost its head.
+/// Runs `ticks` ticks of the path: read the head, take it, callback, re-arm it a period later, read
+/// the head. Returns a hash of the deliveries, or `None` if the queue lost its head.
 #[inline(always)]
 pub(super) fn path<Q: BenchQueue, W: Watch>(
     queue: &mut Q,
@@ -148,8 +148,8 @@ pub(super) fn path<Q: BenchQueue, W: Watch>(
     Some(fold)
 }
 
-/// What runs the path: a structure, or a place for one timer, which is the path without a queue:
-/// what remains is the loop and the measurement.
+/// What runs the path: a structure, or a slot for one timer instead of a queue. With the slot, only
+/// the loop and the measurement remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     Loop,
@@ -164,7 +164,7 @@ impl Lane {
         }
     }
 
-    /// Fills a queue, warms it up and calls `run` with the rest. `None` if a timer was lost.
+    /// Fills a queue, warms it up and runs the slice. Returns `None` if a timer was lost.
     pub(super) fn run(self, slice: Slice<'_, impl Watch>) -> Option<Fold> {
         match self {
             Self::Loop => {
@@ -176,12 +176,12 @@ impl Lane {
     }
 }
 
-/// So many ticks.
+/// One run of the path, with `ticks` ticks.
 pub(super) struct Slice<'a, W> {
     pub(super) timers: &'a Timers,
     pub(super) ticks: usize,
     pub(super) watch: &'a mut W,
-    /// Around the part that counts.
+    /// Receives the part that counts, and calls it.
     pub(super) around: &'a mut dyn FnMut(&mut dyn FnMut()),
 }
 
@@ -206,14 +206,14 @@ impl<W: Watch> Visitor for Slice<'_, W> {
     }
 }
 
-/// What the path delivers, says a std map.
+/// What the path must deliver, computed with the oracle, a std map.
 pub(super) fn expected(timers: &Timers, ticks: usize) -> Option<Fold> {
     let mut oracle = Oracle::default();
     timers.fill(&mut oracle);
     Slice { timers, ticks, watch: &mut (), around: &mut |run| run() }.on(&mut oracle)
 }
 
-/// Room for one timer.
+/// A slot for one timer.
 #[derive(Debug)]
 struct Place(Option<(u32, u64)>);
 

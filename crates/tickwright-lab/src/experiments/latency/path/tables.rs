@@ -1,4 +1,4 @@
-//! What ticks cost: tables, the published order, and where the list is overtaken.
+//! The report on ticks: tables, the published order, and where the list is overtaken.
 
 use super::sample::{Cell, Row, Ticks};
 use crate::experiments::crossover::{Crossover, Point};
@@ -16,12 +16,12 @@ fn timers(n: usize) -> String {
     format!("{n} timer{}", if n == 1 { "" } else { "s" })
 }
 
-/// What is said at the head of both.
+/// The first section of both reports.
 fn opening(ticks: &Ticks) -> Section {
     Section::new("").text(format!("{}\n{} ticks in the oracle's order", ticks.counter, ticks.verified))
 }
 
-/// The published four of one storage, compared by one figure.
+/// The published four structures in one storage, compared by one figure.
 struct Compared {
     about: String,
     order: Order,
@@ -42,14 +42,15 @@ impl Compared {
     }
 }
 
-/// By ns first, and by the most timers: with two, a tick has something to compare.
+/// All comparisons: ns first, and the largest population first. With two timers, a tick has
+/// something to compare.
 fn compared(cells: &[Cell]) -> Vec<Compared> {
     let mut found = Vec::new();
     for unit in [Unit::Ns, Unit::Instructions] {
         for cell in cells.iter().rev().filter(|cell| cell.unit == unit) {
             for storage in ["hook", "slab"] {
                 found.extend(Compared::of(cell, storage, "tick", |row| &row.tick));
-                // The way to the callback is not known by instructions.
+                // Instruction counts have no figure for the way to the callback.
                 found.extend(Compared::of(cell, storage, "to the callback", |row| &row.to_callback));
             }
         }
@@ -91,7 +92,7 @@ pub(super) fn path(ticks: &Ticks, _: &[Finding]) -> Vec<Section> {
     all
 }
 
-/// What a tick costs over each structure at one population.
+/// The section on the cost of a tick over each structure at one population.
 fn costs(cell: &Cell) -> Section {
     let unit = word(cell.unit);
     let off = median(&cell.overhead.tick).map_or("-".into(), |off| Format::Ns.write(off));
@@ -115,7 +116,7 @@ fn costs(cell: &Cell) -> Section {
         .table(table)
 }
 
-/// Ticks over N, in one unit.
+/// The cost of a tick over N, in one unit.
 fn growth(cells: &[Cell], unit: Unit) -> Plot {
     let of_unit = || cells.iter().filter(|cell| cell.unit == unit);
     let x = Axis::log("timers", Format::Count);
@@ -135,7 +136,7 @@ struct Crossing {
     crossover: Crossover<&'static str>,
 }
 
-/// The list against each rival of its storage.
+/// The list against each rival in the same storage.
 fn crossings(cells: &[Cell]) -> Vec<Crossing> {
     let storage = |id: &'static str| id.split_once('/').map(|(_, storage)| storage);
     let mut found = Vec::new();
@@ -160,7 +161,7 @@ fn crossings(cells: &[Cell]) -> Vec<Crossing> {
 }
 
 impl Crossing {
-    /// From where on the list is slower, in a few words.
+    /// From which N on the list is slower, in a few words.
     fn here(&self) -> String {
         match self.crossover.slower() {
             Some(n) => format!("slower from N = {n} on"),
@@ -169,8 +170,8 @@ impl Crossing {
     }
 }
 
-/// First the rival by hooks that overtakes the list at the least N: what a queue of few timers
-/// rests on.
+/// The first finding names the structure that overtakes the list at the smallest N, in ns. A queue
+/// for few timers rests on it.
 pub(super) fn crossover_findings(cells: &[Cell]) -> Vec<Finding> {
     let crossings = crossings(cells);
     let earliest = crossings
@@ -203,7 +204,7 @@ pub(super) fn crossover(ticks: &Ticks, _: &[Finding]) -> Vec<Section> {
     all
 }
 
-/// All rivals of a list: its ticks, and how many times as long as the rival's they are.
+/// A table of one list and all its rivals: the list's ticks, and their ratio to each rival's.
 fn beside(crossings: &[Crossing]) -> Section {
     let Some(Crossing { unit, crossover: first, .. }) = crossings.first() else { return Section::new("") };
     let (unit, list) = (word(*unit), first.list);

@@ -1,4 +1,4 @@
-//! The path, its counts and what is made of them, without a clock.
+//! The path, its counts and its tables, without a clock.
 
 use super::counted::{cells, total};
 use super::sample::{Cell, Plan, Row, Ticks};
@@ -34,7 +34,7 @@ fn every_structure_ticks_in_the_oracles_order() {
 
 #[test]
 fn one_that_ticks_in_another_order_is_named() {
-    // A wheel that rounds up is no structure for the path.
+    // A wheel that rounds up cannot take part in the path.
     let told = plan(&["list/hook", "coarse/slab"]).verify().unwrap_err().to_string();
     assert!(told.contains("coarse/slab"), "{told}");
 }
@@ -106,7 +106,8 @@ fn the_loop_is_taken_off_round_by_round() {
 #[test]
 fn counts_are_told_apart_by_population_round_and_structure() {
     let plan = Plan { sizes: vec![1, 2], rounds: 2, ..plan(&["list/hook", "heap2/hook"]) };
-    // The loop takes 10; the list 1 more in each round, the heap 5.
+    // The loop takes 10. The list takes 1 to 4 more, one more in each round. The heap always takes
+    // 5 more.
     let counts = [10.0, 11.0, 15.0, 10.0, 12.0, 15.0, 10.0, 13.0, 15.0, 10.0, 14.0, 15.0];
     let found = cells(&plan, &counts);
     let ticks: Vec<_> = found.iter().map(|cell| (cell.population, cell.rows[0].tick.clone())).collect();

@@ -1,13 +1,13 @@
 use super::*;
 use crate::structures::registry;
 
-/// A host whose wake-ups are late as the script says, then on the dot; stopped when the script says
-/// so.
+/// A host whose first wake-ups are late by `delays`, and then punctual. Each delay also says
+/// whether the process is stopped.
 struct Script {
     now: u64,
     delays: std::collections::VecDeque<(u64, bool)>,
     stopped: bool,
-    /// At which reading of the clock it is stopped, and for how long.
+    /// The reading of the clock at which the process is stopped, and for how long, in ns.
     at_reading: Option<(u64, u64)>,
     readings: u64,
 }
@@ -95,7 +95,8 @@ fn a_stop_is_a_gap_however_short() {
 #[test]
 fn a_stop_between_the_look_and_the_owner_is_a_gap_too() {
     let (mut seen, mut host) = (Seen::new(10), Script::new(&[]));
-    // The origin, then two readings a period: before the third period's owner.
+    // Reading 1 is the origin, and each period has two readings. Reading 7 is the third period's
+    // owner.
     host.at_reading = Some((7, 5 * MS / 2));
     let drive = Drive { turn: turn(10), host: &mut host, seen: &mut seen, stop: &|| false };
     registry::visit(registry::find("list/hook").unwrap(), drive).unwrap();

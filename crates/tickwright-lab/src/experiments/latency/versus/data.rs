@@ -1,4 +1,4 @@
-//! What is run beside cyclictest, and what came of it.
+//! The plan of a comparison with cyclictest, and its data.
 
 use core::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::experiments::latency::rights::Priority;
 use crate::experiments::latency::settings::WakeArgs;
 use crate::structures::registry::Structure;
 
-/// What to run.
+/// The plan of a comparison.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) wake: WakeArgs,
     pub(super) structure: &'static Structure,
-    /// `None` where it is not installed.
+    /// `None` if cyclictest is not installed.
     pub(super) call: Option<Call>,
-    /// Intervals in a run of a tool.
+    /// Intervals in one run of a tool.
     pub(super) points: u64,
 }
 
@@ -26,19 +26,19 @@ pub(super) struct Leg {
     pub(super) cpu_percent: f64,
 }
 
-/// What came of both.
+/// The data of both tools.
 #[derive(Debug)]
 pub(crate) struct Data {
     pub(super) granted: Priority,
-    /// By tool, in the order of rounds.
+    /// The runs of each tool, in the order of rounds.
     pub(super) legs: [Vec<Leg>; 2],
 }
 
 /// The tools, in the order of [`Data::legs`].
 pub(super) const TOOLS: [&str; 2] = ["tickwright", "cyclictest"];
-/// Runs of each: an interval of the median needs six.
+/// Runs of each tool. An interval of the median needs at least six.
 pub(super) const ROUNDS: u32 = 8;
-/// The last takes what is above, and a figure that falls into it is none.
+/// Cells of a histogram. The last one counts everything above, so a percentile in it has no value.
 pub(super) const CELLS: usize = 10_000;
 
 impl Leg {
@@ -47,8 +47,8 @@ impl Leg {
         Self { cells, cpu_percent }
     }
 
-    /// The lateness below which `share` of the samples lie, ns; interpolated within its cell. It is
-    /// no number without samples, and in the last cell, which has no end.
+    /// The lateness in ns below which `share` of the samples lie, interpolated within its cell.
+    /// Returns NaN without samples, and in the last cell, which has no upper end.
     pub(super) fn percentile(&self, share: f64) -> f64 {
         let counts = self.cells.counts();
         let wanted = counts.iter().sum::<u64>() as f64 * share;

@@ -1,4 +1,4 @@
-//! What the comparison with cyclictest shows.
+//! The report of the comparison with cyclictest.
 
 use super::data::{Data, Leg, Plan, ROUNDS, TOOLS};
 use crate::experiments::latency::histogram::{self, Cells};
@@ -6,7 +6,7 @@ use crate::render::Format;
 use crate::result::{Cell, Finding, Section, Table, Unit, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
 
-/// A figure of a leg, and the ratio to cyclictest's that it should keep to.
+/// A figure of one run, and the bound for its ratio to cyclictest's figure.
 pub(super) struct Figure {
     pub(super) name: &'static str,
     pub(super) unit: Unit,
@@ -16,7 +16,8 @@ pub(super) struct Figure {
     because: &'static str,
 }
 
-/// Two tools that measure the same differ by a tenth at most. Less processor time is welcome.
+/// Two tools that measure the same thing should differ by at most a tenth. Less processor time is
+/// fine.
 pub(super) const FIGURES: [Figure; 3] = [
     Figure {
         name: "median lateness",
@@ -45,13 +46,13 @@ const QUEUE: &str = "ours re-arms its queue before it reads the clock, and cycli
                      times a second; on an idle machine with a fixed clock rate neither shows";
 
 impl Figure {
-    /// Of both tools, in the order of rounds.
+    /// The figure for the runs of both tools, in the order of rounds.
     fn both(&self, legs: &[Vec<Leg>; 2]) -> [Vec<f64>; 2] {
         legs.each_ref().map(|legs| legs.iter().map(self.of).collect())
     }
 }
 
-/// Cyclictest's odd rounds over its even ones: what is no difference between tools.
+/// Ratio of cyclictest's odd rounds to its even rounds: noise, not a difference between the tools.
 fn itself(theirs: &[f64]) -> Option<Summary> {
     let every_second = |from: usize| theirs.iter().copied().skip(from).step_by(2).collect::<Vec<f64>>();
     stats::ratios(&every_second(1), &every_second(0))

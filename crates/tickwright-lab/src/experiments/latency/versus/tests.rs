@@ -64,7 +64,7 @@ fn a_run_of_each_tool_has_intervals_enough() {
     assert!(error.contains("16777216 at most"), "{error}");
 }
 
-/// Rounds in which every sample of a tool is that late, us.
+/// Eight rounds of each tool. All samples of a round have the same lateness, in whole us.
 fn data(ours: [u64; 8], theirs: [u64; 8]) -> Data {
     let legs = |all: [u64; 8]| all.map(|us| leg(&[us * 1000 + 500; 100])).to_vec();
     Data { granted: Priority::NONE, legs: [legs(ours), legs(theirs)] }

@@ -1,4 +1,4 @@
-//! The program of others: found, called and read.
+//! cyclictest: finding it, running it and parsing its output.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -11,17 +11,17 @@ use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
 use crate::experiments::latency::settings::WakeArgs;
 
-/// Width of cyclictest's cells.
+/// Width of cyclictest's cells, in ns.
 pub(super) const CELL_NS: u64 = 1000;
 
-/// How cyclictest is called, but for the number of loops.
+/// The command line of cyclictest, without the number of loops.
 #[derive(Debug)]
 pub(super) struct Call {
     path: PathBuf,
     args: Vec<String>,
 }
 
-/// The path of cyclictest, which is in Debian's rt-tests.
+/// Finds cyclictest in `PATH`. Debian's package is rt-tests.
 pub(super) fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&path).map(|folder| folder.join("cyclictest"));
@@ -29,7 +29,7 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 impl Call {
-    /// The call that measures with these settings. What cyclictest cannot do is refused.
+    /// The call that measures with these settings. Refuses what cyclictest cannot do.
     pub(super) fn new(path: PathBuf, wake: &WakeArgs) -> Result<Self, LabError> {
         let refused = |why: &str| Err(LabError::usage(format!("cyclictest {why}")));
         let interval = wake.interval.as_nanos();
@@ -44,7 +44,7 @@ impl Call {
         if wake.driver == Driver::Spin {
             return refused("sleeps: --driver nanosleep, timerfd or thread");
         }
-        // Power management is left alone by both.
+        // `--default-system`: both tools leave power management alone.
         let mut words = format!("-q -t 1 --default-system -c {clock} -i {}", interval / 1000);
         words += &match wake.wish().priority.get() {
             0 => " --policy=other".into(),
@@ -55,13 +55,13 @@ impl Call {
         Ok(Self { path, args: words.split(' ').map(str::to_owned).collect() })
     }
 
-    /// The words that one would type.
+    /// The command line as a user would type it.
     pub(super) fn words(&self) -> String {
         format!("cyclictest {}", self.args.join(" "))
     }
 
-    /// Runs it for `loops`: samples in cells of a microsecond, the last with all that is above, and
-    /// its processor time.
+    /// Runs cyclictest for `loops` loops. Returns a histogram with `cells` cells of a microsecond,
+    /// and the processor time. The last cell also counts everything above.
     pub(super) fn run(&self, loops: u64, cells: usize) -> Result<(Cells, Duration), LabError> {
         let before = children_cpu();
         let mut tool = Command::new(&self.path);
@@ -78,7 +78,7 @@ impl Call {
     }
 }
 
-/// Reads `000034 000012` lines, and the overflows into the last cell.
+/// Parses lines like `000034 000012`. Overflows go into the last cell.
 pub(super) fn histogram(text: &str, cells: usize) -> Cells {
     let mut counts = Cells::new(cells, CELL_NS);
     for line in text.lines() {
