@@ -1,6 +1,6 @@
-//! Counts what each thread allocates: for bytes per timer, and for the conformance clause that
-//! nothing allocates after a reserve. It costs two additions to thread-locals per allocation, about
-//! a nanosecond.
+//! Counts the allocations of each thread. `bench memory` needs the bytes per timer; a conformance
+//! clause says that nothing allocates after a reserve. Counting costs two additions to
+//! thread-locals per allocation, about a nanosecond.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
 use core::alloc::{GlobalAlloc, Layout};
@@ -13,29 +13,29 @@ use signal_hook::flag;
 
 use crate::error::LabError;
 
-/// The system's allocator, counted.
+/// The system's allocator with counters.
 #[derive(Debug)]
 pub(crate) struct Counting;
 
 thread_local! {
-    // Constants without destructors, so that touching them never allocates, also while a thread
-    // ends.
+    // Constants without destructors: an access never allocates, not even while a thread ends.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static REFUSALS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Allocations that this thread asked for and was refused.
+/// Returns how many allocations of this thread the system refused.
 pub(crate) fn refusals() -> u64 {
     REFUSALS.get()
 }
 
-/// Allocations that this thread has made.
+/// Returns how many allocations this thread has made.
 pub(crate) fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// Bytes that this thread has allocated and not freed; below 0 when it freed those of others.
+/// Bytes that this thread has allocated and not freed. Negative if it freed memory of other
+/// threads.
 pub(crate) fn live_bytes() -> isize {
     LIVE.get()
 }
@@ -43,22 +43,22 @@ pub(crate) fn live_bytes() -> isize {
 /// Whether the system refused memory to this process.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Ends the process with the exit code of [`LabError::Memory`] where the standard library aborts
-/// because memory was refused. It has then said how many bytes were.
+/// Makes the process exit with the code of [`LabError::Memory`] where the standard library aborts
+/// because memory was refused. The library has then printed the number of bytes.
 ///
 /// # Errors
-/// When the system refuses the handler.
+/// The system refuses the signal handler.
 pub(crate) fn install() -> Result<(), LabError> {
     flag::register_conditional_shutdown(SIGABRT, LabError::MEMORY.into(), &REFUSED)
         .map(drop)
         .map_err(|source| LabError::io("watching for SIGABRT", source))
 }
 
-/// Checks that `bytes` can be had now, for what `what` names. Asks before a run what would abort
-/// it.
+/// Checks before a run that `bytes` can be allocated now; a refusal during the run would abort it.
+/// `what` names the purpose.
 ///
 /// # Errors
-/// [`LabError::Memory`], with what to do.
+/// [`LabError::Memory`], with advice.
 pub(crate) fn room(bytes: usize, what: &str) -> Result<(), LabError> {
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
         let mib = (bytes >> 20).max(1);
@@ -66,7 +66,7 @@ pub(crate) fn room(bytes: usize, what: &str) -> Result<(), LabError> {
     })
 }
 
-/// Counts an allocation of `bytes` more, unless it failed.
+/// Counts an allocation of `bytes` additional bytes, unless `pointer` is null.
 fn note(pointer: *mut u8, bytes: isize) -> *mut u8 {
     if pointer.is_null() {
         REFUSED.store(true, Ordering::Relaxed);
@@ -78,7 +78,7 @@ fn note(pointer: *mut u8, bytes: isize) -> *mut u8 {
     pointer
 }
 
-/// Layouts are at most `isize::MAX` bytes.
+/// Converts a size; layouts have at most `isize::MAX` bytes.
 fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_not_counted() {
         let (count, bytes) = (allocations(), live_bytes());
-        // As much as there are addresses.
+        // More than the system can ever provide.
         assert!(Vec::<u8>::new().try_reserve_exact(isize::MAX as usize).is_err());
         let mut few = vec![1u8; 100];
         assert!(few.try_reserve_exact(isize::MAX as usize - 200).is_err());

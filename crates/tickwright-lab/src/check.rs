@@ -31,7 +31,7 @@ use crate::result::Report;
 use crate::structures::registry::STRUCTURES;
 use crate::tour;
 
-/// What was checked, and what was wrong with it.
+/// The output of a check and the list of failures.
 #[derive(Debug, Default)]
 struct Findings {
     wrong: Vec<String>,
@@ -40,7 +40,7 @@ struct Findings {
 impl Findings {
     fn note(&mut self, what: &str, result: Result<String, String>) -> Result<(), LabError> {
         match result {
-            // It may have been cut short; then it says nothing.
+            // An interrupted check may be incomplete, so its result is dropped.
             _ if interrupt::requested() => Err(LabError::Interrupted),
             Ok(done) => output::print(&format!("ok      {what}: {done}\n")),
             Err(wrong) => {
@@ -54,7 +54,7 @@ impl Findings {
 /// Checks everything.
 ///
 /// # Errors
-/// [`LabError::Failed`] with the names of what is wrong; [`LabError::Interrupted`].
+/// [`LabError::Failed`] with the names of all failures; [`LabError::Interrupted`].
 pub(crate) fn run() -> Result<(), LabError> {
     let done = all();
     if let Err(LabError::Interrupted) = done {
@@ -106,7 +106,7 @@ fn plan() -> Result<String, String> {
     }
 }
 
-/// Runs an experiment whose times nobody reads: every answer is verified on the way.
+/// Runs an experiment for its verified answers; its times are ignored.
 fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
     let words = |error: LabError| error.to_string();
     let plan = experiment.plan().map_err(words)?;
@@ -115,7 +115,7 @@ fn answers<E: Experiment>(experiment: &E) -> Result<Report, String> {
 }
 
 fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
-    // Edge cases, and a few levels of every structure.
+    // Edge cases, and populations that fill a few levels of every structure.
     let asked = ["--scenario", &scenario.name, "--n", "1,2,3,17,300", "--rounds", "1", "--structures", "*"];
     let counted: &[&str] = if scenario.run.operations.is_some() { &["--operations", "500"] } else { &[] };
     let args = request::words(&[&asked, counted].concat()).map_err(|error| error.to_string())?;
@@ -123,14 +123,14 @@ fn scenario_answers(scenario: &Scenario) -> Result<String, String> {
     Ok(format!("{} answers are right", report.series.len()))
 }
 
-/// Every kind of attack on every structure, by one timer and by a few.
+/// Runs every kind of attack on every structure, with 1 and with 200 timers.
 fn attacks() -> Result<String, String> {
     let words = ["--n", "1,200", "--budget", "8", "--rounds", "1"];
     let args: AdversaryArgs = request::words(&words).map_err(|error| error.to_string())?;
     Ok(format!("{} kinds of calls answered rightly", answers(&args)?.series.len() / 2))
 }
 
-/// Every exact structure through a second of virtual time.
+/// Runs every exact structure through one second of virtual time.
 fn kernel_ticks() -> Result<String, String> {
     let words = ["--mode", "virtual", "--duration", "1s", "--structures", "*"];
     let args: XenomaiArgs = request::words(&words).map_err(|error| error.to_string())?;
@@ -145,13 +145,13 @@ fn kernel_ticks() -> Result<String, String> {
     Ok(format!("{:.0} ticks in the oracle's order, in {} structures", ticks.iter().sum::<f64>(), ticks.len()))
 }
 
-/// The heap with the caller's comparator.
+/// Runs the heap with the caller's comparator.
 fn by_itself() -> Result<String, String> {
     let args: HeapArgs = request::words(&["--n", "10k"]).map_err(|error| error.to_string())?;
     Ok(format!("{} parts passed", answers(&args)?.findings.len()))
 }
 
-/// Every structure and the schedulers of 2009, in virtual time and with a few timers.
+/// Runs every structure and the schedulers of 2009, in virtual time with few timers.
 fn deleted() -> Result<String, String> {
     let structures = request::list(&Structure::all());
     let few = ["--n", "1,2,100", "--rounds", "1", "--only", "table,comparisons"];
@@ -162,7 +162,7 @@ fn deleted() -> Result<String, String> {
     Ok(format!("{samples} times every timer was added and deleted, in virtual time in the order of sorting"))
 }
 
-/// Every structure under the scheduler and alone, with few timers.
+/// Runs every structure alone and under the scheduler, with few timers.
 fn scheduled() -> Result<String, String> {
     let structures = request::list(&Structure::all());
     let words = ["--structures", &structures, "--n", "1,2,100", "--rounds", "1", "--operations", "1"];
@@ -171,14 +171,14 @@ fn scheduled() -> Result<String, String> {
     Ok(format!("{added} times every timer was added and deleted"))
 }
 
-/// Every dictionary with few entries.
+/// Runs every dictionary with few entries.
 fn registered() -> Result<String, String> {
     let words = ["--n", "1,2,3,17,300", "--rounds", "1", "--operations", "500", "--threads", "2"];
     let args: RegistryArgs = request::words(&words).map_err(|error| error.to_string())?;
     Ok(format!("{} series of samples answered rightly", answers(&args)?.series.len()))
 }
 
-/// Every channel and registry with a few calls.
+/// Runs every channel and registry with a few calls.
 #[cfg(target_os = "linux")]
 fn called() -> Result<String, String> {
     let words = ["--tasks=threads,processes", "--structures=avl,odict,odict-calls", "--n=1,2,100"];
@@ -190,7 +190,7 @@ fn called() -> Result<String, String> {
     Ok(format!("{} runs over 6 channels, each answer verified", runs.count()))
 }
 
-/// The threads of 2002: every model and peer, few threads.
+/// Runs the thread experiment of 2002: every model and peer, few threads.
 fn created() -> Result<String, String> {
     let words = "--only table,ladder,knobs,work,io,alive --toplevel 1,3 --children 1,4 --starts 50 --rounds 1 \
                  --workload 100 --draws 3 --connections 3 --in-flight 2 --messages 15 --n 20 --stack 16k,1M";
@@ -204,7 +204,7 @@ fn created() -> Result<String, String> {
     }
 }
 
-/// Short runs of `latency`: each period is a sample or in a gap, and the host's timer ticks.
+/// Short runs of `latency`: each period yields a sample or lies in a gap. The host's timer ticks.
 #[cfg(target_os = "linux")]
 fn woken_up() -> Result<String, String> {
     let runs = latency::checks().map_err(|error| error.to_string())?;
@@ -220,7 +220,7 @@ fn woken_up() -> Result<String, String> {
     Ok(format!("{samples} samples in {} runs, each period a sample or told as a gap", runs.len()))
 }
 
-/// What `bench threads` times, once each.
+/// Runs each measurement of `bench threads` once.
 fn woken() -> Result<String, String> {
     let lanes = Lane::ALL;
     lanes.iter().try_for_each(|lane| {
@@ -233,7 +233,7 @@ fn tools() -> Tools {
     Tools { allocations: Some(allocator::allocations) }
 }
 
-/// Every clause of the contract on every family in both storages.
+/// Checks every clause of the contract on every family in both storages.
 fn clauses(findings: &mut Findings) -> Result<(), LabError> {
     let tools = tools();
     let kinds = suite::ours();

@@ -1,5 +1,5 @@
-//! The command line, as data: the parser, its help, the manual page and the completions all come
-//! from here.
+//! The command line as data. The parser, the help, the manual pages and the completions are
+//! generated from it.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ Exit codes:
   143  SIGTERM stopped the run; what was measured so far has been written
 A second SIGINT or SIGTERM, a second later or more, ends the process at once.";
 
-/// The parser. Every command states the exit codes, in its help and on its manual page.
+/// Builds the parser. The help and the manual page of every command state the exit codes.
 pub(crate) fn command() -> clap::Command {
     fn with_exit_codes(command: clap::Command) -> clap::Command {
         command.mut_subcommands(with_exit_codes).after_help(EXIT_CODES)
@@ -44,10 +44,10 @@ pub(crate) fn command() -> clap::Command {
     with_exit_codes(Cli::command())
 }
 
-/// Reads the command line. Without a value, help or the version was asked for and has been printed.
+/// Parses the command line. `None` means that the help or the version was requested and printed.
 ///
 /// # Errors
-/// What is wrong with the command line; standard output that cannot be written.
+/// A mistake in the command line; standard output that cannot be written.
 pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let error = match parsed {
@@ -68,7 +68,7 @@ pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
     Err(LabError::Command(text.trim_end().to_owned() + &tip))
 }
 
-/// A file that was meant for `--json` or `--csv`, but stands behind a blank.
+/// Finds a file name that was meant for `--json` or `--csv` but follows a blank instead of `=`.
 fn file_after_blank() -> Option<String> {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.windows(2).find_map(|pair| {
@@ -84,7 +84,7 @@ fn file_after_blank() -> Option<String> {
 #[derive(Debug, Parser)]
 #[command(name = "tickwright", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
-    /// What to do; the tour when nothing is asked for.
+    /// The command to run. Without a command the program gives the tour.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
@@ -97,73 +97,73 @@ pub(crate) enum Command {
     /// Measure timer queues
     #[command(subcommand)]
     Bench(Bench),
-    /// Run a classic experiment anew, beside its published figures
+    /// Repeat a classic experiment and print its published figures beside the new ones
     #[command(subcommand)]
     Reproduce(Reproduce),
-    // Its arguments say what it is, at length.
+    // No doc comment here: the help comes from the arguments' own description.
     #[cfg(target_os = "linux")]
     Latency(Box<LatencyArgs>),
-    /// The load of `latency`, which starts it
+    /// Run the load of `latency`; `latency` itself starts this command
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
-    /// A child of `reproduce nptl`, which starts it
+    /// Run a child of `reproduce nptl`; `reproduce nptl` itself starts this command
     #[command(hide = true)]
     NptlChild(ChildArgs),
-    /// Print a result again that --json=FILE wrote
+    /// Print a result again that was written with --json=FILE
     Show(ShowArgs),
     /// Compare two results of one command: ratios with intervals, a rank test, a verdict
     Compare(CompareArgs),
-    /// Write results into one page of HTML that needs no network
+    /// Write results as one HTML page that needs no network
     Report(PageArgs),
-    /// Run every structure and scenario once, verify every answer, time nothing
+    /// Run every structure and scenario once and verify every answer, without timing
     Check,
-    /// Show structures, scenarios and experiments
+    /// List structures, scenarios and experiments
     List {
-        /// As JSON
+        /// Print the list as JSON
         #[arg(long)]
         json: bool,
-        /// Print the file of a built-in scenario, as a template for one of your own
+        /// Print the file of a built-in scenario, as a template for your own scenario
         #[arg(long, value_name = "NAME", conflicts_with = "json")]
         scenario: Option<String>,
     },
     /// Print the manual page (roff), or write one page per command into a directory
     Man {
-        /// Where the pages go
+        /// Directory for the pages
         directory: Option<PathBuf>,
     },
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: Shell,
     },
 }
 
-/// What can be measured.
+/// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Pop the earliest timer and insert it anew, at constant population
+    /// Pop the earliest timer and insert it again, at constant population
     Hold(CountedArgs),
-    /// Time-outs of a network server: most are moved, some are set anew, one in a hundred expires
+    /// Time-outs of a network server: most are moved, some are set again, one in a hundred expires
     Network(CountedArgs),
     /// Arm timers that all expire, then deliver them tick by tick
     Expire(TimedArgs),
-    /// What asking costs while the queue changes: next wake-up, next expiry and peek
+    /// The price of a question while the queue changes: next wake-up, next expiry and peek
     Reads(CountedArgs),
     /// Deadlines that an attacker chooses: the worst single call beside the median one
     Adversary(AdversaryArgs),
-    /// Bytes per pending timer, and of an empty queue
+    /// Bytes per pending timer, and bytes of an empty queue
     Memory(MemoryArgs),
-    /// One C program over our C library, libuv, libevent and libev: add, re-arm, delete
+    /// Add, re-arm and delete in one C program, over our C library, libuv, libevent and libev
     CPeers(PeersArgs),
-    /// What an add and a delete cost through the scheduler, beside their parts
+    /// The cost of an add and a delete through the scheduler, beside the cost of their parts
     Scheduler(SchedulerArgs),
-    /// Registries over each dictionary: create, destroy, look up; and the share of a thread's life
-    /// that the tree takes
+    /// Registries over each dictionary: create, destroy, look up; and the tree's share of the life
+    /// of a thread
     Registry(RegistryArgs),
-    /// Creating, switching and waking threads, beside std, may, tokio and a futex
+    /// Create, switch and wake threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),
-    /// The heap with the caller's comparator: push, pop, remove and push again; answers verified
-    /// and comparisons counted, nothing timed
+    /// The heap with the caller's comparator: push, pop, remove and push again. Answers are
+    /// verified and comparisons are counted; nothing is timed
     Heap(HeapArgs),
 }

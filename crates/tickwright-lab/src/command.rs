@@ -1,4 +1,4 @@
-//! From parsed arguments to runs.
+//! Runs the command that was parsed.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::list;
 use crate::models::scenario::{Model, Scenario};
 use crate::output;
 
-/// Runs what was asked for.
+/// Runs one command.
 ///
 /// # Errors
-/// Those of the command.
+/// The errors of the command.
 pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     match cli.command {
         None => cli.tour.execute(),
@@ -65,7 +65,7 @@ fn list(json: bool) -> Result<(), LabError> {
     }
 }
 
-/// One page to standard output, or all of them into a directory.
+/// Writes one page to standard output, or all pages into a directory.
 fn man(directory: Option<&Path>) -> Result<(), LabError> {
     if let Some(directory) = directory {
         return clap_mangen::generate_to(cli::command(), directory).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Every bench and every reproduction, one module each.
+//! The benchmarks and the reproductions, one module each.
 
 pub(crate) mod adversary;
 pub(crate) mod asterisk;

@@ -1,4 +1,4 @@
-//! `tickwright list`: what there is.
+//! `tickwright list`: structures, scenarios and experiments.
 
 use serde::Serialize;
 
@@ -16,15 +16,15 @@ pub(crate) struct Listing {
     experiments: &'static [Part],
 }
 
-/// Reads it together.
+/// Collects the listing.
 ///
 /// # Errors
-/// A built-in scenario with a mistake; never for a program whose tests pass.
+/// A built-in scenario has a mistake; the tests exclude this error.
 pub(crate) fn listing() -> Result<Listing, LabError> {
     Ok(Listing { structures: STRUCTURES, scenarios: Scenario::built_in()?, experiments: PLAN })
 }
 
-/// For the terminal.
+/// Formats the listing for the terminal.
 pub(crate) fn show(listing: &Listing) -> String {
     let mut structures = table::text(["structure", "whose", "shape", "equal deadlines", "what"]);
     for s in listing.structures {

@@ -31,7 +31,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let result = cli::parse().and_then(|asked| {
-        // Help was asked for, and printed.
+        // The help or the version was requested and has been printed.
         let Some(cli) = asked else { return Ok(()) };
         interrupt::install().map_err(|source| LabError::io("watching for SIGINT and SIGTERM", source))?;
         allocator::install()?;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             match &error {
-                // The parser's, with its own colours.
+                // The parser's message brings its own colors.
                 LabError::Command(said) => eprintln!("{said}"),
                 error if error.is_broken_pipe() => {}
                 error => eprintln!("tickwright: {}", output::text::plain(&error.to_string())),

@@ -1,8 +1,9 @@
-//! Workloads, and what their right answers are.
+//! Workloads and their right answers.
 //!
-//! - [`hold`], [`network`], [`expire`]: which timers are armed, moved and delivered
-//! - [`scenario`]: a model with its parameters, as a TOML file says them
-//! - [`verify`]: the oracle, and how an answer is judged
+//! - [`hold`], [`network`], [`expire`]: workloads, that is, which timers are armed, moved,
+//!   delivered
+//! - [`scenario`]: a model with its parameters, as in a TOML file
+//! - [`verify`]: the oracle, and the judge of answers
 
 pub(crate) mod expire;
 pub(crate) mod hold;

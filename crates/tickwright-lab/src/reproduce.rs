@@ -9,10 +9,10 @@ use crate::experiments::helenos;
 use crate::experiments::{asterisk, linux, nptl, xenomai};
 use crate::tour::TourArgs;
 
-/// What can be reproduced.
+/// The experiments that can be reproduced.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Reproduce {
-    /// The five classic experiments, one after the other, on one page
+    /// Run all the classic experiments, one after the other, and write one page
     All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
@@ -31,10 +31,10 @@ pub(crate) enum Reproduce {
 }
 
 impl Reproduce {
-    /// Runs it and prints its report.
+    /// Runs the experiment and prints its report.
     ///
     /// # Errors
-    /// Those of the experiment.
+    /// The errors of the experiment.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         match self {
             Self::All(args) => args.reproduce(),

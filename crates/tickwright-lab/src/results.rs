@@ -1,4 +1,4 @@
-//! `tickwright show`, `compare` and `report`: results that were written before.
+//! `tickwright show`, `compare` and `report`: commands that read results from files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::stats::Verdict;
 /// Arguments of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// A result that --json=FILE wrote; - for standard input
+    /// Result that was written with --json=FILE; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -23,15 +23,15 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Prints an old result again, or writes it in another form.
+    /// Prints an old result again, or converts it into another format.
     ///
     /// # Errors
-    /// A file that is no result; an output that cannot be written.
+    /// The file is not a result; an output cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let report = Report::read(&self.file)?;
         let files = self.output.open(&report.experiment)?;
         match files.deliver(&report) {
-            // It says that it is partial; showing it was not interrupted.
+            // The result says that it is partial; `show` itself was not interrupted.
             Err(LabError::Interrupted) => Ok(()),
             done => done,
         }
@@ -41,13 +41,13 @@ impl ShowArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// The result to compare with
+    /// Result to compare with
     #[arg(value_name = "FIRST")]
     first: PathBuf,
-    /// The result that is compared with it
+    /// Result that is compared with FIRST
     #[arg(value_name = "SECOND")]
     second: PathBuf,
-    /// Exit with 1 when a series is shown to be worse
+    /// Exit with code 1 if a series is shown to be worse
     #[arg(long)]
     fail_if_worse: bool,
     #[command(flatten)]
@@ -58,7 +58,8 @@ impl CompareArgs {
     /// Compares two results series by series.
     ///
     /// # Errors
-    /// Files that are no results or of two commands; with `--fail-if-worse` what became worse.
+    /// A file is not a result, or the results are of two commands. With `--fail-if-worse` also a
+    /// series that became worse.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
         let compared = compare(&first, &second)?;
@@ -76,19 +77,19 @@ impl CompareArgs {
 /// Arguments of `report`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PageArgs {
-    /// Results that --json=FILE wrote
+    /// Results that were written with --json=FILE
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
-    /// Where the page goes; - for standard output
+    /// File to which the page is written; - for standard output
     #[arg(long, short, value_name = "FILE", default_value = "tickwright-report.html")]
     output: PathBuf,
 }
 
 impl PageArgs {
-    /// Writes a page of some results: one file that needs no network.
+    /// Writes results as one HTML page that needs no network.
     ///
     /// # Errors
-    /// A file that is no result; a page that cannot be written.
+    /// A file is not a result; the page cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
         let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
@@ -104,7 +105,7 @@ impl PageArgs {
     }
 }
 
-/// The comparison as a report of its own: on the host of the second result.
+/// Builds a report of the comparison. Its host is the host of the second result.
 fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compared]) -> Report {
     let finding = |one: &Compared| {
         let verdict = one.shift.verdict();
@@ -116,7 +117,7 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
         .filter(|(_, report)| report.interrupted)
         .map(|(path, _)| format!("{} is partial: its run was interrupted", path.display()))
         .collect();
-    // A host is another one when its processor or kernel is.
+    // Two hosts differ if their processors, cores or kernels differ.
     let machine = |host: &Host| (host.cpu.clone(), host.cores, host.kernel.clone());
     if machine(&first.host) != machine(&second.host) {
         notes.push("the two results are of different machines: what differs may be the machine".into());

@@ -1,6 +1,6 @@
-//! What is measured: our structures in both storages, and those of others, behind one contract.
+//! The structures under measurement: ours in both storages, and the baselines, behind one trait.
 //!
-//! Adding a structure is one adapter and one row of the table in [`registry`].
+//! A new structure needs one adapter and one row of the table in [`registry`].
 
 pub(crate) mod baseline;
 pub(crate) mod candidate;

@@ -1,5 +1,4 @@
-//! The main job: what `tickwright` does when nothing is asked for. A first useful answer in under a
-//! minute.
+//! The tour: `tickwright` without a command. It gives a first useful answer in under a minute.
 
 mod advice;
 mod page;
@@ -27,20 +26,20 @@ use crate::result::Report;
 /// A part of the tour.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Part {
-    /// Its name.
+    /// The name of the part.
     pub(crate) name: &'static str,
-    /// What it asks.
+    /// The question that the part answers.
     pub(crate) about: &'static str,
-    /// How long it takes.
+    /// The duration in seconds.
     pub(crate) seconds: u64,
-    /// The command that runs it alone, in full length.
+    /// The complete command that runs only this part.
     pub(crate) command: &'static str,
-    /// Runs it within its time.
+    /// Runs the part within the given time.
     #[serde(skip)]
     pub(crate) run: fn(Duration) -> Result<Report, LabError>,
 }
 
-/// An experiment with the arguments that it has when nothing is typed.
+/// A part that runs an experiment with its default arguments.
 macro_rules! usual {
     ($name:literal, $about:literal, $seconds:literal, $args:ty) => {
         Part {
@@ -53,7 +52,7 @@ macro_rules! usual {
     };
 }
 
-/// The parts in order.
+/// The parts of the tour, in order.
 pub(crate) const PLAN: &[Part] = &[
     Part {
         name: "hold",
@@ -115,10 +114,10 @@ pub(crate) const PLAN: &[Part] = &[
     },
 ];
 
-/// The tour answers within this.
+/// The tour takes at most this time.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// The classic experiments at the length that they have without arguments.
+/// The classic experiments with their default arguments.
 pub(crate) const REPRODUCTIONS: &[Part] = &[
     usual!("xenomai", "which structure for a real-time kernel's tick?", 15, xenomai::XenomaiArgs),
     usual!("linux", "how many re-arms stay in their bucket, without the lock?", 30, linux::LinuxArgs),
@@ -133,7 +132,7 @@ pub(crate) const REPRODUCTIONS: &[Part] = &[
     usual!("nptl", "a kernel thread for each thread, M:N, or a manager?", 150, nptl::NptlArgs),
 ];
 
-/// How long parts take.
+/// The total duration of parts.
 pub(crate) fn length(parts: &[Part]) -> Duration {
     Duration::from_secs(parts.iter().map(|part| part.seconds).sum())
 }
@@ -144,7 +143,7 @@ pub(crate) struct TourArgs {
     /// Print every table and plot, as each part alone does
     #[arg(long)]
     full: bool,
-    /// Where the page with every table and plot goes
+    /// File for the page with every table and plot
     #[arg(long, value_name = "FILE", default_value = "tickwright-report.html")]
     page: PathBuf,
     #[command(flatten)]
@@ -155,14 +154,14 @@ impl TourArgs {
     /// Runs the tour.
     ///
     /// # Errors
-    /// Those of the parts: the first ends the tour. [`LabError::Interrupted`], after what was
-    /// measured is written.
+    /// The first error of a part, which ends the tour. [`LabError::Interrupted`], after the
+    /// finished measurements are written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let what = format!("The tour: {} parts, about {} s.", PLAN.len(), length(PLAN).as_secs());
         self.take("tour", &what, PLAN)
     }
 
-    /// Runs the reproductions at their usual length.
+    /// Runs the reproductions with their default length.
     ///
     /// # Errors
     /// As [`execute`](Self::execute).
@@ -175,7 +174,7 @@ impl TourArgs {
         self.take("reproduce all", &what, REPRODUCTIONS)
     }
 
-    /// Runs parts one after the other; prints a few lines of each, and writes their page.
+    /// Runs parts one after the other. Prints a few lines of each and writes the page.
     fn take(&self, name: &'static str, what: &str, parts: &[Part]) -> Result<(), LabError> {
         let files = self.output.open(name)?;
         let [page] = self.output.open_beside([("--page", Some(&self.page))])?;
@@ -210,7 +209,8 @@ impl TourArgs {
     }
 }
 
-/// Populations from a handful to a server's, under the structures that one would take.
+/// The hold model from a few timers to a server's population, over the structures that one would
+/// use.
 fn hold(within: Duration) -> Result<Report, LabError> {
     bench(Model::Hold, "hold-exp-sparse", "4,16,64,256,1k,10k,100k", within)
 }
@@ -219,7 +219,7 @@ fn network(within: Duration) -> Result<Report, LabError> {
     bench(Model::Network, "network", "1k,100k", within)
 }
 
-/// One of each shape of ours, in both storages, and the rivals that are mostly fastest.
+/// One structure of each shape of ours, in both storages, and the rivals that are usually fastest.
 const CONTENDERS: &str = "list/*,heap4/*,rb-cached/*,wheel/*,coarse/*,binary-heap,orx-4ary,delay-queue";
 
 fn bench(model: Model, scenario: &str, n: &str, within: Duration) -> Result<Report, LabError> {

@@ -1,5 +1,5 @@
-//! A random mix of all operations on one structure beside the oracle: what the hold model never
-//! does (removal, another deadline, the second) is verified here.
+//! A random mix of all operations on one structure, compared with the oracle. It verifies what the
+//! hold model never does: removal, re-arming to another deadline, and reading the second timer.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,14 @@ use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Candidate};
 use crate::structures::registry::{self, Structure, Ties, Visitor};
 
-/// Timers that there are.
+/// The number of timers.
 const TIMERS: u32 = 64;
 const OPERATIONS: u32 = 5000;
-/// Delays are below this; small, so that many deadlines are equal.
+/// Delays are below this bound. It is small, so that many deadlines are equal.
 const FAR: u64 = 200;
 
-/// Runs the mix on a structure; says how many operations agreed, or which did not.
+/// Runs the mix on a structure. Returns how many operations agreed; the error names one that did
+/// not.
 pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
     registry::visit(structure, Mix)
 }
@@ -41,7 +42,7 @@ impl Visitor for Mix {
     }
 }
 
-/// The same mix for a structure without an exact order: what the ledger of the judge says.
+/// Runs the same mix on a structure without an exact order. The ledger verifies its deliveries.
 fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Result<String, String> {
     let mut ledger = Ledger::new(lateness);
     let mut rng = Pcg64::seed_from_u64(1);
@@ -90,8 +91,7 @@ fn mix_granular<Q: BenchQueue>(queue: &mut Q, lateness: fn(u64) -> u64) -> Resul
 fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
-    // What is armed, and for when: structures that deliver equals in any order are told what they
-    // chose.
+    // The deadline of each armed timer. It verifies which timer a structure chose among equals.
     let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
     let mut now = 0;
     for step in 0..OPERATIONS {
@@ -142,10 +142,10 @@ fn mix<Q: BenchQueue>(structure: &Structure, queue: &mut Q) -> Result<String, St
                     oracle.remove(id);
                 }
             }
-            // Only what is due, so that no queue's time runs ahead of the mix.
+            // Re-arms only due timers, so that no queue's time runs ahead of the mix.
             (8, _) if structure.exact_head && oracle.head().is_some_and(|head| head <= now) => {
                 let expected = oracle.head();
-                // At or after `now`: a queue may move what lies in its past.
+                // At or after `now`, because a queue may move a deadline that lies in its past.
                 let delay = now - expected.unwrap_or(now) + rng.random_range(0..FAR);
                 let taken = queue.pop_and_reinsert(delay);
                 let agrees = taken.map(|(_, expiry)| expiry) == expected

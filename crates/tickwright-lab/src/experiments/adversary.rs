@@ -1,10 +1,10 @@
 //! Deadlines that an attacker chooses: what does the worst single call cost, beside the median one?
 //!
-//! Who may choose deadlines, as the clients of a server may, looks for the call that stalls
-//! everybody. Each call is timed alone. A stall of the machine hits a call once, and the
-//! structure's own cost comes back in every round: so the least of a call's rounds counts.
+//! A client of a server may choose deadlines, and may look for a call that stalls all others. Each
+//! call is timed alone. A stall of the machine delays a call in one round only; the structure's own
+//! cost returns in every round. The result of a call is therefore its least time over all rounds.
 //!
-//! - [`pattern`]: the deadlines; [`attack`]: the calls, one by one; [`tables`]: what a reader sees
+//! - [`pattern`]: the deadlines; [`attack`]: the timed calls; [`tables`]: the tables of the report
 
 pub(crate) mod attack;
 mod data;
@@ -35,22 +35,22 @@ use crate::structures::registry::{self, Kind, Structure, Visitor};
 /// Arguments of `bench adversary`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AdversaryArgs {
-    /// Structures, as patterns: * matches anything, ! excludes
+    /// Structures to attack, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
-    /// Deadlines of one kind alone; may be repeated [default: all]
+    /// Kinds of deadlines; may be repeated [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) pattern: Vec<Pattern>,
-    /// Timers of an attack
+    /// Number of timers in an attack
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
-    /// How many timers an advance may deliver or move, where it has a budget
+    /// Budget of an advance: the most timers that one call may deliver or move
     #[arg(long, allow_hyphen_values = true, default_value = "64", value_parser = Operations::parse)]
     pub(crate) budget: Operations,
-    /// Times that each call is timed; the least counts
+    /// Number of times that each call is timed; its least time is reported
     #[arg(long, allow_hyphen_values = true, default_value = "5", value_parser = Times::parse)]
     pub(crate) rounds: Times,
-    /// What orders are generated from
+    /// Seed of the random order of removals and of structures
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     pub(crate) seed: Seed,
     #[command(flatten)]
@@ -122,7 +122,7 @@ impl Experiment for AdversaryArgs {
         Ok(data)
     }
 
-    /// The median and the worst call: all of them would be millions of figures.
+    /// The median and the worst time of each kind of call. All times would be millions of figures.
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let both = data.rows.iter().flat_map(|row| {
             [("median", row.median_ns()), ("worst", row.worst_ns())].map(|(figure, ns)| {
@@ -139,12 +139,13 @@ impl Experiment for AdversaryArgs {
         both.collect()
     }
 
-    /// The worst call that an attacker reaches, for each kind of deadlines: ours and others'.
+    /// For each kind of deadlines, the worst call of our structures and of the baselines.
     fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (n, pattern) in tables::attacks(plan) {
             let rows = data.rows.iter().filter(|row| row.pattern == pattern && row.population == n);
-            // Whoever advances without a budget asks for the whole stall.
+            // An advance without a budget delivers all due timers: its long call is what the caller
+            // asked for.
             let rows: Vec<&Row> = rows.filter(|row| row.call != Call::Advance).collect();
             for (kind, whose) in [(Kind::Ours, "ours"), (Kind::Baseline, "others")] {
                 let of_kind = rows.iter().filter(|row| row.structure.kind == kind);
@@ -163,7 +164,7 @@ impl Experiment for AdversaryArgs {
     }
 }
 
-/// Who takes part, and who does not and why.
+/// Splits the chosen structures into those that run and those that do not, with the reason.
 fn who(
     chosen: &[&'static Structure],
     pattern: Pattern,
@@ -192,7 +193,7 @@ fn who(
     Ok((able, skipped))
 }
 
-/// The least time of each call of each structure; none when it was interrupted.
+/// Returns the least times of all calls of each structure; `None` after an interruption.
 fn rounds(
     able: &[&'static Structure],
     attack: &Attack,
@@ -223,7 +224,7 @@ fn rounds(
 /// One round of one structure: every part of the attack, each on a fresh queue.
 struct Suffer<'a> {
     attack: &'a Attack,
-    /// With what an exact structure answers.
+    /// Each part, with the answers of an exact structure.
     parts: &'a [(Part, Answer)],
     meter: &'a dyn Meter,
 }

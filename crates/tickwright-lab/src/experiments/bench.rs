@@ -1,13 +1,13 @@
 //! `tickwright bench hold | network | expire | reads`: every structure under one workload.
 //!
-//! Each structure has its turn in every round. Its answers are
-//! [verified](crate::models::verify) before times count.
+//! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
+//! before its time counts.
 //!
-//! - [`work`]: what a sample does, as data, and where samples come from; the loops are those of the
-//!   workloads
-//! - [`sampler`]: a queue that is sampled again and again
-//! - [`live`]: many queues alive at once, so that each is filled once and sampled in every round
-//! - [`run`]: rounds; [`cell`]: medians and ratios; [`findings`], [`tables`]: what a reader sees
+//! - [`work`]: the operations of a sample, and their sources; the timed loops are those of the
+//!   models
+//! - [`sampler`]: a queue that is sampled repeatedly
+//! - [`live`]: keeps many queues alive at once: each is filled once and sampled in every round
+//! - [`run`]: the rounds; [`cell`]: medians and ratios; [`findings`], [`tables`]: the report
 
 pub(crate) mod cell;
 pub(crate) mod findings;
@@ -32,53 +32,54 @@ use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, Unit, labels};
 use crate::structures::registry;
 
-/// Arguments of the comparisons whose samples can be of any length.
+/// Arguments of the comparisons whose number of operations per sample is free.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CountedArgs {
-    /// Operations in a sample [default: the scenario's]
+    /// Number of operations in a sample [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
     pub(crate) operations: Option<Operations>,
     #[command(flatten)]
     pub(crate) timed: TimedArgs,
 }
 
-/// Arguments of all comparisons by rounds.
+/// Arguments of all comparisons that take samples in rounds.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TimedArgs {
     /// A scenario by name, or a file that ends in .toml; may be repeated
     /// [default: all that are built in]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Vec<String>,
-    /// Structures, as patterns: * matches anything, ! excludes: 'heap4/*,!list/*'
+    /// Structures to measure, as patterns: * matches anything, ! excludes: 'heap4/*,!list/*'
     /// [default: the scenario's]
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
     pub(crate) structures: Option<Vec<String>>,
-    /// What ratios refer to [default: the fastest baseline of each population]
+    /// Structure to which ratios refer [default: the fastest baseline of each population]
     #[arg(long, value_name = "STRUCTURE")]
     pub(crate) baseline: Option<String>,
     /// Populations, separated by commas: 2,16,1k [default: the scenario's]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
     pub(crate) n: Option<Vec<Population>>,
-    /// Samples of each structure; below 6 no difference can be shown [default: the scenario's]
+    /// Number of samples of each structure; fewer than 6 cannot show a difference
+    /// [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Rounds::parse)]
     pub(crate) rounds: Option<Rounds>,
-    /// What delays are generated from [default: the scenario's]
+    /// Seed of the delays [default: the scenario's]
     #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
     pub(crate) seed: Option<Seed>,
-    /// Populations up to 10,000, 9 rounds, samples of at most 10,000 operations: seconds instead of
-    /// minutes
+    /// Run for seconds instead of minutes: populations up to 10,000, 9 rounds, at most 10,000
+    /// operations in a sample
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// Of `--quick`.
+/// Limits that `--quick` sets.
 const QUICK_POPULATIONS: u64 = 10_000;
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
-/// Structures under one model.
+/// A comparison of structures under one model.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparison {
     /// The workload.
@@ -90,12 +91,12 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// As the command line asks for it.
+    /// Creates a comparison from the arguments of the command line.
     pub(crate) fn new(model: Model, args: CountedArgs) -> Self {
         Self { model, args, within: None }
     }
 
-    /// Samples that are as long as there are timers.
+    /// A comparison whose samples have one operation per timer.
     pub(crate) fn timed(model: Model, timed: TimedArgs) -> Self {
         Self::new(model, CountedArgs { operations: None, timed })
     }
@@ -133,7 +134,7 @@ impl Experiment for Comparison {
         for scenario in Scenario::choose(self.model, &args.scenario)? {
             let patterns = args.structures.clone().unwrap_or_else(|| scenario.structures());
             let mut chosen = registry::select(&patterns)?;
-            // What ratios refer to must run, asked for or not.
+            // The baseline must run, even where the patterns do not name it.
             chosen.extend(baseline.filter(|baseline| !chosen.contains(baseline)));
             let operations = self.args.operations.map(|n| n.get()).or(quick(QUICK_OPERATIONS));
             for population in self.populations(&scenario) {

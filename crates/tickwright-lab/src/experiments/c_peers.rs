@@ -1,8 +1,8 @@
-//! `tickwright bench c-peers`: one C program that does the same adds, re-arms and deletes through
-//! our C library and through the event loops of others.
+//! `tickwright bench c-peers`: one C program runs the same adds, re-arms and deletes through our C
+//! library and through other event loops.
 //!
-//! The program is `crates/tickwright-capi/peers`; here it is built by `make`, run, and read. What
-//! it measures it has verified.
+//! The program is in `crates/tickwright-capi/peers`. This module builds it with `make`, runs it,
+//! and reads its output. The program verifies what it measures.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -28,20 +28,20 @@ use crate::stats::{self, Verdict};
 /// Arguments of `bench c-peers`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PeersArgs {
-    /// Timers
+    /// Number of timers
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,10k,100k", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
-    /// Samples of each library; below 6 no difference can be shown
+    /// Number of samples of each library; fewer than 6 cannot show a difference
     #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
     rounds: Rounds,
-    /// What delays are generated from
+    /// Seed of the delays
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// What the C program prints.
+/// The output of the C program.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Printed {
     skipped: Vec<Skipped>,
@@ -49,7 +49,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// What an interrupted program has printed: an entry a line.
+    /// Reads the output of an interrupted program, which has one entry per line.
     fn so_far(text: &str) -> Self {
         let entry = |line: &str| line.trim().trim_end_matches(',').to_owned();
         let entries: Vec<String> = text.lines().map(entry).collect();
@@ -76,10 +76,10 @@ struct Sample {
     ns_per_operation: f64,
 }
 
-/// Who the others are compared with.
+/// The library with which the others are compared.
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
-/// Libraries in the program, for the bar.
+/// The number of libraries in the program, for the progress bar.
 const PEERS: u64 = 6;
 
 impl Experiment for PeersArgs {
@@ -103,7 +103,7 @@ impl Experiment for PeersArgs {
         Some(self.seed.get())
     }
 
-    /// The C program reads its own clock.
+    /// Always `false`: the C program reads its own clock.
     fn is_timed(&self) -> bool {
         false
     }
@@ -132,7 +132,7 @@ impl Experiment for PeersArgs {
         series
     }
 
-    /// Every library beside ours: above 1 the other one is slower.
+    /// Compares every other library with ours: above 1 the other library is slower.
     fn findings(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Finding> {
         let mut findings = Vec::new();
         for &n in sizes {
@@ -166,7 +166,7 @@ impl PeersArgs {
     /// Runs the C program.
     ///
     /// # Errors
-    /// When it cannot be started, or a library answered wrongly.
+    /// The program cannot be started, or a library gave a wrong answer.
     fn peers(&self, program: &Path) -> Result<Printed, LabError> {
         let sizes: Vec<String> = self.n.iter().map(|n| n.get().to_string()).collect();
         let failed = |what: String| LabError::failed(format!("the C program: {what}"));
@@ -197,10 +197,10 @@ impl PeersArgs {
     }
 }
 
-/// Where the sources of the C program are.
+/// Returns the directory of the C program's sources.
 ///
 /// # Errors
-/// They are not there: this program does not run in a checkout.
+/// The directory does not exist, because this program does not run in a checkout.
 fn sources() -> Result<PathBuf, LabError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tickwright-capi");
     if !sources.join("Makefile").exists() {
@@ -213,7 +213,7 @@ fn sources() -> Result<PathBuf, LabError> {
     }
 }
 
-/// Builds the C program, beside this one.
+/// Builds the C program next to this program. Returns its path.
 fn build() -> Result<PathBuf, LabError> {
     let sources = sources()?;
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
@@ -231,7 +231,7 @@ fn build() -> Result<PathBuf, LabError> {
     if made.status.success() {
         Ok(program)
     } else if interrupt::requested() {
-        // Nothing is measured yet.
+        // There are no measurements yet.
         Err(LabError::Interrupted)
     } else {
         let said = String::from_utf8_lossy(&made.stderr).into_owned();
@@ -240,7 +240,7 @@ fn build() -> Result<PathBuf, LabError> {
 }
 
 impl Printed {
-    /// Who was measured with so many timers: ours first.
+    /// The libraries that were measured with `n` timers, ours first.
     fn peers(&self, n: usize) -> Vec<&str> {
         let mut peers: Vec<&str> = Vec::new();
         for sample in self.samples.iter().filter(|sample| sample.n == n) {
@@ -252,7 +252,7 @@ impl Printed {
         peers
     }
 
-    /// ns of one operation, round by round.
+    /// ns per operation, one value per round.
     fn times(&self, n: usize, peer: &str, operation: &str) -> Vec<f64> {
         let of = |s: &&Sample| s.n == n && s.peer == peer && s.operation == operation;
         self.samples.iter().filter(of).map(|sample| sample.ns_per_operation).collect()

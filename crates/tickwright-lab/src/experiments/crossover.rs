@@ -1,5 +1,5 @@
-//! Up to how many timers is the list as good as another structure? Samples of both in turns, and
-//! what they say.
+//! Up to how many timers is the list as fast as another structure? Takes samples of both in
+//! alternation and evaluates them.
 
 use serde::Serialize;
 
@@ -8,39 +8,39 @@ use crate::progress::Progress;
 use crate::rounds::Rounds;
 use crate::stats::{self, CONFIDENCE, Summary, Verdict};
 
-/// The list beside a rival at one N; `S` names structures.
+/// The list and its best rival at one N; `S` names structures.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Point<S> {
     pub(crate) n: usize,
-    /// ns of what was sampled, by median; or instructions.
+    /// The median of the list's samples, in ns or in instructions.
     pub(crate) list_ns: f64,
-    /// The rival: the best one where there are several.
+    /// The rival with the least median.
     pub(crate) best: S,
     pub(crate) best_ns: f64,
-    /// The list to the rival, round by round: above 1 the list is slower.
+    /// Ratio of the list to the rival, computed round by round; above 1 the list is slower.
     pub(crate) ratio: Summary,
     pub(crate) verdict: Verdict,
 }
 
-/// A list and its rivals over all N, which rise.
+/// A list and its rivals at all N, in ascending order.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Crossover<S> {
     pub(crate) list: S,
     pub(crate) points: Vec<Point<S>>,
 }
 
-/// Samples at one N: those of each structure, in the order of rounds.
+/// Samples at one N: a list per structure, in the order of rounds.
 #[derive(Debug, Clone)]
 pub(crate) struct Sampled<T> {
     pub(crate) n: usize,
     pub(crate) samples: Vec<Vec<T>>,
 }
 
-/// Takes samples of all `structures` in random order, round by round; the first round warms up, and
-/// `sample` is told the round from 0 on. An interruption leaves sizes out.
+/// Takes samples of all `structures` in random order, round by round. The first round warms up.
+/// `sample` receives the round's number, from 0. After an interruption, sizes are missing.
 ///
 /// # Errors
-/// The first of `sample`.
+/// The first error of `sample`.
 pub(crate) fn in_turns<S: Copy, T>(
     structures: &[S],
     sizes: &[usize],
@@ -64,7 +64,7 @@ pub(crate) fn in_turns<S: Copy, T>(
 }
 
 impl<S: Copy> Point<S> {
-    /// The list beside the best of its rivals, by medians. `None` without samples.
+    /// Compares the list with the best of its rivals, by medians. `None` without samples.
     pub(crate) fn of(n: usize, list: &[f64], rivals: &[(S, &[f64])]) -> Option<Self> {
         let median = |samples: &[f64]| Some(stats::summarise(samples.iter().copied())?.median);
         let rivals: Vec<(S, &[f64], f64)> = rivals
@@ -78,8 +78,8 @@ impl<S: Copy> Point<S> {
 }
 
 impl<S> Crossover<S> {
-    /// The largest N up to which no interval lies above 1, and the smallest from which on all do:
-    /// the list is as good up to somewhere in between.
+    /// The largest N up to which no interval lies above 1, and the smallest N from which all
+    /// intervals do. The crossover lies between the two.
     pub(crate) fn between(&self) -> (Option<usize>, Option<usize>) {
         let above =
             |point: &Point<S>| point.ratio.interval.low > 1.0 && point.ratio.interval.coverage >= CONFIDENCE;
@@ -87,7 +87,7 @@ impl<S> Crossover<S> {
         (never.map(|point| point.n), self.from(above))
     }
 
-    /// From where on the list is slower by what counts as a difference.
+    /// The smallest N from which the verdict is "slower" at every N.
     pub(crate) fn slower(&self) -> Option<usize> {
         self.from(|point| point.verdict == Verdict::Slower)
     }
@@ -96,12 +96,12 @@ impl<S> Crossover<S> {
         self.points.iter().rev().take_while(|point| is(point)).last().map(|point| point.n)
     }
 
-    /// Up to where the list is faster, if it is anywhere.
+    /// The largest N at which the list is faster, if there is one.
     pub(crate) fn faster(&self) -> Option<usize> {
         self.points.iter().filter(|point| point.verdict == Verdict::Faster).map(|point| point.n).max()
     }
 
-    /// Where the medians are equal, on a line through the logarithms of the neighbours.
+    /// The N at which the medians are equal, interpolated between neighbors on logarithmic axes.
     pub(crate) fn at(&self) -> Option<f64> {
         let above = self.points.iter().rposition(|point| point.ratio.median < 1.0)?;
         let (low, high) = (self.points.get(above)?, self.points.get(above + 1)?);
@@ -110,7 +110,7 @@ impl<S> Crossover<S> {
         Some((from + share * (to - from)).exp())
     }
 
-    /// What is shown, in a sentence; `rival` says to whom the list is compared.
+    /// Describes the result in a sentence; `rival` names what the list is compared with.
     pub(crate) fn words(&self, rival: &str) -> String {
         let faster = match self.faster() {
             Some(n) => format!("The list is shown to be faster up to N = {n}"),

@@ -1,6 +1,6 @@
-//! `tickwright bench heap`: the test that Asterisk's heap came with in 2009, on ours. Random numbers
-//! are pushed and popped. Then some are removed from wherever they are and pushed again, before all
-//! are popped.
+//! `tickwright bench heap`: the test of Asterisk's heap from 2009, applied to our heap. The first
+//! part pushes and pops random numbers. The second part also removes numbers from random positions
+//! and pushes them again before the pops.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -24,17 +24,17 @@ use crate::result::{Better, Finding, Section, Series, Table, Unit, labels};
 /// Arguments of `bench heap`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HeapArgs {
-    /// How many numbers are pushed; a tenth of them is removed and pushed again
+    /// How many numbers to push; a tenth of them is removed and pushed again
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
     n: Population,
-    /// What the numbers are generated from
+    /// Seed of the numbers
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// A part that was passed.
+/// A part of the test that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     part: &'static str,
@@ -114,13 +114,13 @@ impl Experiment for HeapArgs {
     }
 }
 
-/// Parts of a test.
+/// The number of parts of the test.
 const PARTS: usize = 2;
 
-/// Bytes that one number takes in all: in the heap, and in what it is verified with.
+/// Bytes per number, in the heap and in the arrays that verify it.
 const BYTES: usize = 4 + 8 + 4 + 4 + 1;
 
-/// Both parts; fewer when it was interrupted.
+/// Runs both parts; returns fewer rows after an interruption.
 ///
 /// # Errors
 /// [`LabError::Failed`] with the first wrong answer, [`LabError::Memory`].
@@ -139,7 +139,7 @@ fn run(n: usize, seed: u64) -> Result<Vec<Row>, LabError> {
     Ok(rows)
 }
 
-/// The numbers, which the heap knows by their index, and where it says that each is.
+/// The numbers, which the heap refers to by index, and the position that the heap reports for each.
 struct Numbers {
     values: Vec<u32>,
     positions: Vec<Cell<usize>>,
@@ -165,7 +165,7 @@ impl HeapOrder<u32> for &Numbers {
     }
 }
 
-/// Steps of the bar, and how often an interruption is asked for.
+/// Operations per step of the progress bar; an interruption is checked at each step.
 const CHUNK: usize = 10_000;
 
 fn one(part: &'static str, n: usize, removals: usize, random: &mut Pcg64) -> Result<Row, LabError> {

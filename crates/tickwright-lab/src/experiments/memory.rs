@@ -1,4 +1,4 @@
-//! `tickwright bench memory`: bytes per pending timer, as the allocator counts them.
+//! `tickwright bench memory`: bytes per pending timer, counted by the allocator.
 
 use clap::Args;
 
@@ -22,61 +22,61 @@ use crate::structures::registry::{self, Structure, Visitor};
 /// Arguments of `bench memory`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MemoryArgs {
-    /// Structures, as patterns: * matches anything, ! excludes
+    /// Structures to measure, as patterns: * matches anything, ! excludes
     #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
     pub(crate) structures: Vec<String>,
-    /// Populations
+    /// Numbers of pending timers
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "1k,100k,1M", value_parser = Population::parse)]
     pub(crate) n: Vec<Population>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// What is weighed.
+/// What to measure.
 #[derive(Debug)]
 pub(crate) struct Plan {
     structures: Vec<&'static Structure>,
     populations: Vec<usize>,
 }
 
-/// What was weighed.
+/// The measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
-    /// What each structure costs before it holds a timer.
+    /// The cost of each structure without timers.
     fixed: Vec<Fixed>,
     /// One per structure and population.
     rows: Vec<Row>,
 }
 
-/// What a queue costs before it holds a timer.
+/// The cost of a queue without timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fixed {
-    /// Whose.
+    /// The structure.
     structure: &'static Structure,
-    /// Bytes of the queue itself, wherever it stands.
+    /// Bytes of the queue value itself.
     pub(crate) inline: usize,
-    /// Bytes on the heap, with room for one timer; nodes of the caller are not among them.
+    /// Bytes on the heap, with room for one timer, without nodes that the caller owns.
     pub(crate) heap: usize,
 }
 
 impl Fixed {
-    /// Both.
+    /// Inline and heap bytes together.
     pub(crate) fn bytes(&self) -> usize {
         self.inline + self.heap
     }
 }
 
-/// A structure at a population.
+/// The bytes of a structure at a population.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Which.
+    /// The structure.
     structure: &'static Structure,
     /// Timers pending.
     pub(crate) population: usize,
     /// Why it was not run.
     pub(crate) skipped: Option<String>,
-    /// Bytes on the heap with all timers pending and one delivery and insert per timer behind them
-    /// (at most 100,000), without what stands for the caller's own objects.
+    /// Bytes on the heap, without what stands for the caller's own objects. All timers are pending,
+    /// after one delivery and one insert per timer (at most 100,000).
     pub(crate) bytes: Option<usize>,
 }
 
@@ -182,12 +182,12 @@ impl Experiment for MemoryArgs {
     }
 }
 
-/// A structure with so many timers.
+/// Measures a structure with `population` timers.
 fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabError> {
     let what = format!("{} with {population} timers", structure.id);
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
-        // The delays, and the least that a structure takes. Asked first: a structure without memory
-        // would look like one that is bounded.
+        // The delays and the least memory of the structure. This check comes first: without memory,
+        // every structure would look bounded.
         let bytes = registry::bytes_per_timer(structure) + 8;
         allocator::room(population.saturating_mul(bytes), &what)?;
     }
@@ -196,7 +196,7 @@ fn weigh(structure: &'static Structure, population: usize) -> Result<Row, LabErr
     Ok(Row { structure, population, skipped, bytes })
 }
 
-/// Bytes on the heap since `before`.
+/// Heap bytes allocated since `before`.
 fn grown(before: isize) -> usize {
     usize::try_from(allocator::live_bytes() - before).unwrap_or(0)
 }
@@ -205,7 +205,7 @@ struct Weigh {
     population: usize,
 }
 
-/// Deliveries after filling, so that lazy structures show what they leave behind.
+/// The most deliveries after filling. They show what lazy structures leave behind.
 const MOST_DELIVERIES: usize = 100_000;
 
 impl Visitor for Weigh {
@@ -216,7 +216,7 @@ impl Visitor for Weigh {
         let increments = Increments { distribution: Distribution::Exponential, mean };
         let mut hold = Hold::new(increments, self.population, self.population.min(MOST_DELIVERIES), 1);
         let (fill, deliveries) = (hold.fill(), hold.next(Measure::Hold));
-        // A fold allocates nothing.
+        // A fold does not allocate.
         let (evidence, meter) = (Evidence::Fold, FakeMeter::steady(0));
         let before = allocator::live_bytes();
         let arena = C::arena(self.population);
@@ -234,12 +234,12 @@ impl Visitor for Weigh {
     }
 }
 
-/// Empties `queue` of at most `most` timers and one more, and counts them.
+/// Delivers up to `most + 1` timers and returns their number.
 fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
     let mut held = 0;
     let mut delivered = usize::MAX;
     while delivered > 0 && held <= most {
-        // A granular head is a lower bound; what is due by then may be nothing yet.
+        // The head of a granular structure is a lower bound: nothing may be due at that tick.
         delivered = 0;
         let Some(head) = queue.head() else { break };
         queue.advance(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);
@@ -248,7 +248,7 @@ fn count(queue: &mut impl BenchQueue, most: usize) -> usize {
     held
 }
 
-/// An upper limit of the ticks by which a granular structure fires these timers late.
+/// No granular structure delivers one of these timers more ticks late than this.
 const GRANULE: u64 = 1 << 32;
 
 struct WeighEmpty;
@@ -260,7 +260,7 @@ impl Visitor for WeighEmpty {
         let arena = C::arena(1);
         let before = allocator::live_bytes();
         let mut queue = C::queue(&arena, 1);
-        // What is allocated for the first timer is there from now on.
+        // Memory for the first timer is allocated here.
         queue.insert(0, 1);
         queue.pop();
         let heap = grown(before).saturating_sub(queue.callers_bytes());

@@ -1,4 +1,4 @@
-//! What the arguments of several experiments share.
+//! Helpers for the arguments of several experiments.
 
 use clap::{Args, Parser, ValueEnum};
 
@@ -8,10 +8,10 @@ use crate::models::scenario::Population;
 use crate::result::Label;
 use crate::structures::registry::Structure;
 
-/// Arguments as a user would type them: so the tour, `check` and tests say what they run.
+/// Parses arguments as a user would type them. The tour, `check` and tests use it.
 ///
 /// # Errors
-/// The parser's.
+/// An error of the parser.
 pub(crate) fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
@@ -23,47 +23,47 @@ pub(crate) fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
     Ok(parsed.args)
 }
 
-/// Populations as sizes.
+/// Converts populations into sizes.
 pub(crate) fn sizes(populations: &[Population]) -> Vec<usize> {
     populations.iter().filter_map(|n| usize::try_from(n.get()).ok()).collect()
 }
 
-/// Names and values for a report.
+/// Builds the parameters of a report.
 pub(crate) fn parameters<const N: usize>(pairs: [(&str, Label); N]) -> Parameters {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The word that stands for a value on the command line.
+/// The word of a value on the command line.
 pub(crate) fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
-/// `a,b,c`.
+/// Joins values with commas: `a,b,c`.
 pub(crate) fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A choice as it is typed.
+/// The name of a choice on the command line.
 pub(crate) fn name<V: ValueEnum>(choice: &V) -> String {
     choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Choices as they are typed.
+/// The names of choices on the command line, separated by commas.
 pub(crate) fn names<V: ValueEnum>(choices: &[V]) -> String {
     choices.iter().map(name).collect::<Vec<_>>().join(",")
 }
 
-/// Choices in the order of their declaration, each once.
+/// The chosen values without repetition, in the order of their declaration.
 pub(crate) fn once<V: ValueEnum + PartialEq>(chosen: &[V]) -> Vec<V> {
     V::value_variants().iter().filter(|choice| chosen.contains(choice)).cloned().collect()
 }
 
-/// The ids of structures, as a list.
+/// The ids of structures, separated by commas.
 pub(crate) fn ids(structures: &[&'static Structure]) -> String {
     structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")
 }
 
-/// What was not run, where and why, a line for each structure and reason:
+/// What was not run, and why, as one line per structure and reason:
 /// `list/slab not run at n=2k, 10k: insertion is O(n)`.
 pub(crate) fn left_out(skipped: impl IntoIterator<Item = (&'static str, String, String)>) -> String {
     let mut lines: Vec<(&str, Vec<String>, String)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Many timers that all expire: armed at random over as many ticks as there are timers, then
-//! delivered tick by tick until none is left.
+//! Many timers that all expire. With n timers, the deadlines are random over n ticks. Delivery then
+//! advances tick by tick until no timer is left.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -7,21 +7,21 @@ use rand_pcg::Pcg64;
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// Ticks that are gone through one by one.
+/// A range of ticks. Delivery advances through them one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticks {
     begin: u64,
-    /// Pending at first, and ticks at which all of the exact are due.
+    /// The number of timers, and of ticks in which all timers of exact structures expire.
     pub(crate) timers: usize,
 }
 
 impl Ticks {
-    /// The last tick that is gone to; exact structures have nothing left then.
+    /// The last tick of the range; exact structures are empty after it.
     fn end(self) -> u64 {
         self.begin + self.timers as u64
     }
 
-    /// The tick by which a granular one has delivered too: none is late by more than its delay.
+    /// The tick by which granular structures are empty too: no timer is later than its own delay.
     fn latest(self) -> u64 {
         self.end() + self.timers as u64 + 1
     }
@@ -30,13 +30,13 @@ impl Ticks {
 /// The timed loop.
 #[inline(never)]
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, ticks: Ticks, witness: &mut W) {
-    // Then once more, for what a granular structure still holds.
+    // The last advance is for timers that a granular structure still holds.
     for now in (ticks.begin + 1..=ticks.end()).chain([ticks.latest()]) {
         queue.advance(now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, now));
     }
 }
 
-/// Timers from a seed, round after round.
+/// Generates timers from a seed, round by round.
 #[derive(Debug)]
 pub(crate) struct Expire {
     rng: Pcg64,
@@ -44,19 +44,19 @@ pub(crate) struct Expire {
 }
 
 impl Expire {
-    /// Of one cell.
+    /// Creates the generator of one cell.
     pub(crate) fn new(population: usize, seed: u64) -> Self {
         Self { rng: Pcg64::seed_from_u64(seed), ticks: Ticks { begin: 0, timers: population } }
     }
 
-    /// Draws the deadlines of this round.
+    /// Generates the deadlines of this round.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let ticks = self.ticks;
         let deadline = |_| self.rng.random_range(ticks.begin + 1..=ticks.end());
         (0..ticks.timers).map(deadline).collect()
     }
 
-    /// The ticks of this round. The next round begins after them.
+    /// Returns the ticks of this round. The next round begins after them.
     pub(crate) fn ticks(&mut self) -> Ticks {
         let ticks = self.ticks;
         self.ticks.begin = ticks.latest();

@@ -1,5 +1,5 @@
-//! The hold model: a constant population, from which the earliest timer leaves and comes back
-//! later. Delays are drawn from the seed before any clock starts.
+//! The hold model: a constant population whose earliest timer is popped and inserted again with a
+//! later deadline. Delays are generated from the seed before any clock starts.
 
 use core::hint::black_box;
 
@@ -10,8 +10,8 @@ use crate::models::scenario::{Distribution, Increments};
 use crate::models::verify::Witness;
 use crate::structures::candidate::BenchQueue;
 
-/// The timed loop, as a driver does it: ask when, wait (not here), take what is due, insert it
-/// again.
+/// The timed loop, with the calls of a driver: read the deadline of the head, take what is due,
+/// insert it again. The driver's wait is left out.
 #[inline(never)]
 pub(crate) fn hold<Q: BenchQueue, W: Witness>(queue: &mut Q, delays: &[u64], witness: &mut W) {
     for delay in delays {
@@ -21,7 +21,7 @@ pub(crate) fn hold<Q: BenchQueue, W: Witness>(queue: &mut Q, delays: &[u64], wit
     }
 }
 
-/// The same in one step.
+/// The same loop with a re-arm in one step.
 #[inline(never)]
 pub(crate) fn rearm<Q: BenchQueue, W: Witness>(queue: &mut Q, delays: &[u64], witness: &mut W) {
     for delay in delays {
@@ -30,17 +30,17 @@ pub(crate) fn rearm<Q: BenchQueue, W: Witness>(queue: &mut Q, delays: &[u64], wi
     }
 }
 
-/// The head alone.
+/// A loop that only reads the head.
 #[inline(never)]
 pub(crate) fn head<Q: BenchQueue, W: Witness>(queue: &mut Q, count: usize, witness: &mut W) {
     for _ in 0..count {
-        // Opaque, or the compiler would ask once.
+        // `black_box` keeps the compiler from reading the head only once.
         let head = black_box(&mut *queue).head();
         witness.read(head);
     }
 }
 
-/// A constant population, and delays from a seed. Equal seeds give equal delays.
+/// Generates delays from a seed, for a constant population. Equal seeds give equal delays.
 #[derive(Debug)]
 pub(crate) struct Hold {
     rng: Pcg64,
@@ -50,12 +50,12 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Of one cell.
+    /// Creates the generator of one cell.
     pub(crate) fn new(increments: Increments, population: usize, operations: usize, seed: u64) -> Self {
         Self { rng: Pcg64::seed_from_u64(seed), increments, population, operations }
     }
 
-    /// Draws the next `count` delays, each at least one tick.
+    /// Generates the next `count` delays, each at least one tick.
     pub(crate) fn delays(&mut self, count: usize) -> Vec<u64> {
         (0..count).map(|_| self.delay()).collect()
     }

@@ -1,8 +1,8 @@
 //! Time-outs of a network server: most are moved before they expire, a few are cancelled and set
-//! anew, about one in a hundred expires.
+//! again, about one in a hundred expires.
 //!
-//! Each operation is an exchange on a random connection, at a steady rate; time moves with the
-//! exchanges, and what is due at a new tick is delivered and armed again at once.
+//! Each operation is an exchange on a random connection, at a steady rate. Exchanges advance the
+//! clock. At each new tick, due timers are delivered and armed again at once.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -11,7 +11,7 @@ use crate::models::scenario::{Measure, Timeouts};
 use crate::models::verify::{Notes, SPREAD, Witness};
 use crate::structures::candidate::BenchQueue;
 
-/// What is asked of the queue after each exchange.
+/// The question to the queue after each exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// Nothing.
@@ -35,15 +35,15 @@ impl Ask {
     }
 }
 
-/// One exchange.
+/// One exchange on one connection.
 #[derive(Debug, Clone, Copy)]
 struct Exchange {
-    /// Ticks since the one before.
+    /// Ticks since the previous exchange.
     after: u32,
     connection: u32,
-    /// How long the time-out is from now on.
+    /// The new time-out, in ticks from now.
     delay: u32,
-    /// It is cancelled and inserted, not moved.
+    /// Whether the time-out is cancelled and inserted, instead of moved.
     anew: bool,
 }
 
@@ -53,25 +53,25 @@ pub(crate) struct Exchanges {
     begin: u64,
     all: Vec<Exchange>,
     again: Again,
-    /// What is asked after each.
+    /// The question after each exchange.
     pub(crate) ask: Ask,
 }
 
 impl Exchanges {
-    /// The same without a question.
+    /// The same exchanges without a question.
     pub(crate) fn unasked(self) -> Self {
         Self { ask: Ask::Nothing, ..self }
     }
 
-    /// About how many answers there will be.
+    /// An estimate of the number of answers.
     pub(crate) fn notes(&self) -> Notes {
         let reads = if self.ask == Ask::Nothing { 0 } else { self.all.len() };
         Notes { deliveries: self.all.len() / 16, reads }
     }
 }
 
-/// The delay of a timer that expired and is armed again: drawn from its id and the tick, so that it
-/// does not depend on the order among equals.
+/// Computes the delay of a timer that expired and is armed again. The delay depends only on the id
+/// and the tick, not on the order among equals.
 #[derive(Debug, Clone, Copy)]
 struct Again {
     shortest: u64,
@@ -86,8 +86,8 @@ impl Again {
     }
 }
 
-/// The timed loop. What is asked is fixed before it, so that the loop without a question has no
-/// branch for it.
+/// The timed loop. The question is chosen before the loop, so that a loop without a question does
+/// not test for one.
 pub(crate) fn run<Q: BenchQueue, W: Witness>(queue: &mut Q, exchanges: &Exchanges, witness: &mut W) {
     match exchanges.ask {
         Ask::Nothing => serve(queue, exchanges, witness, |_, _| {}),
@@ -126,21 +126,21 @@ fn serve<Q: BenchQueue, W: Witness>(
     }
 }
 
-/// Connections, and exchanges from a seed.
+/// Generates exchanges on a number of connections from a seed.
 #[derive(Debug)]
 pub(crate) struct Network {
     rng: Pcg64,
     timeouts: Timeouts,
     population: u32,
     operations: usize,
-    /// Exchanges so far.
+    /// The number of exchanges so far.
     done: u64,
-    /// The tick of the last one.
+    /// The tick of the last exchange.
     now: u64,
 }
 
 impl Network {
-    /// Of one cell.
+    /// Creates the generator of one cell.
     pub(crate) fn new(timeouts: Timeouts, population: usize, operations: usize, seed: u64) -> Self {
         let population = u32::try_from(population).unwrap_or(u32::MAX).max(1);
         Self { rng: Pcg64::seed_from_u64(seed), timeouts, population, operations, done: 0, now: 0 }
@@ -150,8 +150,8 @@ impl Network {
         self.rng.random_range(self.timeouts.shortest.get()..=self.timeouts.longest())
     }
 
-    /// Draws the deadlines at the beginning, those of a server that has long been running. Each
-    /// connection had its last exchange some time ago, and has not timed out since.
+    /// Generates the initial deadlines of a server that has been running for long. Each connection
+    /// had its last exchange some time ago and has not timed out since.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let revisit = self.timeouts.revisit.get() as f64;
         let left = (0..self.population).map(|_| {
@@ -166,14 +166,14 @@ impl Network {
         left.collect()
     }
 
-    /// Draws the exchanges of the next sample.
+    /// Generates the exchanges of the next sample.
     pub(crate) fn exchanges(&mut self, measure: Measure) -> Exchanges {
         let (begin, revisit) = (self.now, self.timeouts.revisit.get());
         let one_in = u32::try_from(self.timeouts.anew_one_in.get()).unwrap_or(u32::MAX);
         let all = (0..self.operations).map(|_| {
             self.done += 1;
             let now = self.done * revisit / u64::from(self.population);
-            // At most `revisit`, which fits, as delays do.
+            // At most `revisit`, so the value fits into 32 bits, as delays do.
             let after = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             self.now = now;
             Exchange {
@@ -189,7 +189,7 @@ impl Network {
         Exchanges { begin, all, again, ask: Ask::of(measure) }
     }
 
-    /// The tick by which every time-out has passed. A granular structure may be late by less than a
+    /// The tick by which every time-out has passed. A granular structure is late by less than one
     /// delay.
     pub(crate) fn end(&self) -> u64 {
         self.now + 2 * self.timeouts.longest()

@@ -1,5 +1,5 @@
-//! Scenarios: what is measured, as data. One TOML file each in `scenarios/`, built in;
-//! `--scenario FILE` takes others.
+//! Scenarios describe measurements as data. Each is one TOML file in `scenarios/` and is built in;
+//! `--scenario FILE` takes other files.
 
 mod model;
 mod number;
@@ -20,28 +20,28 @@ use crate::structures::registry::{self, nearest};
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// Its name on the command line.
+    /// The scenario's name on the command line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) name: String,
-    /// One line.
+    /// A description in one line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
-    /// What it shows and why, in prose.
+    /// What the scenario shows, and why, in prose.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
-    /// What kind of work it is.
+    /// The kind of work.
     pub(crate) model: Model,
-    /// What is timed.
+    /// The operations to time.
     pub(crate) measures: Vec<Measure>,
-    /// Populations, each a column.
+    /// The populations, one column each.
     pub(crate) populations: Vec<Population>,
-    /// How far ahead timers are set: for [`Model::Hold`].
+    /// How far ahead timers are set; only for [`Model::Hold`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) increments: Option<Increments>,
-    /// What a server's time-outs are: for [`Model::Network`] and [`Model::Reads`].
+    /// The time-outs of a server; only for [`Model::Network`] and [`Model::Reads`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeouts: Option<Timeouts>,
-    /// How long and how often.
+    /// Length and number of samples.
     pub(crate) run: Run,
 }
 
@@ -50,10 +50,10 @@ pub(crate) struct Scenario {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Increments {
-    /// The shape.
+    /// The shape of the distribution.
     pub(crate) distribution: Distribution,
-    /// The mean. Bounded, because tokio-util's `DelayQueue` panics at delays of 2^36 ms, and an
-    /// exponential delay can be 37 means.
+    /// The mean delay. It is bounded because tokio-util's `DelayQueue` panics at delays of 2^36 ms,
+    /// and an exponential delay can be 37 times the mean.
     pub(crate) mean: Within<1, { 1 << 30 }>,
 }
 
@@ -62,57 +62,57 @@ pub(crate) struct Increments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeouts {
-    /// The shortest; from there they are uniform.
+    /// The shortest time-out. Time-outs are uniform between it and `longest`.
     pub(crate) shortest: Span,
-    /// The longest; not below the shortest.
+    /// The longest time-out; at least `shortest`.
     longest: Span,
     /// The mean time between two exchanges of one connection. With `shortest` it decides how many
     /// time-outs expire.
     pub(crate) revisit: Span,
-    /// One exchange in so many cancels and inserts; the others move the time-out.
+    /// One exchange in `anew_one_in` cancels and inserts; the others move the time-out.
     pub(crate) anew_one_in: Within<1, 1000>,
 }
 
 impl Timeouts {
-    /// The longest.
+    /// The longest time-out, in ticks.
     pub(crate) fn longest(&self) -> u64 {
         self.longest.get().max(self.shortest.get())
     }
 }
 
-/// Ticks of a time-out.
+/// The length of a time-out, in ticks.
 type Span = Within<1, { 1 << 30 }>;
 
-/// A shape of delays; all are at least one tick.
+/// A distribution of delays; each delay is at least one tick.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Distribution {
-    /// Memoryless.
+    /// Exponential: memoryless.
     Exponential,
-    /// From 1 to twice the mean.
+    /// Uniform from 1 to twice the mean.
     Uniform,
-    /// Within 5 % of the mean.
+    /// Uniform within 5 % of the mean.
     Periodic,
 }
 
-/// How long and how often.
+/// Length and number of samples.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// Operations in a sample; a model whose samples have a length of their own has none.
+    /// The number of operations in a sample; absent in models whose samples have a fixed length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations: Option<Operations>,
-    /// Samples of each structure.
+    /// The number of samples of each structure.
     pub(crate) rounds: Rounds,
-    /// What op streams are generated from.
+    /// The seed of all generated operations.
     pub(crate) seed: Seed,
-    /// Patterns, as `--structures` takes them.
+    /// The structures, as patterns of `--structures`.
     pub(crate) structures: Vec<Pattern>,
 }
 
-/// A pattern that names structures; one that names none is a mistake in its line.
+/// A pattern that names structures. A pattern that matches nothing is an error at its line.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String")]
@@ -129,7 +129,7 @@ impl TryFrom<String> for Pattern {
 
 macro_rules! built_in {
     ($($name:literal)+) => {
-        /// The scenarios that are part of the program: file name and text.
+        /// The scenarios that are built in: file name and text of each.
         const BUILT_IN: &[(&str, &str)] =
             &[$((concat!("scenarios/", $name, ".toml"), include_str!(concat!("../../../../scenarios/", $name, ".toml")))),+];
     };
@@ -137,22 +137,22 @@ macro_rules! built_in {
 
 built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "reads");
 
-/// Those that an experiment reads itself, and takes from a file.
+/// The scenario files that only one experiment reads.
 const OF_EXPERIMENTS: &[(&str, &str)] =
     &[("scenarios/xenomai.toml", include_str!("../../../../scenarios/xenomai.toml"))];
 
 impl Scenario {
-    /// Reads a scenario; `file` is for messages.
+    /// Parses a scenario; `file` appears in messages.
     ///
     /// # Errors
-    /// A mistake in it, with file, line and key.
+    /// A mistake in the text, with file, line and key.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         let scenario: Self = parse(file, text)?;
         scenario.consistent().map_err(|wrong| LabError::usage(format!("{file}: {wrong}")))?;
         Ok(scenario)
     }
 
-    /// What no key can say alone.
+    /// Checks conditions on several keys at once.
     fn consistent(&self) -> Result<(), String> {
         let empty = [("measures", self.measures.is_empty()), ("populations", self.populations.is_empty())];
         if let Some((key, _)) = empty.iter().find(|(_, empty)| *empty) {
@@ -186,12 +186,12 @@ impl Scenario {
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
     }
 
-    /// The patterns of its structures.
+    /// Returns the patterns of its structures.
     pub(crate) fn structures(&self) -> Vec<String> {
         self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
     }
 
-    /// Operations in a sample at a population, where `asked` is what the command line says.
+    /// The number of operations in a sample at a population; `asked` comes from the command line.
     pub(crate) fn operations(&self, asked: Option<u64>, population: usize) -> usize {
         match self.run.operations {
             Some(own) => usize::try_from(asked.unwrap_or(own.get())).unwrap_or(usize::MAX),
@@ -199,18 +199,18 @@ impl Scenario {
         }
     }
 
-    /// Those that are part of the program.
+    /// Parses the built-in scenarios.
     ///
     /// # Errors
-    /// Never for a program whose tests pass.
+    /// A built-in scenario has a mistake; the tests exclude this error.
     pub(crate) fn built_in() -> Result<Vec<Self>, LabError> {
         BUILT_IN.iter().map(|(file, text)| Self::parse(file, text)).collect()
     }
 
-    /// Those of a model: of some names or files, or all that are built in.
+    /// Finds the scenarios of a model by names or files; without names, all that are built in.
     ///
     /// # Errors
-    /// One that cannot be found or read, is of another model, or has the name of another.
+    /// A scenario cannot be found or read, belongs to another model, or repeats a name.
     pub(crate) fn choose(model: Model, names: &[String]) -> Result<Vec<Self>, LabError> {
         if names.is_empty() {
             return Ok(Self::built_in()?.into_iter().filter(|scenario| scenario.model == model).collect());
@@ -235,18 +235,19 @@ impl Scenario {
         Ok(chosen)
     }
 
-    /// The text of a built-in file, with its comments: a template for a file of one's own.
+    /// The text of a built-in file, with its comments, as a template for a new file.
     ///
     /// # Errors
-    /// No such name, with the nearest.
+    /// No scenario has this name; the message gives the nearest name.
     pub(crate) fn template(name: &str) -> Result<&'static str, LabError> {
         text_of(name, &[BUILT_IN, OF_EXPERIMENTS].concat())
     }
 
-    /// The scenario of that name; what holds a path separator or ends in `.toml` is a file.
+    /// Finds the scenario of this name. A name with a path separator or the ending `.toml` is a
+    /// file.
     ///
     /// # Errors
-    /// No such name, with the nearest; no such file; a mistake in it.
+    /// No scenario has this name (with the nearest name); no such file; a mistake in the file.
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
@@ -261,20 +262,20 @@ impl Scenario {
 /// Reads the text of a scenario file of any form.
 ///
 /// # Errors
-/// The file cannot be read, or is too long.
+/// The file cannot be read or is too long.
 pub(crate) fn read(path: &Path) -> Result<String, LabError> {
     text::read(path).map_err(|error| LabError::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
-/// Reads a scenario of any form; `file` is for messages.
+/// Parses a scenario file of any form; `file` appears in messages.
 ///
 /// # Errors
-/// A mistake in it, with file, line and key.
+/// A mistake in the text, with file, line and key.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, LabError> {
     toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
 }
 
-/// The text of the file of that name.
+/// The text of the file with this name.
 fn text_of(name: &str, files: &[(&str, &'static str)]) -> Result<&'static str, LabError> {
     let names =
         || files.iter().map(|(file, _)| file.trim_start_matches("scenarios/").trim_end_matches(".toml"));

@@ -1,11 +1,11 @@
-//! Why an answer is believed: the one place that says what a right answer is.
+//! The one place that defines right answers.
 //!
-//! - An exact structure answers as the oracle: the same expiries in the same order, and the same
-//!   ids where it is first-in-first-out.
-//! - A granular one has an order of its own. It must deliver each timer once, never early and
-//!   within its bound, which a ledger says; the work is run once more with what the structure
-//!   answered, so that the ledger knows what was armed when.
-//! - The next wake-up may be early, as far as a structure likes, and never late.
+//! - An exact structure must answer as the oracle does: the same expiries in the same order. A FIFO
+//!   structure must also deliver the same ids.
+//! - A granular structure has an order of its own. It must deliver each timer once, never early,
+//!   and within its bound. A ledger checks that: the work runs again with the structure's answers,
+//!   so that the ledger knows when each timer was armed.
+//! - The next wake-up may be early by any time, but never late.
 
 mod judge;
 mod ledger;
@@ -17,51 +17,51 @@ use crate::models::scenario::Measure;
 use crate::structures::candidate::BenchQueue;
 use crate::structures::registry::Structure;
 
-/// Work that can be run on any queue, and again on what stands for one.
+/// Work that runs on any queue, and again on a stand-in for a queue.
 pub(crate) trait Script {
-    /// Runs it and tells `witness` what the queue answered.
+    /// Runs the work and reports each answer of the queue to `witness`.
     fn run<Q: BenchQueue, W: Witness>(&self, queue: &mut Q, witness: &mut W);
 
-    /// About how many answers there will be.
+    /// An estimate of the number of answers.
     fn notes(&self) -> Notes;
 
-    /// Whether what is read may be a lower bound of the head.
+    /// Whether an answer may be a lower bound of the head.
     fn reads_a_bound(&self) -> bool {
         false
     }
 }
 
-/// Numbers of answers.
+/// The number of answers of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Notes {
-    /// Timers that are delivered.
+    /// The number of delivered timers.
     pub(crate) deliveries: usize,
-    /// Questions for the head or the next wake-up.
+    /// The number of questions for the head or the next wake-up.
     pub(crate) reads: usize,
 }
 
-/// Sees answers go by, inside of timed loops.
+/// Receives each answer inside a timed loop.
 pub(crate) trait Witness {
     /// A timer was delivered at `now`.
     fn delivered(&mut self, id: u32, expiry: u64, now: u64);
 
-    /// The head or the next wake-up was asked for.
+    /// The queue returned `answer` for the head or the next wake-up.
     fn read(&mut self, answer: Option<u64>);
 }
 
-/// Answers folded into three numbers: two queues that answered the same in the same order have
-/// equal folds.
+/// Answers folded into three numbers. Two queues with the same answers in the same order have equal
+/// folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fold {
-    /// Answers that named a timer.
+    /// The number of answers that named a timer.
     found: u64,
-    /// Expiries in order.
+    /// A hash of the expiries in order.
     times: u64,
-    /// Ids and expiries in order.
+    /// A hash of the ids and expiries in order.
     order: u64,
 }
 
-/// Odd and without structure (the golden ratio's fraction), so that a product spreads every bit
+/// The fraction of the golden ratio, odd and without a pattern: a product spreads every bit
 /// upwards.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -103,7 +103,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An empty one that does not grow before it has the answers of some work.
+    /// An empty log with enough capacity for the answers of some work.
     pub(crate) fn of(work: &impl Script) -> Self {
         let Notes { deliveries, reads } = work.notes();
         Self { deliveries: Vec::with_capacity(deliveries), reads: Vec::with_capacity(reads) }
@@ -122,24 +122,24 @@ impl Witness for Log {
     }
 }
 
-/// What is kept of the answers. It costs time inside of the loop, the same for all that keep the
-/// same.
+/// What is recorded of the answers. Recording takes time inside the loop, the same for all
+/// structures with the same evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// A [`Fold`].
+    /// Record a [`Fold`].
     Fold,
-    /// A [`Log`].
+    /// Record a [`Log`].
     Log,
 }
 
 impl Evidence {
-    /// What judging a structure takes, in a measure or in none.
+    /// The evidence that the judge needs of a structure, inside or outside a measure.
     pub(crate) fn of(structure: &Structure, measure: Option<Measure>) -> Self {
         if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
     }
 
-    /// What the oracle gives to compare with: each of its answers where one question may have a
-    /// lower bound for an answer, and the others are compared with it.
+    /// The evidence that the oracle records. It records each answer where a structure may answer
+    /// with a lower bound, because the judge compares each bound with an exact answer.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
         let asked = measure.is_some_and(|m| matches!(m, Measure::Wake | Measure::Expiry | Measure::Peek));
         if asked { Self::Log } else { Self::Fold }
@@ -149,9 +149,9 @@ impl Evidence {
 /// The answers to some work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// In short.
+    /// The answers as a fold.
     Folded(Fold),
-    /// In full.
+    /// The answers in full.
     Logged(Log),
 }
 

@@ -1,4 +1,4 @@
-//! The page `docs/results.md`, made from the types of results and scenarios and their comments.
+//! Generates the page `docs/results.md` from the types of results and scenarios and their comments.
 
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::result::{Report, SCHEMA};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
 
-/// Written by `UPDATE=1 cargo test -p tickwright-lab reference`.
+/// Compares the page with the types. `UPDATE=1 cargo test -p tickwright-lab reference` writes it.
 #[test]
 fn the_reference_page_says_what_the_types_say() {
     let page = page();
@@ -47,14 +47,14 @@ fn chapter(out: &mut String, title: &str, root: &str, schema: Schema) {
     let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
     let _ = writeln!(out, "\n## {title}");
     section(out, root, &schema);
-    // In the order of their names, which does not depend on who mentions them.
+    // Sorted by name, so that the order does not depend on references between types.
     let sorted: BTreeMap<&String, &Value> = definitions.iter().collect();
     for (name, schema) in sorted {
         section(out, name, schema);
     }
 }
 
-/// A type: its comment, and its fields or choices.
+/// Writes the section of a type: its comment, then its fields or choices.
 fn section(out: &mut String, name: &str, schema: &Value) {
     let _ = writeln!(out, "\n### {name}\n\n{}", words(schema));
     if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
@@ -82,13 +82,13 @@ fn section(out: &mut String, name: &str, schema: &Value) {
     }
 }
 
-/// `{"at_most": number}`.
+/// Describes a variant with a value: `{"at_most": number}`.
 fn of_variant(fields: &Map<String, Value>) -> Option<String> {
     let (name, schema) = fields.iter().next()?;
     Some(format!("`{name}`: {}", kind(schema)))
 }
 
-/// What a value is, in words.
+/// Describes the kind of a value in words.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());
@@ -143,7 +143,7 @@ fn integer(schema: &Value) -> String {
     }
 }
 
-/// The comment, on one line, without links into the code.
+/// Returns the comment on one line, without links into the code.
 fn words(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");

@@ -1,4 +1,4 @@
-//! A small shard that re-arms in a way of its caller's choice.
+//! A small shard whose way of re-arming is a type parameter.
 //!
 //! ```text
 //!   Timer ──> node { word: deadline 63 | pending 1, posted { deadline, index } }
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The wheel is the library's coarse wheel with Linux's geometry. Its records are in one array
-//! under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm,
-//! so a re-arm costs less around the wheel than in the library: a comparison of costs does not
-//! favor the library.
+//! under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no alarm.
+//! The work around a re-arm is therefore less than in the library, so that a comparison of costs
+//! does not favor the library.
 //!
 //! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
 //! `super::sync` names the atomics and locks: the models replace them.
@@ -28,17 +28,17 @@ type Linux = Geometry<64, 3, 9>;
 type Wheel = Coarse<Index, 64, 3, 9>;
 type Callback = dyn Fn(Tick, Tick) + Send + Sync;
 
-/// When a re-arm leaves the timer where it is. In every way an equal deadline does.
+/// When a re-arm leaves a pending timer where it is. Every way also does so for an equal deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
-    /// Never else.
+    /// Only for an equal deadline.
     Never,
-    /// In the same bucket, found out under the lock by the bucket's end.
+    /// In the same bucket, decided under the lock by the bucket's end.
     SameBucket,
-    /// At the same bucket index, found out under the lock. Wrong.
+    /// At the same bucket index, decided under the lock. Gives wrong answers.
     #[cfg_attr(not(test), expect(dead_code, reason = "no experiment measures it: tests show its failure"))]
     SameIndex,
-    /// At the same bucket index, found out without the lock. Wrong.
+    /// At the same bucket index, decided without the lock. Gives wrong answers.
     SameIndexUnlocked,
 }
 
@@ -51,23 +51,23 @@ pub(crate) trait Rearm: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) enum AlwaysRequeue {}
 
-/// Linux since late 2016, by the bucket's end in place of its index: a re-arm into the same bucket
-/// stays, decided under the lock.
+/// Linux since late 2016, but with the bucket's end in place of its index. A re-arm into the same
+/// bucket leaves the timer in place; this is decided under the lock.
 #[derive(Debug)]
 pub(crate) enum UnderLock {}
 
-/// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire between the
-/// look at it and the write of its deadline.
+/// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire after it was
+/// checked and before its deadline is written.
 ///
-/// The bucket's index is computed from the unlocked clock and compared with the timer's. Deadline
-/// and index are atomics of their own. If the clock has moved when the lock is taken, the index is
-/// computed again: *recalculated* counts that.
+/// The bucket's index is computed from the clock, read without the lock, and compared with the
+/// timer's index. Deadline and index are two separate atomics. If the clock has moved when the lock
+/// is taken, the index is computed again; *recalculated* counts that.
 #[derive(Debug)]
 pub(crate) enum AsPosted {}
 
-/// The repair of late 2016 to the letter: indices compared under the lock. **It gives wrong
-/// answers**: a timer that is due and not yet taken has the index of the bucket one rotation later.
-/// It then fires a rotation early.
+/// The repair of late 2016 to the letter: indices are compared under the lock. **It gives wrong
+/// answers**: a timer that is due but not yet taken has the same index as the bucket one rotation
+/// later. It then fires a rotation early.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) enum IndexUnderLock {}
@@ -89,18 +89,18 @@ impl Rearm for IndexUnderLock {
     const STAYS: Stays = Stays::SameIndex;
 }
 
-/// Counts of arming calls, as the library's shard counts them, and recalculations.
+/// Counts of arming calls, as in the library's shard, and of recalculations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     /// The timer was pending and stayed, with the new deadline.
     pub(crate) matched: u64,
-    /// It was pending, and was removed and inserted again.
+    /// The timer was pending, and was removed and inserted again.
     pub(crate) requeued: u64,
-    /// It was not pending and now is.
+    /// The timer was idle and is now pending.
     pub(crate) started: u64,
     /// Bucket indices computed twice, because the clock had moved before the lock was taken.
     pub(crate) recalculated: u64,
-    /// Locks taken.
+    /// Acquisitions of the lock.
     pub(crate) locks: u64,
     /// Unlocked re-arms that lost their compare-exchange and took the lock.
     pub(crate) lost_races: u64,
@@ -112,7 +112,7 @@ pub(crate) struct Shard<W> {
     way: PhantomData<W>,
 }
 
-/// A timer of a [`Shard`]. The shard keeps it until it is dropped itself.
+/// A timer of a [`Shard`]. The shard keeps the timer's memory until the shard is dropped.
 pub(crate) struct Timer<W> {
     node: Arc<Node>,
     base: Arc<Base>,
@@ -120,7 +120,7 @@ pub(crate) struct Timer<W> {
 }
 
 struct Base {
-    /// The time of the last advance, for unlocked readers.
+    /// The time of the last advance, for readers without the lock.
     clock: AtomicU64,
     state: Mutex<Locked>,
     stripes: Stripes,
@@ -134,20 +134,20 @@ struct Locked {
     nodes: Vec<Arc<Node>>,
     /// How many timers are in the wheel.
     len: usize,
-    /// A pass is under way.
+    /// Whether an advance is running.
     expiring: bool,
     statistics: Statistics,
 }
 
 struct Node {
     index: Index,
-    /// `deadline << 1 | pending`. Of the patch as posted only `pending` counts.
+    /// `deadline << 1 | pending`. The patch as posted uses only `pending`.
     word: AtomicU64,
     posted: Posted,
     callback: Box<Callback>,
 }
 
-/// `expires` of the patch, and the bucket index in `flags`.
+/// The fields of the patch: `expires`, and the bucket index in `flags`.
 struct Posted {
     deadline: AtomicU64,
     index: AtomicU32,
@@ -183,7 +183,7 @@ impl Nodes<Index, CoarseRecord<Index>> for Records {
 #[derive(Clone, Copy, Default)]
 struct Before {
     lost_race: bool,
-    /// The clock by which it computed a bucket index.
+    /// The clock that was used to compute a bucket index.
     clock: Option<Tick>,
 }
 
@@ -218,8 +218,8 @@ impl<W: Rearm> Shard<W> {
         Some(Timer { node, base: Arc::clone(&self.base), way: PhantomData })
     }
 
-    /// Advances the clock and runs the callbacks of what is due, with no lock held. Returns how
-    /// many timers fired; 0 if another pass is under way.
+    /// Advances the clock and runs the callbacks of all due timers, without the lock. Returns how
+    /// many timers fired; 0 if another advance is running.
     pub(crate) fn advance(&self, now: Tick) -> u64 {
         let mut state = self.base.lock();
         if state.expiring {
@@ -242,14 +242,14 @@ impl<W: Rearm> Shard<W> {
         fired
     }
 
-    /// What the arming calls have done so far.
+    /// Returns the counts of arming calls so far.
     pub(crate) fn statistics(&self) -> Statistics {
         let mut sum = self.base.lock().statistics;
         sum.matched += self.base.stripes.sum();
         sum
     }
 
-    /// Verifies the wheel, and that the timers in it are those that are pending.
+    /// Verifies the wheel, and that it contains exactly the pending timers.
     ///
     /// # Errors
     /// The first violation found.
@@ -273,7 +273,7 @@ impl Node {
     }
 }
 
-/// The word of a timer that is pending for `deadline`.
+/// The word of a timer with this deadline that is pending.
 fn pending(deadline: Tick) -> u64 {
     deadline << 1 | 1
 }
@@ -286,7 +286,7 @@ impl Locked {
         let popped = wheel.pop(records, *now, &mut budget)?;
         *len -= 1;
         let node = Arc::clone(nodes.get(popped.handle.at())?);
-        // Acquire: the callback sees what was written before the re-arms.
+        // Acquire: the callback sees what threads wrote before they re-armed the timer.
         let word = node.word.swap(0, Ordering::Acquire);
         let deadline = match W::STAYS {
             Stays::SameIndexUnlocked => node.posted.deadline.load(Ordering::Acquire),
@@ -306,7 +306,7 @@ impl Locked {
         self.len += 1;
         node.posted.deadline.store(deadline, Ordering::Release);
         node.posted.index.store(index(deadline, self.now), Ordering::Release);
-        // An exchange passes on what the re-arms before published.
+        // A swap, so that the writes published by earlier re-arms stay visible.
         node.word.swap(pending(deadline), Ordering::Relaxed);
     }
 
@@ -319,7 +319,7 @@ impl Locked {
     fn stays<W: Rearm>(&self, node: &Node, deadline: Tick) -> bool {
         match W::STAYS {
             Stays::Never | Stays::SameIndexUnlocked => false,
-            // A timer that is due has no level: its bucket has ended.
+            // A due timer has no level, because its bucket has ended.
             Stays::SameBucket => self.wheel.level(&self.records, node.index).is_some_and(|level| {
                 let current = node.word.load(Ordering::Relaxed) >> 1;
                 Linux::same_bucket(current, deadline, level.into())
@@ -346,7 +346,7 @@ impl<W: Rearm> Timer<W> {
         self.modify_locked(deadline, before)
     }
 
-    /// Whether the deadline is the one that it has.
+    /// Whether the timer is pending with this deadline.
     #[inline]
     fn is_armed_for(&self, deadline: Tick, before: &mut Before) -> bool {
         let word = &self.node.word;
@@ -355,7 +355,7 @@ impl<W: Rearm> Timer<W> {
             if word.load(Ordering::Relaxed) != same {
                 break;
             }
-            // An exchange publishes what the caller wrote; a load would order nothing.
+            // The exchange publishes the caller's writes; a load would not.
             match word.compare_exchange(same, same, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(_) => before.lost_race = true,
@@ -364,14 +364,15 @@ impl<W: Rearm> Timer<W> {
         false
     }
 
-    /// The patch as posted: looks, and then writes, whatever has happened in between.
+    /// Re-arms as the patch was posted: checks, then writes, even if the timer has changed in
+    /// between.
     #[inline]
     fn modify_as_posted(&self, deadline: Tick, before: &mut Before) -> bool {
         let posted = &self.node.posted;
         if !self.node.is_pending() {
             return false;
         }
-        // Writes its own value back, so that an equal deadline publishes too.
+        // Writes the same value back, so that a re-arm to an equal deadline also publishes.
         let same = posted
             .deadline
             .compare_exchange(deadline, deadline, Ordering::Release, Ordering::Relaxed)
@@ -397,7 +398,7 @@ impl<W: Rearm> Timer<W> {
         state.statistics.locks += 1;
         state.statistics.lost_races += u64::from(before.lost_race);
         state.statistics.recalculated += u64::from(before.clock.is_some_and(|clock| clock != now));
-        // Only a holder of the lock makes it pending or idle.
+        // Only a thread that holds the lock makes the timer pending or idle.
         if !node.is_pending() {
             state.insert(node, deadline);
             state.statistics.started += 1;
@@ -427,9 +428,9 @@ impl<W: Rearm> Timer<W> {
     }
 }
 
-/// The number of the bucket for a deadline, modulo the buckets of a level: what Linux compares.
-/// Beyond the last level no bucket has that number, so nothing matches there. (In Linux a clamped
-/// deadline may.)
+/// The bucket number of a deadline, modulo the buckets of a level, which Linux compares. A deadline
+/// beyond the last level gets a number that no bucket has, so that nothing matches. (In Linux a
+/// clamped deadline may match.)
 fn index(deadline: Tick, clock: Tick) -> u32 {
     if deadline < clock {
         return bucket(clock, 0);
@@ -444,8 +445,9 @@ fn bucket(granule: Tick, level: usize) -> u32 {
     (granule % 64) as u32 + level as u32 * 64
 }
 
-/// Counters of unlocked matches. A thread adds to a stripe of its own without an atomic addition,
-/// as in the library: counting must not cost more than the match. No step of a way reads them.
+/// Counters of unlocked matches. Each thread adds to its own stripe without an atomic addition, as
+/// in the library, because counting must not cost more than the match. No way of re-arming reads
+/// the counters.
 struct Stripes(Box<[Stripe]>);
 
 #[derive(Default)]
@@ -453,13 +455,13 @@ struct Stripes(Box<[Stripe]>);
 struct Stripe(core::sync::atomic::AtomicU64);
 
 const STRIPES: usize = 64;
-/// The stripe of threads that found none free.
+/// The stripe of threads that found no free stripe.
 const SHARED: usize = STRIPES - 1;
 
-/// Stripes that no thread owns.
+/// The stripes that no thread owns.
 static FREE: std::sync::Mutex<Option<Vec<usize>>> = std::sync::Mutex::new(None);
 
-/// A thread's stripe, until the thread ends.
+/// The stripe of a thread. It becomes free when the thread ends.
 struct Owned(usize);
 
 thread_local! {
@@ -487,7 +489,7 @@ impl Stripes {
 
     #[inline]
     fn count_match(&self) {
-        // A thread that is ending has given its stripe back.
+        // A thread that is ending has already freed its stripe.
         let at = MINE.try_with(|mine| mine.0).unwrap_or(SHARED);
         let Some(Stripe(counter)) = self.0.get(at) else { return };
         if at == SHARED {

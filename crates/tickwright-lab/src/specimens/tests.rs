@@ -5,7 +5,7 @@ use std::thread;
 use super::shard::IndexUnderLock;
 use super::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
 
-/// What the same six calls count in each way.
+/// Counts of the same six calls, for each way.
 fn counted<W: Rearm>() -> Statistics {
     let shard = Shard::<W>::new();
     let timer = shard.timer(|_, _| {}).unwrap();
@@ -27,8 +27,9 @@ fn statistics_tell_the_ways_apart() {
     assert_eq!(counted::<IndexUnderLock>(), statistics([3, 2, 1], 5));
 }
 
-/// Two timers for `at`. The callback of the first re-arms the second for `deadline`; that one is
-/// due and not yet taken. Returns when it fired, and for what.
+/// Two timers are due at `at`. The callback of the first re-arms the second for `deadline`, while
+/// the second is due and not yet taken. Returns the times and deadlines with which the second
+/// fires.
 fn in_the_detached_window<W: Rearm>(at: u64, deadline: u64) -> Vec<(u64, u64)> {
     let shard = Shard::<W>::new();
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -60,8 +61,8 @@ fn a_timer_that_is_due_is_re_armed_by_two_ways_and_fires_early_by_two() {
     }
 }
 
-/// Threads re-arm and cancel while another advances: what was started has fired, was canceled, or
-/// is pending.
+/// Some threads re-arm and cancel while another advances. Every started timer must have fired, been
+/// canceled, or be pending.
 fn the_books_balance<W: Rearm>() {
     const TIMERS: usize = 8;
     const OPERATIONS: u64 = 20_000;

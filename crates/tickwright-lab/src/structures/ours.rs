@@ -1,4 +1,4 @@
-//! This project's queues under measurement: one adapter for both storages.
+//! The adapter of this project's queues, for both storages.
 
 use core::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use tickwright_core::{
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// Family `F` over slab storage. The 8-byte key per id stands for the place in the caller's own
+/// Family `F` over slab storage. The 8-byte key per id stands for a field in the caller's own
 /// object.
 #[derive(Debug)]
 pub(crate) struct Slab<F>(PhantomData<F>);
@@ -17,22 +17,22 @@ pub(crate) struct Slab<F>(PhantomData<F>);
 #[derive(Debug)]
 pub(crate) struct Hook<F>(PhantomData<F>);
 
-/// How the caller of a queue names its timers by ids.
+/// The caller's mapping between ids and timers.
 pub(crate) trait Ids<Q: TimerQueue> {
-    /// What the queue is given as timer `id`.
+    /// The value with which timer `id` is inserted.
     fn value(&self, id: u32) -> Q::Value;
 
-    /// The id of what the queue gives back.
+    /// The id of a value that the queue returns.
     fn id(value: &Q::Value) -> u32;
 
     /// The key of the armed timer `id`.
     fn key(&self, id: u32) -> Option<Q::Key>;
 
-    /// Notes the key of a timer that was armed; `None` when it was refused.
+    /// Stores the key of a timer that was armed; `None` if the queue refused the timer.
     #[inline]
     fn note(&mut self, _id: u32, _key: Option<Q::Key>) {}
 
-    /// The tick at which a pending timer is due.
+    /// The deadline of a pending timer.
     fn expiry(queue: &Q, key: Q::Key) -> Option<u64>;
 
     /// See [`BenchQueue::callers_bytes`].
@@ -94,7 +94,7 @@ impl<'a, F: Family> Ids<HookQueue<'a, F, u32>> for &'a [Timer<F, u32>] {
     }
 }
 
-/// A queue, and how its caller names the timers.
+/// A queue with its caller's mapping of ids.
 pub(crate) struct Bench<Q: TimerQueue, I> {
     queue: Q,
     ids: I,
@@ -115,8 +115,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Self::Queue<'_> {
-        // A family bounded below `capacity` is told apart by `holds`; the queue is then as good as
-        // it gets.
+        // `holds` detects a family that is bounded below `capacity`; its queue begins without
+        // reserved capacity.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         Bench { queue, ids: vec![None; capacity], seen: None }
     }

@@ -1,7 +1,8 @@
-//! The one list of what the lab measures: every family in both storages, and the baselines.
+//! The list of all structures that the lab measures: every family in both storages, and the
+//! baselines.
 //!
-//! A model (hold, the Xenomai tick, ...) is a [`Visitor`]: generic over the candidate, so that its
-//! timed loop is compiled once per structure and nothing in it is indirect.
+//! A model (hold, the Xenomai tick, ...) is a [`Visitor`] that is generic over the candidate. Its
+//! timed loop is compiled once per structure and contains no indirect call.
 
 use std::collections::BinaryHeap;
 
@@ -22,32 +23,32 @@ use crate::structures::baseline::{btree_map, intrusive, nexus, orx, timer_queue}
 use crate::structures::candidate::Candidate;
 use crate::structures::ours::{Hook, Slab};
 
-/// Whose structure it is.
+/// The author of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// This project's.
+    /// A structure of this project.
     Ours,
-    /// Somebody else's, to compare with.
+    /// A structure of another project, for comparison.
     Baseline,
 }
 
-/// How a structure keeps its order: rivals of one shape are the nearest to compare with.
+/// The data structure that keeps the order. Rivals of one shape are the closest comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
-    /// A chain in order.
+    /// A sorted chain.
     List,
     /// An array in which parents precede their children.
     Heap,
     /// A search tree.
     Tree,
-    /// Buckets by time.
+    /// Buckets of ticks.
     Wheel,
 }
 
 impl Shape {
-    /// Of one of our families.
+    /// The shape of one of our families.
     const fn of<F: Family>() -> Self {
         match F::SHAPE {
             storage::Shape::List => Self::List,
@@ -57,7 +58,7 @@ impl Shape {
         }
     }
 
-    /// For tables.
+    /// The word in tables.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -68,33 +69,33 @@ impl Shape {
     }
 }
 
-/// What a structure promises about the order of its deliveries, and so how its answer is judged
-/// (`bench/verify.rs`).
+/// A structure's promise about the order of its deliveries. The promise decides how answers are
+/// judged (see [`crate::models::verify`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
-    /// By expiry, equals in the order in which they came: ids and expiries are compared.
+    /// By deadline, equals in the order of insertion. Ids and deadlines are compared.
     Fifo,
-    /// By expiry, equals in any order: expiries are compared.
+    /// By deadline, equals in any order. Deadlines are compared.
     AnyOrder,
-    /// By the ends of buckets: each timer once, never early and never later than the structure's
-    /// bound.
+    /// By the ends of buckets. Each timer is delivered once, never early, and never later than the
+    /// structure's bound.
     Granular,
 }
 
 impl Ties {
-    /// Due on the tick, so that it can be compared with an oracle.
+    /// Whether timers are delivered on the tick, as the oracle delivers them.
     pub(crate) fn exact(self) -> bool {
         self != Self::Granular
     }
 }
 
-/// Up to where a structure is measured.
+/// The population up to which a structure is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Sensible {
     /// The largest population.
     pub(crate) most: usize,
-    /// What takes too long above it.
+    /// The reason why larger runs take too long.
     pub(crate) why: &'static str,
 }
 
@@ -103,35 +104,34 @@ pub(crate) struct Sensible {
 pub(crate) struct Structure {
     /// `family/storage`, or the name of a baseline.
     pub(crate) id: &'static str,
-    /// Whose it is.
+    /// The author: ours or a baseline.
     pub(crate) kind: Kind,
-    /// How it keeps its order.
+    /// The data structure that keeps the order.
     pub(crate) shape: Shape,
-    /// What it promises among equals.
+    /// The promised order of deliveries.
     pub(crate) ties: Ties,
-    /// Whether it can name the timer after the head.
+    /// Whether the structure can read the timer after the head.
     pub(crate) second: bool,
-    /// Whether its head is exact, not a lower bound.
+    /// Whether the head is exact, rather than a lower bound.
     pub(crate) exact_head: bool,
-    /// The largest population for which runs are sensible, and why: above it one operation would
-    /// take the whole run.
+    /// The largest population that is measured, and why. Above it a run would take too long.
     pub(crate) sensible: Option<Sensible>,
     /// One line for `tickwright list`.
     pub(crate) about: &'static str,
 }
 
-/// Something to do with a structure whose type is known only to the registry.
+/// An operation that is generic over the type of a structure. Only the registry knows that type.
 pub(crate) trait Visitor {
-    /// What comes of it.
+    /// The result of the operation.
     type Out;
 
-    /// Does it with candidate `C`.
+    /// Runs the operation with candidate `C`.
     fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out;
 }
 
-/// A structure whose insertion walks: an insert at 10,000 costs microseconds.
+/// A structure whose insertion walks a list: with 10,000 timers one insert takes microseconds.
 const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
-/// A wheel whose buckets fill up with the population: at a million, a few rounds take many minutes.
+/// A wheel whose buckets grow with the population: with 1M timers, a few rounds take many minutes.
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
 macro_rules! table {
@@ -162,7 +162,7 @@ macro_rules! table {
                     concat!($id, "/hook") => visitor.visit::<Hook<$family>>(structure),
                 )+
                 $($name => visitor.visit::<$candidate>(structure),)+
-                // `Structure`s come from the table alone, and each row of it has an arm.
+                // Each `Structure` comes from a row of the table, and each row has an arm.
                 other => unreachable!("structure {other} has no row"),
             }
         }
@@ -195,7 +195,7 @@ const fn linear<F: Family>() -> Option<Sensible> {
     }
 }
 
-/// One of our families in one storage.
+/// Describes one of our families in one storage.
 const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
     Structure {
         id,
@@ -209,7 +209,7 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
     }
 }
 
-/// What the type behind a structure knows.
+/// Properties of the type behind a structure.
 struct Facts {
     lateness: fn(u64) -> u64,
     bytes_per_timer: usize,
@@ -227,17 +227,17 @@ fn facts(structure: &'static Structure) -> Facts {
     visit(structure, Ask)
 }
 
-/// How late a timer of a structure may be, by the delay it was armed with; 0 for the exact.
+/// Returns the greatest lateness of a structure by delay, in ticks; 0 for exact structures.
 pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
     facts(structure).lateness
 }
 
-/// Bytes that a timer takes at least in a structure.
+/// Returns the least number of bytes per timer of a structure.
 pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
     facts(structure).bytes_per_timer
 }
 
-/// The structure of that id.
+/// Finds the structure with this id.
 pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
     STRUCTURES.iter().find(|structure| structure.id == id).ok_or_else(|| {
         LabError::usage(format!(
@@ -250,11 +250,11 @@ pub(crate) fn find(id: &str) -> Result<&'static Structure, LabError> {
 /// Whether a structure can hold `population` timers.
 ///
 /// # Errors
-/// Memory that the system refuses.
+/// The system refuses memory.
 pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<bool, LabError> {
     let before = allocator::refusals();
     match (facts(structure).holds)(population) {
-        // Without memory every structure looks bounded.
+        // Without memory every structure would look bounded.
         false if allocator::refusals() > before => {
             let id = structure.id;
             Err(LabError::memory(format!("the system refuses the memory for {id} with {population} timers")))
@@ -263,10 +263,10 @@ pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<
     }
 }
 
-/// Why a structure is not run with `population` timers; `None` when it is.
+/// Why a structure is not run with `population` timers; `None` if it is run.
 ///
 /// # Errors
-/// Memory that the system refuses.
+/// The system refuses memory.
 pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Result<Option<String>, LabError> {
     if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
         return Ok(Some(why.into()));
@@ -274,19 +274,19 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Resul
     Ok((!holds(structure, population)?).then(|| "bounded below this population".into()))
 }
 
-/// The structures that a list of patterns names, in table order. `*` stands for anything, a family
-/// alone for each of its storages, `!` in front takes away; a list that begins by taking away
-/// begins with all.
+/// Returns the structures that a list of patterns names, in table order. `*` matches anything. A
+/// family name matches both storages. A leading `!` excludes. If the first pattern excludes, the
+/// list begins with all structures.
 ///
 /// # Errors
-/// A pattern that matches nothing, with the nearest names.
+/// A pattern that matches nothing; the message gives the nearest names.
 pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, LabError> {
     let first_takes_away = patterns.first().is_none_or(|pattern| pattern.starts_with('!'));
     let mut chosen = vec![first_takes_away; STRUCTURES.len()];
     for pattern in patterns {
         let (bare, wanted) = pattern.strip_prefix('!').map_or((pattern.as_str(), true), |bare| (bare, false));
         let glob = WildMatch::new(bare);
-        // A family by itself is meant in each storage.
+        // A family name matches each of its storages.
         let both = WildMatch::new(&format!("{bare}/*"));
         let mut matched = false;
         for (structure, chosen) in STRUCTURES.iter().zip(&mut chosen) {
@@ -308,11 +308,11 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     Ok(selected)
 }
 
-/// Reads a family of this project's, where a command has a storage of its own: `heap4`, or
-/// `heap4/*` as other commands take it. A value parser for the command line.
+/// Parses the name of one of our families, for commands that have their own storage: `heap4`, or
+/// `heap4/*` as in other commands. A value parser for the command line.
 ///
 /// # Errors
-/// No such family, with the nearest ones.
+/// No family has this name; the message gives the nearest names.
 pub(crate) fn family(text: &str) -> Result<service::Structure, String> {
     let name = text.strip_suffix("/*").unwrap_or(text);
     if let Some((family, _)) =
@@ -323,10 +323,10 @@ pub(crate) fn family(text: &str) -> Result<service::Structure, String> {
     name.parse::<service::Structure>().map_err(|error| error.to_string())
 }
 
-/// "did you mean" for a name that is not among `valid`: the three nearest, and where the whole list
-/// is.
+/// Returns a hint for a name that is not in `valid`: the three nearest names, and where to find the
+/// whole list.
 pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> String {
-    // What begins with the name comes first: 'heap4' is nearer to 'heap4/slab' than to 'heap2'.
+    // Names that begin with `name` come first: 'heap4' is nearer to 'heap4/slab' than to 'heap2'.
     let mut ranked: Vec<_> =
         valid.map(|id| (!id.starts_with(name), damerau_levenshtein(name, id), id)).collect();
     ranked.sort();

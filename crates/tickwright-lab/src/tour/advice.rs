@@ -1,4 +1,4 @@
-//! Which structure for what, from the reports of one tour on this machine.
+//! Advice on which structure to use, from the reports of one tour on this machine.
 
 use crate::output::table::count;
 use crate::render::Format;
@@ -6,7 +6,7 @@ use crate::result::{Label, Report, Series};
 use crate::stats::{TIE, median};
 use crate::structures::registry::{Kind, STRUCTURES, Shape, Structure};
 
-/// A median of one of our structures at one population.
+/// The median of one of our structures at one population.
 #[derive(Clone, Copy)]
 struct Point {
     structure: &'static Structure,
@@ -20,7 +20,7 @@ impl Point {
     }
 }
 
-/// At most five lines; a question that the reports do not answer has none.
+/// Returns at most five lines. A question that the reports do not answer gets no line.
 pub(super) fn advice(reports: &[Report]) -> Vec<String> {
     let of = |name: &str| {
         let found = reports.iter().find(|report| report.experiment == name);
@@ -47,7 +47,7 @@ pub(super) fn advice(reports: &[Report]) -> Vec<String> {
     .collect()
 }
 
-/// Medians of our structures, in the order of the report.
+/// Returns the medians of our structures, in the order of the report.
 fn points(report: &Report) -> Vec<Point> {
     let point = |series: &Series| {
         let (Label::Text(id), Label::Whole(n)) = (series.labels.get("structure")?, series.labels.get("n")?)
@@ -72,7 +72,7 @@ fn fastest<'p>(points: impl Iterator<Item = &'p Point>) -> Option<&'p Point> {
     points.min_by(|a, b| a.ns.total_cmp(&b.ns))
 }
 
-/// Up to where a list keeps up with the fastest.
+/// Up to which population a list is as fast as the fastest structure, within the tie margin.
 fn list(points: &[Point]) -> Option<String> {
     let keeps_up = |n: u64| {
         let here = || points.iter().filter(move |point| point.n == n);
@@ -83,7 +83,8 @@ fn list(points: &[Point]) -> Option<String> {
     Some(format!("up to {} timers: {}", count(best.n as usize), best.words()))
 }
 
-/// The fastest at the largest population, and from which one on it keeps up with the fastest.
+/// The fastest structure at the largest population, and the population from which it is as fast as
+/// the fastest, within the tie margin.
 fn beyond(points: &[Point], among: impl Fn(&&Point) -> bool) -> Option<(u64, &Point)> {
     let all = populations(points);
     let at = |n: u64| points.iter().filter(move |point| point.n == n).filter(|point| among(point));

@@ -1,4 +1,4 @@
-//! The page of a tour: a few lines for each part, and what follows from all of them.
+//! The page of a tour: a few lines for each part, then the advice from all parts.
 
 use std::path::Path;
 
@@ -7,14 +7,15 @@ use crate::output::command_line;
 use crate::render::{self, Format};
 use crate::result::{Labels, Report, Section, Table, labels};
 
-/// Curves of a picture, and columns of one.
+/// Limits of a small picture: curves and columns.
 const CURVES: usize = 3;
 const COLUMNS: usize = 32;
 
-/// Columns of a line, less its indentation.
+/// Columns of a line, without the indentation.
 const WIDTH: usize = 98;
 
-/// What a part found: what was published, what was seen here, the verdict, a small picture.
+/// Formats the result of a part: the published figures, the figures here, the verdict, a small
+/// plot.
 pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
@@ -42,13 +43,13 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     out
 }
 
-/// Which structure for what.
+/// Formats the advice on which structure to use.
 pub(super) fn conclusion(advice: &[String]) -> String {
     let lines: String = advice.iter().map(|line| format!("  {line}\n")).collect();
     if lines.is_empty() { lines } else { format!("\nOn this machine\n{lines}") }
 }
 
-/// Where everything is, and what to run next.
+/// Says where the files are and which command to run next.
 pub(super) fn next(page: &Path) -> String {
     format!(
         "\n{} holds every table, plot and command of this tour.\n\
@@ -57,7 +58,7 @@ pub(super) fn next(page: &Path) -> String {
     )
 }
 
-/// A tour as one report: the headlines and the advice first, then all of its parts.
+/// Merges the reports of a tour into one: the headlines and the advice, then all parts.
 pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Option<Report> {
     let first = reports.first()?;
     let mut all = Report {
@@ -75,7 +76,7 @@ pub(super) fn merged(name: &str, reports: &[Report], advice: &[String]) -> Optio
     for Report { experiment, notes, series, findings, sections, .. } in reports.iter().cloned() {
         let mark = |of: &mut Labels| of.extend(labels([("experiment", experiment.clone().into())]));
         for note in notes {
-            // The load differs from part to part, and says the same.
+            // Notes that differ only in digits, such as the load, are kept once.
             if !all.notes.iter().any(|known| letters(known).eq(letters(&note))) {
                 all.notes.push(note);
             }
@@ -100,7 +101,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().filter(|letter| letter.is_alphabetic())
 }
 
-/// The headlines as a table, and which structure for what.
+/// A table of the headlines, and the advice.
 pub(super) fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
     let columns = ["experiment", "published", "here", "verdict"];
     let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));

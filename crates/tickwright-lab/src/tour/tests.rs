@@ -1,7 +1,7 @@
 use super::*;
 use crate::result::SCHEMA;
 
-/// A report without a result.
+/// A report without results.
 pub(super) fn report(experiment: &str) -> Report {
     Report {
         schema: SCHEMA,

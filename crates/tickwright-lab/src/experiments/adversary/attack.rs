@@ -1,4 +1,4 @@
-//! The calls of an attack, one by one under the clock.
+//! The calls of an attack, each timed alone.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use crate::clock::Meter;
 use crate::models::verify::{Notes, Script, Witness};
 use crate::structures::candidate::BenchQueue;
 
-/// What is called.
+/// A kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
     /// One insert.
     Insert,
     /// One removal.
     Remove,
-    /// One delivery, with the search for it.
+    /// One delivery, including the search for the head.
     Pop,
-    /// One advance, however much is due.
+    /// One advance without a budget.
     Advance,
-    /// One advance that may deliver and move so much and no more.
+    /// One advance with a budget of timers to deliver or move.
     AdvanceWithin,
 }
 
@@ -38,27 +38,27 @@ impl fmt::Display for Call {
     }
 }
 
-/// Every kind of call.
+/// All kinds of calls.
 pub(crate) const ALL: [Call; 5] = [Call::Insert, Call::Remove, Call::Pop, Call::Advance, Call::AdvanceWithin];
 
-/// The times of calls, by kind, in the order in which they were made.
+/// Times of calls in ns, grouped by kind, in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Calls([Vec<u64>; ALL.len()]);
 
 impl Calls {
-    /// The times by kind.
+    /// Iterates over the kinds and their times.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Call, &[u64])> {
         ALL.into_iter().zip(self.0.iter().map(Vec::as_slice))
     }
 
-    /// The calls of another part of the same round.
+    /// Appends the calls of another part of the same round.
     pub(crate) fn append(&mut self, other: Self) {
         for (mine, more) in self.0.iter_mut().zip(other.0) {
             mine.extend(more);
         }
     }
 
-    /// The same calls in another round: the lesser time of each.
+    /// Merges another round of the same calls: keeps the lesser time of each call.
     pub(crate) fn keep_least(&mut self, other: &Self) {
         for (mine, other) in self.0.iter_mut().zip(&other.0) {
             for (mine, other) in mine.iter_mut().zip(other) {
@@ -68,7 +68,7 @@ impl Calls {
     }
 }
 
-/// What stands around a call.
+/// Hooks before and after a call.
 trait Stopwatch {
     fn start(&mut self);
     fn stop(&mut self, call: Call);
@@ -100,40 +100,40 @@ impl Stopwatch for Untimed {
     fn stop(&mut self, _call: Call) {}
 }
 
-/// A part of an attack, begun on a fresh queue.
+/// A part of an attack. Each part begins with a fresh queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Insert all, remove half, pop the rest.
+    /// Insert all timers, remove half of them, pop the rest.
     OneByOne,
-    /// Insert all, untimed; advance from tick to tick.
+    /// Insert all timers (untimed), then advance from tick to tick.
     Advance,
-    /// The same within a budget, as often as it takes.
+    /// As `Advance`, with a budget; calls are repeated until the tick is complete.
     AdvanceWithin,
 }
 
 impl Part {
-    /// Every part.
+    /// All parts.
     pub(crate) const ALL: [Self; 3] = [Self::OneByOne, Self::Advance, Self::AdvanceWithin];
 }
 
-/// An attack, drawn before any clock starts.
+/// An attack. It is generated before any clock starts.
 #[derive(Debug)]
 pub(crate) struct Attack {
     /// The kind of deadlines.
     pub(crate) pattern: Pattern,
     deadlines: Vec<u64>,
-    /// Who is removed, in this order.
+    /// Ids of the timers to remove, in the order of removal.
     removed: Vec<u32>,
     /// The ticks of the advances.
     ticks: Vec<u64>,
     budget: usize,
 }
 
-/// Idle ticks before the first deadline, so that the median advance is one that finds little.
+/// Idle ticks before the first deadline, so that the median advance finds little to do.
 const IDLE: u64 = 1000;
 
 impl Attack {
-    /// Draws one.
+    /// Generates an attack from a seed.
     pub(crate) fn new(pattern: Pattern, population: usize, budget: usize, seed: u64) -> Self {
         let deadlines = pattern.deadlines(population, seed);
         let mut removed: Vec<u32> = (0u32..).take(population).collect();
@@ -142,17 +142,17 @@ impl Attack {
         Self { pattern, ticks: ticks(&deadlines), deadlines, removed, budget: budget.max(1) }
     }
 
-    /// Timers.
+    /// The number of timers.
     pub(crate) fn population(&self) -> usize {
         self.deadlines.len()
     }
 
-    /// A part for the judge.
+    /// Returns a part as a script for the judge.
     pub(crate) fn script(&self, part: Part) -> PartOf<'_> {
         PartOf { attack: self, part }
     }
 
-    /// Runs a part with the clock around each call.
+    /// Runs a part and times each call.
     pub(crate) fn timed<Q: BenchQueue, W: Witness>(
         &self,
         part: Part,
@@ -165,8 +165,9 @@ impl Attack {
         watch.calls
     }
 
-    /// Has the queue use all of its memory once, or calls would pay for the system's pages. The
-    /// first id that it leaves armed, as late as may be.
+    /// Makes the queue use all of its memory once, so that the timed calls do not pay for page
+    /// faults. Returns the first id that stays armed. All armed timers have the latest deadline of
+    /// the pattern.
     fn touch<Q: BenchQueue>(&self, queue: &mut Q) -> u32 {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
         let kept = u32::try_from(self.population() - self.population() / KEPT_ONE_IN).unwrap_or(u32::MAX);
@@ -236,12 +237,13 @@ impl Attack {
     }
 }
 
-/// One timer in so many stays from the touching of memory, until its own turn: `timer-queue` gives
-/// memory back when it holds less than a sixteenth, and would be charged for taking it anew.
+/// After `touch`, one timer in `KEPT_ONE_IN` stays armed until the part inserts that id.
+/// `timer-queue` frees memory when it is less than a sixteenth full; a timed call would then pay
+/// for allocating it again.
 const KEPT_ONE_IN: usize = 8;
 
-/// The ticks at which something is due, with the two before each, after some idle ones; then one by
-/// which the granular are done.
+/// The ticks of the advances: idle ticks, then each deadline with the two ticks before it. The last
+/// tick is late enough for granular structures to have delivered everything.
 fn ticks(deadlines: &[u64]) -> Vec<u64> {
     let first = deadlines.iter().min().copied().unwrap_or(0);
     let last = deadlines.iter().max().copied().unwrap_or(0);
@@ -253,7 +255,7 @@ fn ticks(deadlines: &[u64]) -> Vec<u64> {
     ticks
 }
 
-/// One part of an attack, without the clock.
+/// One part of an attack, run without the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PartOf<'a> {
     attack: &'a Attack,

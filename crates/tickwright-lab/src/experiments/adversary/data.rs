@@ -1,10 +1,10 @@
-//! What an attack asks for, and what it measures.
+//! The plan of an attack, and its data.
 
 use super::attack::Call;
 use super::pattern::Pattern;
 use crate::structures::registry::Structure;
 
-/// What is run.
+/// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) structures: Vec<&'static Structure>,
@@ -15,16 +15,16 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Data {
     /// One per population, pattern, structure and kind of call.
     pub(crate) rows: Vec<Row>,
-    /// What was not run, once per population, pattern and structure.
+    /// One per population, pattern and structure that was not run.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// What was not run.
+/// A structure that was not run, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub(crate) structure: &'static Structure,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
     pub(crate) pattern: Pattern,
     pub(crate) population: usize,
     pub(crate) call: Call,
-    /// The least time of each call, ns, the clock's reading in it; in ascending order.
+    /// The least time of each call in ns, in ascending order; it includes one reading of the clock.
     pub(crate) times: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Row {
         self.times.last().copied().unwrap_or(0)
     }
 
-    /// The worst in medians; `None` where the clock did not see the median.
+    /// The worst time divided by the median; `None` if the median is below the clock's resolution.
     pub(crate) fn ratio(&self) -> Option<f64> {
         (self.median_ns() > 0).then(|| self.worst_ns() as f64 / self.median_ns() as f64)
     }

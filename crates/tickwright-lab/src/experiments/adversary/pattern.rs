@@ -12,24 +12,24 @@ use crate::experiments::request;
 /// A kind of deadlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pattern {
-    /// All at one tick
+    /// All timers are due at one tick
     SameTick,
-    /// Multiples of the powers of 64, and a tick around them: where wheels of 64 buckets and factor
-    /// 64 cascade
+    /// Deadlines at and around multiples of powers of 64, where wheels of 64 buckets and factor 64
+    /// cascade
     Edges64,
-    /// Multiples of the powers of 8, and a tick around them: the same for wheels of factor 8
+    /// Deadlines at and around multiples of powers of 8, where wheels of factor 8 cascade
     Edges8,
-    /// Each earlier than all before it
+    /// Each deadline is earlier than all deadlines before it
     Descending,
-    /// The last ticks that there are
+    /// Deadlines at the last ticks of the range
     FarFuture,
 }
 
-/// Where [`Pattern::SameTick`] is: three cascades away in wheels of factor 64.
+/// The tick of [`Pattern::SameTick`]: three cascades away in wheels of factor 64.
 const THE_TICK: u64 = 1_000_000;
-/// Edges lie below this, so that every structure takes their delays.
+/// Edges lie below this tick, so that all structures accept their delays.
 const EDGES_END: u64 = 1 << 35;
-/// Multiples of each power.
+/// The number of multiples of each power.
 const MULTIPLES: u64 = 7;
 
 impl fmt::Display for Pattern {
@@ -39,8 +39,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Deadlines of timers `0..population`, in the order in which they are armed. The clock stands
-    /// at 0.
+    /// Deadlines of timers `0..population`, in the order in which they are armed at tick 0.
     pub(crate) fn deadlines(self, population: usize, seed: u64) -> Vec<u64> {
         let n = population as u64;
         let mut deadlines: Vec<u64> = match self {
@@ -54,7 +53,7 @@ impl Pattern {
         deadlines
     }
 
-    /// The longest delay.
+    /// The longest delay, in ticks.
     pub(crate) fn furthest(self, population: usize) -> u64 {
         match self {
             Self::SameTick => THE_TICK,

@@ -1,4 +1,4 @@
-//! Tables of an attack: structures down, calls across.
+//! Tables of an attack: a row per structure, a column per kind of call.
 
 use super::attack::{ALL, Call};
 use super::data::{Data, Plan, Row};
@@ -8,12 +8,12 @@ use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Cell, Section, Table};
 
-/// Every attack, in order.
+/// All attacks, in the order of the plan.
 pub(super) fn attacks(plan: &Plan) -> impl Iterator<Item = (usize, Pattern)> {
     plan.populations.iter().flat_map(|n| plan.patterns.iter().map(move |pattern| (*n, *pattern)))
 }
 
-/// A table an attack.
+/// One table per attack.
 pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     let above = format!(
         "Single calls, the clock's reading in each. Under a call's name its median in ns; worst: the worst in \

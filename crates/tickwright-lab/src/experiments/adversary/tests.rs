@@ -30,7 +30,8 @@ fn calls_are_counted_and_a_budget_makes_more_of_them() {
     let report = report("heap4/slab", "same-tick", "100");
     let calls = |name: &str| report.find(name, &labels([])).unwrap().labels["calls"].clone();
     assert_eq!(["insert", "remove", "pop"].map(calls), [100_u32, 50, 50].map(Into::into));
-    // A thousand idle ticks, the tick, and one for the late; 100 timers by eights take twelve more.
+    // 1000 idle ticks, the deadline, and a late tick. With a budget of 8, 100 timers take 12 more
+    // calls.
     assert_eq!(["advance", "advance within"].map(calls), [1002_u32, 1014].map(Into::into));
 }
 

@@ -1,4 +1,4 @@
-//! What a run found: cells of rows, with their medians, ratios and verdicts.
+//! The data of a run: cells of rows, with medians, ratios and verdicts.
 
 use crate::models::scenario::Measure;
 use crate::stats::{self, Summary};
@@ -9,17 +9,19 @@ use crate::structures::registry::{Kind, Shape, Structure};
 pub(crate) struct Cell {
     /// The scenario's name.
     pub(crate) scenario: String,
-    /// What was timed.
+    /// The operation that was timed.
     pub(crate) measure: Measure,
     /// Timers pending.
     pub(crate) population: usize,
-    /// What ratios refer to.
+    /// The id of the structure to which ratios refer.
     pub(crate) baseline: Option<&'static str>,
-    /// The fastest baseline that is a wheel.
+    /// The id of the fastest baseline that is a wheel.
     pub(crate) wheel: Option<&'static str>,
-    /// The same loop without a queue, ns per operation, round by round: shown, not subtracted.
+    /// ns per operation of the same loop without a queue, one value per round. Shown, not
+    /// subtracted.
     pub(crate) harness: Vec<f64>,
-    /// What asking and keeping the answer cost without a queue, ns: in each price of a question.
+    /// ns of asking and of keeping the answer, without a queue. Every price of a question includes
+    /// it.
     pub(crate) harness_question: Option<f64>,
     /// In the order of the registry.
     pub(crate) rows: Vec<Row>,
@@ -28,20 +30,20 @@ pub(crate) struct Cell {
 /// One structure in a cell.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Which.
+    /// The structure.
     pub(crate) structure: &'static Structure,
     /// Why it was not run.
     pub(crate) skipped: Option<String>,
     /// ns per operation, round by round.
     pub(crate) samples: Vec<f64>,
-    /// Of the samples.
+    /// The median of the samples, with its interval.
     pub(crate) summary: Option<Summary>,
-    /// To the baseline, round by round; below 1 is faster.
+    /// Ratio of this row to the baseline, computed round by round; below 1 this row is faster.
     pub(crate) ratio: Option<Summary>,
-    /// To the fastest baseline that is a wheel, round by round.
+    /// Ratio to the fastest baseline that is a wheel, computed round by round.
     pub(crate) to_wheel: Option<Summary>,
-    /// What a question costs: ns more than the exchange alone, round by round. In the cells of a
-    /// question.
+    /// The price of a question: the additional ns over an exchange, computed round by round. Only
+    /// cells of a question have one.
     pub(crate) question: Option<Summary>,
 }
 
@@ -51,12 +53,12 @@ impl Cell {
         self.rows.iter().find(|row| row.structure.id == id && row.summary.is_some())
     }
 
-    /// The fastest of a kind, by medians.
+    /// The structure of a kind with the least median.
     pub(crate) fn best(&self, kind: Kind) -> Option<&Row> {
         self.fastest(|row| row.structure.kind == kind)
     }
 
-    /// The fastest wheel of a kind, by medians.
+    /// The wheel of a kind with the least median.
     pub(crate) fn best_wheel(&self, kind: Kind) -> Option<&Row> {
         self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
     }
@@ -71,7 +73,7 @@ fn median(row: &Row) -> f64 {
     row.summary.map_or(f64::INFINITY, |summary| summary.median)
 }
 
-/// Medians, the baseline, ratios and verdicts of a cell.
+/// Computes medians, the baseline, ratios and verdicts of a cell.
 pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
     for row in &mut cell.rows {
         row.summary = stats::summarise(row.samples.iter().copied());
@@ -95,7 +97,7 @@ pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
     }
 }
 
-/// Sets beside each question what it costs over the exchange alone, in the cells of one part.
+/// Computes the price of each question over the exchange alone, in the cells of one part.
 pub(crate) fn price_questions(cells: &mut [Cell]) {
     let Some(alone) = cells.iter().find(|cell| cell.measure == Measure::Exchange).cloned() else { return };
     for cell in cells.iter_mut().filter(|cell| cell.measure != Measure::Exchange) {

@@ -1,4 +1,4 @@
-//! The best of ours beside the best of others, at each population.
+//! Compares our fastest structure with the fastest baseline, at each population.
 
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::bench::tables::groups;
@@ -8,17 +8,17 @@ use crate::result::{Cell as Field, Finding, Section, Table, labels};
 use crate::stats::{CONFIDENCE, Summary, TIE, Verdict};
 use crate::structures::registry::Kind;
 
-/// Ours beside a rival.
+/// One of our structures and a rival.
 struct Pair<'c> {
     beside: &'static str,
     ours: &'c Row,
     rival: &'c Row,
-    /// `None` where ours is the baseline itself.
+    /// `None` where our structure is itself the baseline.
     ratio: Option<Summary>,
 }
 
-/// Ours beside the baseline; our fastest wheel, or else our fastest, beside the fastest wheel where
-/// that is another.
+/// Our fastest structure with the baseline. If the fastest wheel is another baseline, also our
+/// fastest wheel (or else our fastest structure) with that wheel.
 fn pairs(cell: &Cell) -> impl Iterator<Item = Pair<'_>> {
     let best = cell.best(Kind::Ours);
     let wheel = cell.wheel.filter(|id| cell.baseline != Some(id));
@@ -34,7 +34,7 @@ fn ns(row: &Row) -> Option<f64> {
     Some(row.summary?.median)
 }
 
-/// A finding for each pair.
+/// Returns a finding for each pair.
 pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
     pairs(cell).map(|Pair { beside, ours, rival, ratio }| {
         let at = format!("{}, {}, n={}", cell.scenario, cell.measure, count(cell.population));
@@ -56,7 +56,7 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Which of ours is fastest at each population, a finding for each scenario and measure:
+/// Our fastest structure at each population, as a finding for each scenario and measure:
 /// `list/hook at 16; coarse/hook at 500, 10k`.
 pub(crate) fn fastest(cells: &[Cell]) -> Vec<Finding> {
     groups(cells).iter().filter_map(|cells| fastest_of(cells)).collect()
@@ -80,8 +80,8 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
     Some(Finding::stated(about, here.join("; ")).labelled(of))
 }
 
-/// All of them, a table a scenario. The best of ours is the one with the least median: it was
-/// chosen by the same samples, and the interval does not know that.
+/// All findings, one table per scenario. Our fastest structure is chosen by its median from the
+/// same samples; the interval does not account for that choice.
 pub(crate) fn section(cells: &[Cell]) -> Section {
     let above =
         format!("A difference is shown from {:.0} % on, where the interval leaves out 1.", TIE * 100.0);

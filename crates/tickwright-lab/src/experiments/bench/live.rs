@@ -1,5 +1,5 @@
-//! Many queues alive at once. Each borrows its own arena and has its own type, so they stand on the
-//! stack, one visit inside the other, and the innermost sees them all.
+//! Many queues alive at once. Each borrows its own arena and has its own type. The queues therefore
+//! live on the stack: each call adds one queue, and the innermost call sees all of them.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use crate::experiments::bench::sampler::{Runner, Sampler};
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
 
-/// A queue that is alive, as a link of a chain through the stack.
+/// A queue on the stack, as a link of a chain.
 struct Link<'a> {
     live: Live<'a>,
     outer: Option<&'a Link<'a>>,
 }
 
-/// A queue that is alive.
+/// A queue and its structure.
 #[derive(Clone, Copy)]
 pub(crate) struct Live<'a> {
-    /// What it is.
+    /// The structure of the queue.
     pub(crate) structure: &'static Structure,
-    /// How it is driven.
+    /// The sampler that drives the queue.
     pub(crate) sampler: &'a dyn Sampler,
 }
 
@@ -28,8 +28,8 @@ impl fmt::Debug for Live<'_> {
     }
 }
 
-/// Makes an empty queue of each structure, with room for `capacity` timers, and calls `body` with
-/// all of them, in the same order.
+/// Creates an empty queue of each structure, with room for `capacity` timers, and calls `body` with
+/// all queues in the same order.
 pub(crate) fn with_all(
     structures: &[&'static Structure],
     capacity: usize,

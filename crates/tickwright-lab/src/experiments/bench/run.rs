@@ -1,4 +1,5 @@
-//! Rounds: each structure once in random order, its answer judged, its time kept.
+//! Rounds: in each, every structure runs once in random order. Its answers are judged, its time
+//! kept.
 
 use core::time::Duration;
 
@@ -18,13 +19,13 @@ use crate::progress::Progress;
 use crate::rounds::Rounds;
 use crate::structures::registry::{self, Structure};
 
-/// A wrong answer that [`run`] found, in words; or nothing.
+/// The error is a wrong answer, in words.
 type Outcome = Result<(), String>;
 
 /// Measures every part of a plan, one after the other.
 ///
 /// # Errors
-/// The first wrong answer; memory that is refused. An interruption is noted in `lab`.
+/// The first wrong answer; memory that the system refuses. An interruption is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let steps = plan.parts.iter().map(|part| part.rounds + 1).sum();
     let progress =
@@ -59,14 +60,14 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
     Ok(measured)
 }
 
-/// What is measured.
+/// What to measure.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// A scenario at a population each.
+    /// Each scenario at each population.
     pub(crate) parts: Vec<Part>,
-    /// What ratios refer to; by default the fastest baseline of each cell.
+    /// The structure to which ratios refer; by default the fastest baseline of each cell.
     pub(crate) baseline: Option<&'static Structure>,
-    /// No new round begins after this, shared out over the parts.
+    /// A time limit, divided among the parts; no new round begins after it.
     pub(crate) within: Option<Duration>,
 }
 
@@ -78,11 +79,11 @@ pub(crate) struct Part {
     pub(crate) rounds: u64,
     pub(crate) operations: usize,
     pub(crate) seed: u64,
-    /// With the reason why one is not run.
+    /// The structures; one that is not run carries the reason.
     pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
 }
 
-/// Refuses a baseline that would leave cells without one.
+/// Returns an error if the baseline could not run in some cell.
 pub(crate) fn can_be_baseline(
     baseline: &'static Structure,
     scenario: &Scenario,
@@ -105,7 +106,7 @@ pub(crate) fn can_be_baseline(
     Ok(())
 }
 
-/// Why a structure is left out of a measure; `None` when it is not.
+/// Why a measure leaves a structure out; `None` if the structure is measured.
 fn not_measured(structure: &Structure, measure: Measure) -> Option<&'static str> {
     let lower_bound = measure.exact_head() && !structure.exact_head;
     lower_bound.then_some("its head is a lower bound, which cannot be compared")
@@ -136,7 +137,7 @@ impl Part {
     }
 }
 
-/// The queues of a part, the judge of their answers, and what else the rounds go through.
+/// The queues of a part, the judge of their answers, and the clock.
 pub(super) struct Trial<'r> {
     pub(super) part: &'r Part,
     pub(super) live: &'r [Live<'r>],
@@ -145,7 +146,7 @@ pub(super) struct Trial<'r> {
 }
 
 impl Trial<'_> {
-    /// Has one structure do some work, and judges what it answers; the time it took.
+    /// Runs some work on one structure and judges its answers. Returns the time in ns.
     fn judged(
         &mut self,
         Live { structure, sampler }: Live<'_>,
@@ -158,7 +159,7 @@ impl Trial<'_> {
         Ok(sample.ns)
     }
 
-    /// A structure's turn in a measure; its time, if it can be measured.
+    /// Runs a structure once in a measure. Returns its time in ns, if the measure applies to it.
     fn turn(
         &mut self,
         live: Live<'_>,
@@ -167,14 +168,14 @@ impl Trial<'_> {
         expected: &Answer,
     ) -> Result<Option<u64>, String> {
         if not_measured(live.structure, measure).is_some() {
-            // The same work without the question, so that it stays in step.
+            // Runs the work without the question, so that all queues stay in the same state.
             live.sampler.sample(&work.unasked(), Evidence::Fold, self.meter);
             return Ok(None);
         }
         self.judged(live, work, Evidence::of(live.structure, Some(measure)), expected).map(Some)
     }
 
-    /// Work that is not timed, on every queue. Whether it was finished before an interruption.
+    /// Runs untimed work on every queue. Returns `false` if an interruption stopped it.
     fn untimed(&mut self, work: &Work, harness: &dyn Sampler) -> Result<bool, String> {
         let expected = self.judge.expect(work, Evidence::Fold);
         harness.sample(work, Evidence::Fold, self.meter);
@@ -203,7 +204,7 @@ impl Trial<'_> {
         if !self.untimed(&source.fill(), &harness)? {
             return Ok(());
         }
-        // The first round is for verification alone.
+        // The first round only verifies.
         let mut rounds = Rounds::new(part.rounds as usize, part.seed).cells(cells.len());
         let per_operation = |ns: u64| ns as f64 / part.operations as f64;
         let (meter, live) = (self.meter, self.live);
@@ -212,7 +213,7 @@ impl Trial<'_> {
             let elapsed = meter.now().saturating_sub(begun);
             within.is_none_or(|within| u128::from(elapsed) <= within.as_nanos())
         };
-        // What all lanes do in a cell, and what is right.
+        // The work of the current cell, the same for all structures, and its right answer.
         let mut now: Option<(Work, Answer)> = None;
         let taken = rounds.run_while(live.len(), more, |turn| {
             let cell = &mut cells[turn.cell];

@@ -1,4 +1,4 @@
-//! A queue that is sampled again and again; type-erased once per sample.
+//! A queue that is sampled repeatedly. One indirect call per sample hides its type.
 
 use core::cell::RefCell;
 
@@ -10,32 +10,32 @@ use crate::structures::candidate::BenchQueue;
 /// One timed run of some work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// By the meter, for all operations together.
+    /// The time of all operations together.
     pub(crate) ns: u64,
-    /// What was delivered and read.
+    /// What the queue delivered and what it returned when it was read.
     pub(crate) answer: Answer,
 }
 
-/// Does work on a queue that it keeps.
+/// Runs work on a queue that it owns.
 pub(crate) trait Sampler {
-    /// Does it all and times it together.
+    /// Runs all operations and times them together.
     fn sample(&self, work: &Work, evidence: Evidence, meter: &dyn Meter) -> Sample;
 
     /// See [`BenchQueue::callers_bytes`].
     fn callers_bytes(&self) -> usize;
 }
 
-/// Drives a queue.
+/// A sampler of a queue.
 #[derive(Debug)]
 pub(crate) struct Runner<Q>(RefCell<Q>);
 
 impl<Q> Runner<Q> {
-    /// Of an empty queue.
+    /// Creates a sampler of an empty queue.
     pub(crate) fn new(queue: Q) -> Self {
         Self(RefCell::new(queue))
     }
 
-    /// The queue, between samples.
+    /// Returns the queue, between samples.
     pub(crate) fn queue(&mut self) -> &mut Q {
         self.0.get_mut()
     }
@@ -65,8 +65,8 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
     }
 }
 
-/// No queue: hands timers round in the order of their ids, and none when it is asked for what is
-/// due. What it costs is the harness.
+/// Stands for a queue but stores no timers. Pops return ids in ascending order, again and again; an
+/// advance delivers nothing. Its time is the cost of the harness.
 #[derive(Debug)]
 pub(crate) struct Empty {
     next: u32,
@@ -75,7 +75,7 @@ pub(crate) struct Empty {
 }
 
 impl Empty {
-    /// With ids `0..population`.
+    /// Creates one with ids `0..population`.
     pub(crate) fn new(population: usize) -> Self {
         Self { next: 0, population: u32::try_from(population).unwrap_or(u32::MAX), last: 0 }
     }

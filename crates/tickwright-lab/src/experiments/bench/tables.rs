@@ -1,4 +1,4 @@
-//! Sections of a comparison: populations across, structures down, a picture, and the skipped.
+//! Sections of a comparison: a table, a plot and the list of skipped structures.
 
 use crate::experiments::bench::cell::{Cell, Row};
 use crate::experiments::request::left_out;
@@ -8,7 +8,7 @@ use crate::result::{Axis, Cell as Field, Plot, Section, Table};
 use crate::stats::{self, Summary, Verdict};
 use crate::structures::registry::Structure;
 
-/// One section for each scenario and measure, after one that says what the columns are.
+/// One section for each scenario and measure, after a section that explains the columns.
 pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
                  the median of these.";
@@ -16,7 +16,7 @@ pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     [Section::new("").text(above)].into_iter().chain(groups.iter().map(|cells| section(cells))).collect()
 }
 
-/// Cells that share a table: one scenario and one measure.
+/// Groups the cells that share a table: one scenario and one measure.
 pub(super) fn groups(cells: &[Cell]) -> Vec<Vec<&Cell>> {
     let mut groups: Vec<Vec<&Cell>> = Vec::new();
     for cell in cells {
@@ -50,7 +50,7 @@ fn section(cells: &[&Cell]) -> Section {
     section
 }
 
-/// The structures of some cells, each once, in the order of the registry.
+/// The structures of some cells without repetition, in the order of the registry.
 fn structures(cells: &[&Cell]) -> Vec<&'static Structure> {
     let mut found = Vec::new();
     for row in cells.iter().flat_map(|cell| &cell.rows) {
@@ -61,16 +61,16 @@ fn structures(cells: &[&Cell]) -> Vec<&'static Structure> {
     found
 }
 
-/// A structure's row in a cell, run or not.
+/// A structure's row in a cell, even if the structure did not run.
 fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
     cell.rows.iter().find(|row| row.structure == structure)
 }
 
-/// The name of the loop without a queue.
+/// The name of the row for the loop without a queue.
 pub(crate) const HARNESS: &str = "(harness alone)";
 
-/// Structures down, populations across, the loop without a queue last. `columns` are those of a
-/// population, the first under its name.
+/// A row per structure and columns per population; the last row is the loop without a queue.
+/// `columns` are repeated for each population; the first one has the population as its heading.
 fn across(
     cells: &[&Cell],
     columns: &[(&str, Format)],
@@ -96,7 +96,7 @@ fn across(
     table
 }
 
-/// The price of a question.
+/// A table of the price of each question.
 fn questions(cells: &[&Cell]) -> Table {
     let columns = [("", Format::Fixed(1)), ("from", Format::Fixed(1)), ("to", Format::Fixed(1))];
     let of = |cell: &Cell, structure| {
@@ -108,7 +108,7 @@ fn questions(cells: &[&Cell]) -> Table {
     across(cells, &columns, of, |cell| cell.harness_question)
 }
 
-/// Medians and ratios.
+/// A table of medians and ratios.
 fn overview(cells: &[&Cell]) -> Table {
     let of = |cell: &Cell, structure: &'static Structure| {
         let row = row_of(cell, structure);
@@ -122,7 +122,7 @@ fn overview(cells: &[&Cell]) -> Table {
     across(cells, &[("", Format::Ns), ("x", Format::Fixed(2))], of, |cell| stats::median(&cell.harness))
 }
 
-/// Everything that is known about one cell.
+/// A table of all figures of one cell.
 fn details(cell: &Cell) -> Table {
     let mut table = Table::new().column(format!("n={}", count(cell.population)), Format::Text);
     for name in ["median", "MAD", "min", "max"] {
@@ -154,12 +154,12 @@ fn details(cell: &Cell) -> Table {
     table
 }
 
-/// Medians over populations.
+/// A plot of medians over populations.
 fn by_population(cells: &[&Cell]) -> Plot {
     let y = Axis::log("ns per operation", Format::Ns);
     let title = cells.first().map_or(String::new(), |cell| format!("{}, {}", cell.scenario, cell.measure));
     let mut plot = Plot::new(title, Axis::log("timers", Format::Count), y);
-    // The better storage stands for its family: two dozen curves cannot be told apart.
+    // Each family is drawn with its faster storage: two dozen curves cannot be told apart.
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
         let median = |cell: &&Cell| row_of(cell, structure).and_then(|row| row.summary).map(|all| all.median);
@@ -172,7 +172,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
             Some(_) => {}
         }
     }
-    // The fastest first.
+    // The fastest curve comes first.
     let last = |points: &[(f64, f64)]| points.last().map_or((0.0, f64::MAX), |&(n, ns)| (-n, ns));
     curves.sort_by(|a, b| last(&a.1).partial_cmp(&last(&b.1)).unwrap_or(core::cmp::Ordering::Equal));
     for (name, points) in curves {
@@ -181,7 +181,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
     plot
 }
 
-/// A structure's name without its storage.
+/// The name of a structure's family.
 fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }

@@ -12,7 +12,7 @@ use crate::render;
 use crate::result::Report;
 use crate::stats::{FEWEST_ROUNDS, Verdict};
 
-/// A comparison, as a user would type it: seven rounds of 50 operations.
+/// A comparison of seven rounds of 50 operations, with the arguments that a user would type.
 fn asked(model: Model, scenario: &str, more: &[&str]) -> Comparison {
     let counted: &[&str] = if model == Model::Expire { &[] } else { &["--operations", "50"] };
     let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "7"] };
@@ -24,7 +24,7 @@ fn hold(scenario: &str, more: &[&str]) -> Comparison {
     asked(Model::Hold, scenario, more)
 }
 
-/// Each reading moves the clock by `step` ns.
+/// Runs a comparison with a clock that moves by `step` ns at each reading.
 fn report(comparison: &Comparison, step: u64) -> Report {
     conduct_plan(comparison, &comparison.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
 }
@@ -70,7 +70,7 @@ fn equal_times_show_no_difference() {
     assert_eq!(findings[1].verdict, Verdict::NoDifferenceShown);
 }
 
-/// What is left out, and why, is a line below the table.
+/// A line below the table says what was left out, and why.
 #[test]
 fn a_report_of_each_model() {
     for (model, scenario, n) in [
@@ -129,7 +129,7 @@ fn quick_keeps_to_small_populations_and_few_rounds() {
 #[test]
 fn a_structure_that_answers_wrongly_fails_the_run() {
     let plan = hold("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]).plan().unwrap();
-    // No queue at all, under the name of one.
+    // An empty harness under the name of a structure.
     let wrong = Runner::new(Empty::new(2));
     let live = [Live { structure: registry::find("list/slab").unwrap(), sampler: &wrong }];
     let mut cells = plan.parts[0].empty_cells();
@@ -143,7 +143,7 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
 
 #[test]
 fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
-    /// Forgets the first timer that it is given.
+    /// Drops the first timer that is inserted.
     #[derive(Default)]
     struct Forgets(crate::models::verify::oracle::Oracle, bool);
     impl crate::structures::candidate::BenchQueue for Forgets {
@@ -167,7 +167,7 @@ fn a_timer_that_is_lost_and_never_missed_in_a_round_is_missed_at_the_end() {
             self.0.pop_expired(now)
         }
     }
-    // One exchange a round: no time passes in which one of a thousand timers could be due.
+    // With one exchange per round, hardly any time passes, so none of the 1000 timers becomes due.
     let words = ["--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
     let plan = Comparison::new(Model::Network, request::words(&words).unwrap()).plan().unwrap();
     let wrong = Runner::new(Forgets::default());
@@ -210,7 +210,7 @@ fn a_question_is_priced_by_what_it_adds_round_by_round() {
     let prices: Vec<_> =
         cells.iter().map(|cell| cell.row("list/slab").unwrap().question.map(|q| q.median)).collect();
     assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
-    // A lower bound can be asked for, and not taken for the head.
+    // A lower bound can be measured as a wake-up, but not as the head.
     let asked_for: Vec<_> = cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
     assert_eq!(asked_for, [true, true, false, false]);
 }

@@ -1,5 +1,4 @@
-//! What one sample does: operations that were drawn before any clock started, and the loop that
-//! runs them.
+//! The operations of a sample, generated before any clock starts, and the loop that runs them.
 
 use crate::models::expire::Expire;
 use crate::models::hold::Hold;
@@ -12,25 +11,25 @@ use crate::structures::candidate::BenchQueue;
 /// The operations of a sample.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// Arm idle timers: id `i` at the `i`-th tick.
+    /// Arm idle timers: timer `i` at the `i`-th tick of the list.
     Fill(Vec<u64>),
-    /// Pop the earliest, insert it anew; a delay each.
+    /// Pop the earliest timer and insert it again; one delay per operation.
     Hold(Vec<u64>),
-    /// The same in one step.
+    /// Re-arm the earliest timer in one step; one delay per operation.
     Rearm(Vec<u64>),
-    /// Ask for the head, so often.
+    /// Read the head, this number of times.
     Head(usize),
-    /// Re-arm and cancel as a server does.
+    /// Re-arm and cancel time-outs as a server does.
     Network(network::Exchanges),
-    /// Deliver all there is, tick by tick.
+    /// Deliver all timers, tick by tick.
     Expire(expire::Ticks),
-    /// Deliver all that is due at a tick at which everything is: no measure, but the proof that
-    /// nothing was lost.
+    /// Deliver all timers at a tick at which all are due. This is not a measure; it proves that no
+    /// timer was lost.
     Drain(u64),
 }
 
 impl Work {
-    /// The same work without its questions, for structures that cannot answer them.
+    /// Returns the work without its questions, for structures that cannot answer them.
     pub(crate) fn unasked(&self) -> Self {
         match self {
             Self::Head(_) => Self::Head(0),
@@ -78,15 +77,15 @@ fn fill<Q: BenchQueue>(queue: &mut Q, deadlines: &[u64]) {
     }
 }
 
-/// Draws the work of one scenario at one population, sample by sample.
+/// Generates the work of one scenario at one population, sample by sample.
 pub(crate) trait Source {
-    /// What every queue begins with, untimed.
+    /// Untimed work at the beginning of a run.
     fn fill(&mut self) -> Work;
 
-    /// The next sample of a measure.
+    /// The work of the next sample of a measure.
     fn next(&mut self, measure: Measure) -> Work;
 
-    /// What ends the run, untimed.
+    /// Untimed work at the end of a run, if any.
     fn last(&mut self) -> Option<Work> {
         None
     }
@@ -98,7 +97,8 @@ impl Source for Hold {
     }
 
     fn next(&mut self, measure: Measure) -> Work {
-        // Each measure draws, so that the rounds of one do not depend on which others there are.
+        // Every measure draws delays, so that its rounds do not depend on the other measures of the
+        // run.
         let delays = self.delays(self.operations);
         match measure {
             Measure::Rearm => Work::Rearm(delays),
@@ -123,19 +123,19 @@ impl Source for Network {
 }
 
 impl Source for Expire {
-    /// Nothing: each round arms its own.
+    /// No work: each round arms its own timers.
     fn fill(&mut self) -> Work {
         Work::Fill(Vec::new())
     }
 
-    /// Rounds of two: what [`Measure::Insert`] arms, [`Measure::Expire`] delivers.
+    /// Rounds of two samples: [`Measure::Expire`] delivers what [`Measure::Insert`] armed.
     fn next(&mut self, measure: Measure) -> Work {
         if measure == Measure::Insert { Work::Fill(self.deadlines()) } else { Work::Expire(self.ticks()) }
     }
 }
 
 impl Scenario {
-    /// Where its work comes from.
+    /// Creates the source of this scenario's work.
     pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
         match (self.increments, self.timeouts) {
             (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),

@@ -4,7 +4,7 @@ use crate::experiments::request;
 use crate::render;
 use crate::stats::Verdict;
 
-/// What the C program prints, with a library twice as slow as ours and one that is not there.
+/// Output of the C program in which one library is twice as slow as ours and another is missing.
 fn printed() -> String {
     let sample = |peer: &str, round: u64, operation: &str, ns: u64| {
         format!(
@@ -25,7 +25,7 @@ fn printed() -> String {
     )
 }
 
-/// The lines are as the program prints them.
+/// The lines have the form that the program prints.
 #[test]
 fn what_an_interrupted_program_printed_is_kept() {
     let cut = r#"{

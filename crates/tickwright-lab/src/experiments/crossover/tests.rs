@@ -1,4 +1,4 @@
-//! Where the list crosses its rivals, from figures that are made up.
+//! Tests of the crossover, with made-up figures.
 
 use super::*;
 

@@ -15,8 +15,8 @@ fn a_structure_is_charged_for_itself_and_not_for_the_callers_keys() {
         .filter(|series| series.name == "pending")
         .map(|series| series.samples[0])
         .collect();
-    // Two links, expiry, owner and payload; an entry of 16 bytes and 4 that say whether it is
-    // alive.
+    // Left: two links, expiry, owner and payload. Right: an entry of 16 bytes, and 4 that mark it
+    // as live.
     assert_eq!(per_timer, [40.0, 20.0]);
     assert_eq!(report.findings[0].here, "binary-heap, 20.0");
 }
@@ -29,7 +29,7 @@ fn an_empty_queue_has_a_price_beside_that_of_its_timers() {
     };
     let list = size_of::<tickwright_core::HookQueue<'_, tickwright_core::SortedList, u32>>();
     assert_eq!((of("empty, inline", "list/hook"), of("empty, heap", "list/hook")), (list, 0));
-    // 11 levels of 64 places and a bitmap, in the queue itself; its slab holds one timer.
+    // The queue itself holds 11 levels of 64 slots and a bitmap; its slab holds one timer.
     let (inline, heap) = (of("empty, inline", "timer-queue"), of("empty, heap", "timer-queue"));
     assert!(inline > 11 * 64 * 8 && heap < 200, "{inline} {heap}");
 }

@@ -1,4 +1,4 @@
-//! What a scenario may be about, and what of it is timed.
+//! The models, and the operations of each that can be timed.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Model {
-    /// Constant population: the earliest leaves and comes back.
+    /// A constant population whose earliest timer is popped and inserted again.
     Hold,
-    /// Time-outs of a server: most are moved, some are set anew, a few expire.
+    /// Time-outs of a server: most are moved, some are set again, a few expire.
     Network,
-    /// All expire, tick by tick.
+    /// All timers expire, tick by tick.
     Expire,
-    /// The network's exchanges, and a question after each.
+    /// The exchanges of `network`, with a question after each.
     Reads,
 }
 
 impl Model {
-    /// As in files, and the command that runs it.
+    /// The model's name in files, and the name of its command.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hold => "hold",
@@ -30,7 +30,7 @@ impl Model {
         }
     }
 
-    /// The measures that it has.
+    /// The measures of the model.
     pub(super) fn measures(self) -> &'static [Measure] {
         match self {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
@@ -40,17 +40,17 @@ impl Model {
         }
     }
 
-    /// The tables and keys that it needs, of those that not every model has.
+    /// The tables and keys that this model requires and other models may lack.
     pub(super) fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Hold => &["increments", "run.operations"],
             Self::Network | Self::Reads => &["timeouts", "run.operations"],
-            // A round is as long as there are timers.
+            // A round has one operation per timer.
             Self::Expire => &[],
         }
     }
 
-    /// Whether only all of its measures, in their order, make sense: each round needs them.
+    /// Whether a scenario must list all measures in order, because each round needs all of them.
     pub(super) fn whole(self) -> bool {
         self == Self::Expire
     }
@@ -61,28 +61,28 @@ impl Model {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Measure {
-    /// Look at the head, pop it, insert it anew.
+    /// Read the head, pop it, insert it again.
     Hold,
-    /// Look at the head, re-arm it in one step.
+    /// Read the head, re-arm it in one step.
     Rearm,
-    /// Look at the head.
+    /// Read the head.
     Head,
-    /// Move a time-out, or cancel it and insert it; with what expires meanwhile.
+    /// Move a time-out, or cancel and insert it; includes timers that expire meanwhile.
     Exchange,
-    /// An exchange, and the next wake-up.
+    /// An exchange, then the next wake-up.
     Wake,
-    /// An exchange, and the exact next expiry.
+    /// An exchange, then the exact next expiry.
     Expiry,
-    /// An exchange, and the head with its key.
+    /// An exchange, then the head with its key.
     Peek,
-    /// Insert, into what is empty at first.
+    /// Insert all timers, into an empty queue.
     Insert,
-    /// Deliver, until it is empty.
+    /// Deliver until the queue is empty.
     Expire,
 }
 
 impl Measure {
-    /// Whether it tells the exact head, which a lower bound cannot be compared with.
+    /// Whether the measure reads the exact head, so that a lower bound cannot be compared.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

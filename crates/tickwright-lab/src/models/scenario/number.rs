@@ -1,22 +1,22 @@
-//! Numbers with a range.
+//! Whole numbers with a range.
 
 use serde::{Deserialize, Serialize};
 
-/// A whole number between `LOW` and `HIGH`, in files and on the command line alike.
+/// A whole number from `LOW` to `HIGH`, in files and on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", into = "u64")]
 pub(crate) struct Within<const LOW: u64, const HIGH: u64>(u64);
 
 impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
-    /// The number.
+    /// Returns the number.
     pub(crate) fn get(self) -> u64 {
         self.0
     }
 
-    /// Reads `500`, `10_000`, `10k` or `1M`; a value parser for the command line.
+    /// Parses `500`, `10_000`, `10k` or `1M`; a value parser for the command line.
     ///
     /// # Errors
-    /// What is wrong, with the range.
+    /// A message that says what is wrong and states the range.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (digits, unit) = match text.strip_suffix(['k', 'K']) {
             Some(digits) => (digits, 1000),
@@ -60,11 +60,11 @@ impl<const LOW: u64, const HIGH: u64> schemars::JsonSchema for Within<LOW, HIGH>
     }
 }
 
-/// Timers pending at once.
+/// The number of timers pending at once.
 pub(crate) type Population = Within<1, 16_777_216>;
-/// Operations in a sample.
+/// The number of operations in a sample.
 pub(crate) type Operations = Within<1, 100_000_000>;
-/// Samples of each structure.
+/// The number of samples of each structure.
 pub(crate) type Rounds = Within<1, 1000>;
-/// What op streams are generated from.
+/// The seed of all generated operations.
 pub(crate) type Seed = Within<0, { i64::MAX as u64 }>;

@@ -21,7 +21,7 @@ fn the_built_in_files_are_valid_and_named_after_themselves() {
 fn every_file_of_the_folder_is_built_in() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let texts = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()));
-    // Experiments read the others themselves.
+    // The other files belong to experiments.
     let ours = texts.filter(|text| text.as_ref().unwrap().contains("\nmeasures = "));
     assert_eq!(ours.count(), BUILT_IN.len());
 }

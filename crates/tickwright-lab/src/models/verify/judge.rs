@@ -1,4 +1,4 @@
-//! Compares the answers of a structure with those of the oracle, or follows them in a ledger.
+//! Compares a structure's answers with the oracle's answers, or checks them with a ledger.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::oracle::Oracle;
 use super::{Answer, Evidence, Fold, Log, Script};
 use crate::structures::registry::{self, Structure, Ties};
 
-/// Knows the right answers of one run, from its first work to its last.
+/// Computes the right answers of one run, from its first work to its last.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
     oracle: Oracle,
@@ -15,7 +15,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// What an exact structure answers to the next work.
+    /// Returns the answers of an exact structure to the next work.
     pub(crate) fn expect(&mut self, work: &impl Script, evidence: Evidence) -> Answer {
         match evidence {
             Evidence::Fold => {
@@ -31,11 +31,11 @@ impl Judge {
         }
     }
 
-    /// Whether a structure answered rightly, as far as it promises; every work must come by, in
+    /// Checks the answers of a structure against its promises. The judge must see every work, in
     /// order.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The first mistake, in words.
     pub(crate) fn judge(
         &mut self,
         structure: &'static Structure,

@@ -1,4 +1,4 @@
-//! Granular structures: what they owe, and how their answers are followed.
+//! The obligations of granular structures, and the check of their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
@@ -6,23 +6,23 @@ use std::vec;
 use super::{Delivery, Fold, Log, Script};
 use crate::structures::candidate::BenchQueue;
 
-/// What is armed, and until when each timer must be delivered.
+/// The armed timers, with the last tick at which each may be delivered.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     lateness: fn(u64) -> u64,
     now: u64,
-    /// Deadline and last tick, by id.
+    /// Deadline and last tick of each armed timer, by id.
     armed: BTreeMap<u32, (u64, u64)>,
     by_last: BTreeSet<(u64, u32)>,
 }
 
 impl Ledger {
-    /// An empty one at tick 0.
+    /// Creates an empty ledger at tick 0.
     pub(crate) fn new(lateness: fn(u64) -> u64) -> Self {
         Self { lateness, now: 0, armed: BTreeMap::new(), by_last: BTreeSet::new() }
     }
 
-    /// A timer was armed.
+    /// Records that a timer was armed.
     pub(crate) fn arm(&mut self, id: u32, deadline: u64) {
         self.disarm(id);
         let deadline = deadline.max(self.now);
@@ -31,17 +31,17 @@ impl Ledger {
         self.by_last.insert((last, id));
     }
 
-    /// A timer was disarmed.
+    /// Records that a timer was disarmed.
     pub(crate) fn disarm(&mut self, id: u32) {
         if let Some((_, last)) = self.armed.remove(&id) {
             self.by_last.remove(&(last, id));
         }
     }
 
-    /// A timer was delivered at `now`.
+    /// Records that a timer was delivered at `now`.
     ///
     /// # Errors
-    /// It was not armed, or came early or late.
+    /// The timer was not armed, or the delivery is early or late.
     pub(crate) fn deliver(&mut self, id: u32, expiry: u64, now: u64) -> Result<(), String> {
         let Some(&(deadline, last)) = self.armed.get(&id) else {
             return Err(format!("timer {id} was delivered, and is not armed"));
@@ -59,10 +59,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Nothing was left that is due at `now`.
+    /// Checks that no timer is overdue when the structure has nothing left that is due at `now`.
     ///
     /// # Errors
-    /// A timer whose last tick has come.
+    /// A timer's last tick is at or before `now`.
     pub(crate) fn complete(&mut self, now: u64) -> Result<(), String> {
         self.now = self.now.max(now);
         match self.by_last.first() {
@@ -73,10 +73,11 @@ impl Ledger {
         }
     }
 
-    /// The head or the next wake-up was said to be `answer`.
+    /// Checks `answer` to a question for the head or the next wake-up.
     ///
     /// # Errors
-    /// It comes too late for a timer, or none is armed, or one is.
+    /// The answer is later than some timer's last tick; or `answer` and the ledger disagree on
+    /// whether a timer is armed.
     pub(crate) fn read(&self, answer: Option<u64>) -> Result<(), String> {
         let first = self.by_last.first().map(|(last, _)| *last);
         if answer.is_some() == first.is_some() && answer <= first {
@@ -86,8 +87,8 @@ impl Ledger {
     }
 }
 
-/// Stands for a queue when its work is run again: answers what the queue answered, and keeps the
-/// ledger.
+/// Stands in for a queue when its work runs again. Returns the queue's recorded answers and updates
+/// the ledger.
 #[derive(Debug)]
 pub(super) struct Follower {
     ledger: Ledger,
@@ -112,14 +113,14 @@ impl Follower {
         core::mem::replace(&mut self.wrong, Ok(()))
     }
 
-    /// The first mistake stays.
+    /// Keeps the first mistake.
     fn note(&mut self, result: Result<(), String>) {
         if self.wrong.is_ok() {
             self.wrong = result;
         }
     }
 
-    /// The delivery that comes next, if it was at `now`, or at whatever time.
+    /// Returns the next recorded delivery, if it was at tick `at`; `None` accepts any tick.
     fn next(&mut self, at: Option<u64>) -> Option<(u32, u64)> {
         let next = self.deliveries.as_slice().first();
         let &Delivery { id, expiry, now } = next.filter(|next| at.is_none_or(|at| at == next.now))?;

@@ -1,11 +1,11 @@
-//! What the answers are: timers by (expiry, arrival) in a std map. It knows nothing of the queues
-//! under measurement.
+//! The right answers: timers ordered by (expiry, arrival) in a std map. It shares no code with the
+//! queues under measurement.
 
 use std::collections::BTreeMap;
 
 use crate::structures::candidate::BenchQueue;
 
-/// The map, and where each id is in it.
+/// The map, and the key of each id in it.
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     timers: BTreeMap<(u64, u64), u32>,

@@ -12,7 +12,7 @@ fn eighth(delay: u64) -> u64 {
     (delay / 8).next_multiple_of(8)
 }
 
-/// A granular structure of the tests: the first of the registry by all but its promise.
+/// A granular structure for tests: the first row of the registry with another promise.
 fn granular() -> &'static Structure {
     static GRANULAR: std::sync::LazyLock<Structure> =
         std::sync::LazyLock::new(|| Structure { ties: Ties::Granular, ..STRUCTURES[0] });
@@ -31,7 +31,7 @@ fn read(answers: &[Option<u64>]) -> Log {
     Log { deliveries: Vec::new(), reads: answers.to_vec() }
 }
 
-/// Two timers for 100 and 200, all delivered at 300: judged by what a structure says of it.
+/// Arms timers for 100 and 200, drains at 300, and judges the deliveries in `notes`.
 #[track_caller]
 fn drained(notes: &[Told]) -> Result<(), String> {
     let mut follower = Follower::new(eighth);
@@ -66,7 +66,7 @@ fn the_mistakes_of_the_hold_model_are_found_too() {
         follower.follow(&Work::Fill(vec![100, 200]), &Log::default()).unwrap();
         follower.follow(&Work::Hold(vec![10, 10]), &delivered(notes))
     };
-    // Armed anew at 104 for 114: its bound is a bucket of 8 at least.
+    // The timer was armed again at 104 for 114. Its bound is at least one bucket of 8.
     assert_eq!(run(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
     assert!(run(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
     assert!(run(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));
@@ -125,7 +125,7 @@ fn what_is_kept_follows_from_what_is_promised() {
     assert!(judge.judge(granular(), &Work::Head(0), &folded, &expected).is_err());
 }
 
-/// Granular: due at the next multiple of eight.
+/// A granular structure that delivers at the next multiple of eight.
 #[derive(Default)]
 struct Eights(Oracle);
 
@@ -150,7 +150,7 @@ impl BenchQueue for Eights {
     }
 }
 
-/// What the judge says of [`Eights`] in a scenario, if its bound were `lateness`.
+/// Returns the judgment of [`Eights`] in a scenario, with the promised bound `lateness`.
 fn eights(scenario: &Scenario, lateness: fn(u64) -> u64) -> Result<(), String> {
     let (mut queue, mut follower) = (Eights::default(), Follower::new(lateness));
     let mut source = scenario.source(50, 400, 1);

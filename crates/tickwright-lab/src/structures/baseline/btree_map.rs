@@ -1,5 +1,5 @@
-//! std `BTreeMap` keyed by (deadline, arrival): FIFO, removal by key, a node allocation now and
-//! then.
+//! std `BTreeMap` keyed by (deadline, arrival). It is FIFO, removes by key, and allocates a node
+//! now and then.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::structures::candidate::{BenchQueue, Candidate};
 #[derive(Debug)]
 pub(crate) struct StdBTreeMap;
 
-/// The map, and each id's key in it.
+/// The map, and the key of each id.
 #[derive(Debug)]
 pub(crate) struct Queue {
     map: BTreeMap<(u64, u64), u32>,

@@ -1,5 +1,6 @@
-//! `intrusive-collections` red-black tree: nodes that the caller owns, no cached head, equals go to
-//! the right (FIFO). What its safe interface cannot say (a removal by node) needs one unsafe call.
+//! Red-black tree of `intrusive-collections`. The caller owns the nodes, the head is not cached,
+//! and equals are inserted to the right (FIFO). Removal by node is missing in the safe interface
+//! and needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
@@ -35,7 +36,7 @@ pub(crate) fn nodes(count: usize) -> Vec<Node> {
     (0u32..).take(count).map(|id| Node { link: RBTreeLink::new(), key: Cell::new(0), id }).collect()
 }
 
-/// A tree over the nodes of an arena. One arena is for one tree.
+/// A tree over the nodes of an arena. An arena serves only one tree.
 pub(crate) struct Tree<'a> {
     pub(crate) tree: RBTree<ByKey<'a>>,
     nodes: &'a [Node],
@@ -53,7 +54,7 @@ impl<'a> Tree<'a> {
         self.tree.insert(node);
     }
 
-    /// Whether it was in the tree.
+    /// Removes a node. Returns whether it was in the tree.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) -> bool {
         self.unlink(&self.nodes[id as usize])
@@ -67,7 +68,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The tree, and the node that was seen at its head.
+/// The tree, and the node that `look_at_head` found.
 pub(crate) struct Queue<'a> {
     tree: Tree<'a>,
     seen: Option<&'a Node>,
@@ -124,7 +125,7 @@ impl BenchQueue for Queue<'_> {
         front.remove().map(|node| (node.id, node.key.get()))
     }
 
-    /// One walk to the leftmost.
+    /// Takes the leftmost node in one walk.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         self.tree.tree.front_mut().remove().map(|node| (node.id, node.key.get()))

@@ -1,8 +1,8 @@
-//! Heaps without handles, with lazy deletion: std `BinaryHeap`, and `dary_heap` with four children.
+//! Heaps without handles, with lazy deletion: std `BinaryHeap`, and a 4-ary `dary_heap`.
 //!
-//! A removed timer's entry stays behind, and is dropped when it comes to the top; all dead entries
-//! are swept when they outnumber the live ones. FIFO until 2^32 arrivals wrap. No keys that go
-//! stale.
+//! The entry of a removed timer stays in the heap and is dropped when it reaches the top. When dead
+//! entries outnumber live ones, all dead entries are swept. Equals are FIFO until 2^32 arrivals
+//! wrap around. There are no keys that go stale.
 
 use core::fmt::Debug;
 use core::marker::PhantomData;
@@ -12,7 +12,7 @@ use dary_heap::QuaternaryHeap;
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// 16 bytes, ordered so that the earliest is the greatest: both heaps are max-heaps.
+/// An entry of 16 bytes. The earliest deadline is the greatest, because both heaps are max-heaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     deadline: u64,
@@ -40,7 +40,7 @@ pub(crate) trait Heap: Debug + 'static {
     fn push(&mut self, entry: Entry);
     fn peek(&self) -> Option<&Entry>;
     fn pop(&mut self) -> Option<Entry>;
-    /// Changes the top in place, if there is one.
+    /// Changes the top in place; does nothing on an empty heap.
     fn change_top(&mut self, change: impl FnOnce(&mut Entry));
     fn len(&self) -> usize;
     fn retain(&mut self, keep: impl FnMut(&Entry) -> bool);
@@ -102,9 +102,9 @@ pub(crate) struct Queue<H> {
     dead: usize,
 }
 
-/// Dead entries that are let be, however few are live.
+/// At most this many dead entries are never swept, even if few entries are live.
 const SLACK: usize = 64;
-/// No entry of this id is live; no arrival has this number.
+/// The arrival number of ids without a live entry; no arrival has this number.
 const NONE: u32 = 0;
 
 impl<H: Heap> Candidate for Lazy<H> {
@@ -167,7 +167,7 @@ impl<H: Heap> BenchQueue for Queue<H> {
         self.heap.peek().map(|top| top.deadline)
     }
 
-    /// The best child of the top when both are alive; else the head is taken off and put back.
+    /// The best child of the top if no entry is dead; otherwise pops the head and pushes it again.
     #[inline]
     fn second(&mut self) -> Option<u64> {
         if self.dead == 0 {

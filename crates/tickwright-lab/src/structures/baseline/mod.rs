@@ -1,5 +1,5 @@
-//! Structures of others, measured beside ours, each behind a small adapter. Each says what its
-//! subject promises less.
+//! Baselines: structures of other projects behind small adapters. Each adapter states what its
+//! structure does not promise.
 
 pub(crate) mod btree_map;
 pub(crate) mod intrusive;

@@ -1,12 +1,16 @@
-//! `nexus-timer`: a wheel of 64 buckets and factor 8 whose timers are moved to finer levels as they
-//! near. It delivers on the tick, equals in any order, and what one poll finds due in the order of
-//! its levels: so it is polled at each tick at which something may be due. A handle is used up by
-//! each operation and never goes stale; a value comes back without its deadline, which is kept with
-//! the handle. Its next deadline is a lower bound.
+//! `nexus-timer`: a wheel of 64 buckets and factor 8 that moves timers to finer levels as their
+//! deadlines approach.
 //!
-//! Times are `Instant`s, whose conversion is timed with the rest, and a tick is a nanosecond: with
-//! the default of a millisecond version 1.5.0 rounds 100 ms down to 99 ticks, and delivers almost a
-//! tick early.
+//! - It delivers on the tick, equals in any order. The timers of one poll come in the order of
+//!   levels, so the adapter polls at each tick at which something may be due.
+//! - Each operation consumes the handle, so a handle never goes stale.
+//! - A delivery returns the value without its deadline; the adapter keeps the deadline beside the
+//!   handle.
+//! - Its next deadline is a lower bound.
+//!
+//! Times are `Instant`s, and the measured time includes their conversion. A tick is a nanosecond:
+//! with the default of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and delivers
+//! almost a tick early.
 
 use core::time::Duration;
 use std::fmt;
@@ -20,16 +24,16 @@ use crate::structures::candidate::{BenchQueue, Candidate};
 #[derive(Debug)]
 pub(crate) struct Nexus;
 
-/// The wheel, with what the caller keeps for each id.
+/// The wheel, with the caller's data of each id.
 pub(crate) struct Queue {
     wheel: BoundedWheel<u32>,
     epoch: Instant,
     timers: Vec<Place>,
-    /// What a poll delivered: of one tick.
+    /// The timers that the last poll delivered, all of one tick.
     due: Vec<u32>,
 }
 
-/// What the caller keeps.
+/// The caller's data of a timer.
 #[derive(Default)]
 struct Place {
     handle: Option<TimerHandle<u32>>,
@@ -68,7 +72,7 @@ impl Queue {
         self.epoch + Duration::from_nanos(tick)
     }
 
-    /// The handle of a timer that has fired still holds its slot.
+    /// Clears the handle of a timer that fired, and returns the timer's id and deadline.
     #[inline]
     fn delivered(&mut self, id: u32) -> (u32, u64) {
         let place = &mut self.timers[id as usize];
@@ -78,8 +82,8 @@ impl Queue {
         (id, place.deadline)
     }
 
-    /// Polls at each tick up to `now` at which something may be due, until something is, at most
-    /// `limit` timers: equals.
+    /// Polls at each tick up to `now` at which something may be due, until a poll delivers timers.
+    /// A poll delivers at most `limit` timers, all with equal deadlines.
     #[inline]
     fn poll(&mut self, now: Instant, limit: usize) -> bool {
         while let Some(wake) = self.wheel.next_deadline().filter(|wake| *wake <= now) {
@@ -87,7 +91,7 @@ impl Queue {
                 return true;
             }
         }
-        // Nothing is due; this moves its clock.
+        // Nothing is due; this poll only moves the wheel's clock.
         self.wheel.poll_and_rebalance_with_limit(now, 0, &mut self.due);
         false
     }
@@ -116,14 +120,14 @@ impl BenchQueue for Queue {
         }
     }
 
-    /// A lower bound.
+    /// Returns a lower bound.
     #[inline]
     fn head(&mut self) -> Option<u64> {
         let wake = self.wheel.next_deadline()?;
         Some(u64::try_from(wake.duration_since(self.epoch).as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Not offered.
+    /// This structure cannot name its second timer.
     fn second(&mut self) -> Option<u64> {
         None
     }
@@ -135,7 +139,7 @@ impl BenchQueue for Queue {
         Some(self.delivered(id))
     }
 
-    /// The next that is due at all.
+    /// Takes the next timer, whenever it is due.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         while let Some(wake) = self.wheel.next_deadline() {

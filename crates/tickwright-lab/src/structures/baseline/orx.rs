@@ -1,5 +1,5 @@
-//! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order;
-//! an id is its own handle and never goes stale.
+//! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order.
+//! An id is its own handle and never goes stale.
 
 use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 
@@ -9,7 +9,7 @@ use crate::structures::candidate::{BenchQueue, Candidate};
 #[derive(Debug)]
 pub(crate) struct Orx;
 
-/// The heap as it is.
+/// The heap of the crate, without additional data.
 #[derive(Debug)]
 pub(crate) struct Queue(DaryHeapOfIndices<u32, u64, 4>);
 

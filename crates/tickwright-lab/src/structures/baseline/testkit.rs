@@ -1,5 +1,5 @@
-//! Foreign queues that the conformance suite already has an adapter for, under measurement through
-//! that one.
+//! Queues of other projects that already have an adapter in the conformance suite. They are
+//! measured through that adapter.
 
 use core::marker::PhantomData;
 use std::fmt;
@@ -8,7 +8,7 @@ use tickwright_testkit::subject::{Make, Subject};
 
 use crate::structures::candidate::{BenchQueue, Candidate};
 
-/// What `M` makes.
+/// A queue that `M` creates.
 #[derive(Debug)]
 pub(crate) struct Foreign<M>(PhantomData<M>);
 
@@ -29,7 +29,8 @@ impl<M: Make + 'static> Candidate for Foreign<M> {
     type Queue<'a> = Queue<M::Subject<'a>>;
 
     const INLINE: usize = size_of::<M::Subject<'static>>();
-    /// tokio's `DelayQueue`, the only one that is measured through here, panics at longer delays.
+    /// tokio's `DelayQueue` panics at longer delays. It is the only queue that is measured through
+    /// this adapter.
     const HORIZON: u64 = (1 << 36) - 1;
 
     fn arena(capacity: usize) -> M::Arena {
@@ -67,7 +68,7 @@ impl<S: Subject> BenchQueue for Queue<S> {
         self.subject.next_wake()
     }
 
-    /// Not offered by those that are measured through here.
+    /// None of the queues measured here can name its second timer.
     fn second(&mut self) -> Option<u64> {
         None
     }

@@ -1,6 +1,6 @@
 //! `timer-queue`: a hierarchical wheel over `u64` time in a slab. It delivers by time, equals in
-//! any order, and gives back the value alone; the deadline is kept beside it here. Its next
-//! time-out is a lower bound, so its head is found by looking twice.
+//! any order. It returns only the value, so the adapter stores the deadline with it. Its next
+//! time-out is a lower bound of the earliest deadline.
 
 use timer_queue::{Timer, TimerQueue};
 
@@ -51,13 +51,13 @@ impl BenchQueue for Queue {
         }
     }
 
-    /// A lower bound.
+    /// Returns a lower bound.
     #[inline]
     fn head(&mut self) -> Option<u64> {
         self.wheel.next_timeout()
     }
 
-    /// Not offered.
+    /// This structure cannot name its second timer.
     fn second(&mut self) -> Option<u64> {
         None
     }
@@ -69,7 +69,7 @@ impl BenchQueue for Queue {
         Some(expired)
     }
 
-    /// The wheel stops at the first timer by itself.
+    /// The wheel delivers one timer per poll, so a poll at the end of time pops the first.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         self.pop_expired(u64::MAX)

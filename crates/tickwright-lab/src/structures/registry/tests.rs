@@ -36,7 +36,7 @@ fn shapes_are_what_families_declare() {
     );
 }
 
-/// A family that walks is not run at a million, whatever its name.
+/// A family whose insertion walks is not run with a million timers, whatever its name.
 #[test]
 fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;

@@ -2,7 +2,7 @@ use super::*;
 use crate::result::{Unit, labels};
 use crate::tour::tests::report;
 
-/// Samples around `ns`, as a bench would report them.
+/// A series with samples around `ns`, in the form of a bench report.
 fn series(structure: &'static str, n: u64, ns: f64) -> Series {
     let of = labels([("structure", structure.into()), ("n", n.into())]);
     Series::new("hold", Unit::Ns, of).per("operation").of([ns; 7])
@@ -26,7 +26,7 @@ fn each_line_answers_from_medians_of_ours() {
         ("heap4/slab", [40.0, 80.0, 200.0]),
         ("rb-cached/hook", [45.0, 90.0, 300.0]),
         ("coarse/slab", [90.0, 60.0, 100.0]),
-        // A rival is no advice.
+        // The advice never names a rival.
         ("orx-4ary", [1.0, 1.0, 1.0]),
     ]);
     assert_eq!(

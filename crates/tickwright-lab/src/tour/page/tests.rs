@@ -29,7 +29,7 @@ fn a_part_is_its_question_its_answer_and_a_small_picture() {
 
 #[test]
 fn the_page_has_at_most_sixty_lines() {
-    // Each headline in words that need two lines; benches have nothing published.
+    // Each headline needs two lines. Benches have no published figures.
     let longest = |part: &Part| {
         let mut report = found("x", 9);
         for finding in &mut report.findings {
@@ -40,7 +40,7 @@ fn the_page_has_at_most_sixty_lines() {
     };
     let parts: String = PLAN.iter().map(longest).collect();
     let advice: Vec<String> = (0..5).map(|at| format!("line {at}")).collect();
-    // Before the parts: what is run, and three lines about the host.
+    // Four lines come before the parts: what is run, and three lines about the host.
     let lines = 4 + (parts + &conclusion(&advice) + &next(Path::new("page.html"))).lines().count();
     assert!(lines <= 60, "{lines} lines");
 }
