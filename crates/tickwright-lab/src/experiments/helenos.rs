@@ -46,7 +46,7 @@ use clap::Args;
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters, conduct, execute};
-use crate::experiments::request::{self, name, names};
+use crate::experiments::request::{self, names, word};
 use crate::interrupt;
 use crate::models::scenario::{Seed, Within};
 use crate::output::OutputArgs;
@@ -179,7 +179,7 @@ impl Experiment for HelenosArgs {
         request::parameters([
             ("transport", names(&plan.transports).into()),
             ("tasks", names(&plan.tasks).into()),
-            ("pin", name(&plan.pin).into()),
+            ("pin", word(&plan.pin).into()),
             ("method", names(&plan.methods).into()),
             ("structures", names(&plan.trees).into()),
             ("n", request::list(&plan.populations).into()),
@@ -224,7 +224,7 @@ impl Experiment for HelenosArgs {
             [comparisons.of([asked.comparisons]), alone.of(asked.samples.iter().copied())]
         });
         let perf = data.perf.iter().map(|perf| {
-            let of = labels([("tasks", name(&perf.tasks).into())]);
+            let of = labels([("tasks", word(&perf.tasks).into())]);
             Series::new("perf bench sched pipe", Unit::PerSecond, of)
                 .better(Better::Higher)
                 .of(perf.samples.iter().copied())

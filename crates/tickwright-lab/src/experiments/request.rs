@@ -43,14 +43,9 @@ pub(crate) fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The name of a choice on the command line.
-pub(crate) fn name<V: ValueEnum>(choice: &V) -> String {
-    choice.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-/// The names of choices on the command line, separated by commas.
+/// The words of values on the command line, separated by commas.
 pub(crate) fn names<V: ValueEnum>(choices: &[V]) -> String {
-    choices.iter().map(name).collect::<Vec<_>>().join(",")
+    choices.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
 /// The chosen values without repetition, in the order of their declaration.

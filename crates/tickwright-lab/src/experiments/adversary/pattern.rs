@@ -34,7 +34,7 @@ const MULTIPLES: u64 = 7;
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&request::name(self))
+        f.write_str(&request::word(self))
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn name(self) -> String {
-        request::name(&self)
+        request::word(&self)
     }
 
     pub(crate) fn ours(self) -> bool {

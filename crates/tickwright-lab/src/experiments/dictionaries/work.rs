@@ -22,7 +22,7 @@ pub(crate) enum Keys {
 
 impl Keys {
     pub(crate) fn name(self) -> String {
-        request::name(&self)
+        request::word(&self)
     }
 }
 

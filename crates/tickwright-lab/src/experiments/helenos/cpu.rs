@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::LabError;
-use crate::experiments::request::name;
+use crate::experiments::request::word;
 
 /// Placement of client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,7 +41,7 @@ impl Pin {
             (Self::Same | Self::Different, _) => Err(LabError::usage(format!(
                 "--pin {} needs more processors than the {} that this process may use: take --pin same or none; \
                  nothing was run",
-                name(&self),
+                word(&self),
                 usable.len()
             ))),
         }

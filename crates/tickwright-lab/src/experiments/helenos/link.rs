@@ -21,7 +21,7 @@ use super::channel::{Channel, Port, Stream, Transport, serve};
 use super::cpu;
 use super::mailbox::Waiting;
 use super::shared::{self, End, Shared};
-use crate::experiments::request::name;
+use crate::experiments::request::word;
 
 /// How client and server run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -153,7 +153,7 @@ fn streams(transport: Transport) -> io::Result<(Stream, Stream)> {
 /// Returns the command that starts this program as a server.
 fn server_command(wanted: &Wanted) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["reproduce", "helenos", "--serve", &name(&wanted.transport)]);
+    command.args(["reproduce", "helenos", "--serve", &word(&wanted.transport)]);
     command.args(["--parent", &std::process::id().to_string(), "--spin", &wanted.spins.to_string()]);
     if let Some(cpu) = wanted.cpu {
         command.args(["--cpu", &cpu.to_string()]);

@@ -11,7 +11,7 @@ use super::registry::{self, Asked, Draw, Registry, Tree};
 use super::timing::{self, Method};
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
-use crate::experiments::request::name;
+use crate::experiments::request::word;
 use crate::interrupt;
 use crate::output::table;
 use crate::progress::Progress;
@@ -69,9 +69,9 @@ impl Cell {
     pub(super) fn series(&self, title: &'static str) -> Vec<Series> {
         let mut of = of_tree(self.tree, self.population);
         of.extend(labels([
-            ("transport", name(&self.transport).into()),
-            ("tasks", name(&self.tasks).into()),
-            ("method", name(&self.method).into()),
+            ("transport", word(&self.transport).into()),
+            ("tasks", word(&self.tasks).into()),
+            ("method", word(&self.method).into()),
         ]));
         let counts = self.round_trips.map(|count| {
             let each = Series::new("round trips of a sample", Unit::Count, of.clone());
@@ -100,7 +100,7 @@ impl Cell {
 }
 
 pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
-    labels([("structure", name(&tree).into()), ("n", population.into())])
+    labels([("structure", word(&tree).into()), ("n", population.into())])
 }
 
 /// Results of `perf bench sched pipe`.
@@ -113,7 +113,7 @@ pub(super) struct Perf {
 
 impl Perf {
     pub(super) fn title(tasks: Tasks) -> String {
-        format!("perf bench sched pipe, {}", name(&tasks))
+        format!("perf bench sched pipe, {}", word(&tasks))
     }
 }
 
@@ -169,7 +169,7 @@ fn client(plan: &Plan) -> Result<Data, LabError> {
             }
             for &transport in plan.transports.iter().filter(|_| plan.parts.contains(&Part::Calls)) {
                 for &tasks in &plan.tasks {
-                    at = format!("{}, {}, N = {n}", name(&transport), name(&tasks));
+                    at = format!("{}, {}, N = {n}", word(&transport), word(&tasks));
                     progress.doing(at.clone());
                     bench.calls(transport, tasks, &mut data)?;
                     progress.step();

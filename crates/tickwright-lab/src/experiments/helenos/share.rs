@@ -7,7 +7,7 @@ use super::published::ORIGINAL;
 use super::registry::Tree;
 use super::run::{Cell, Data, Perf};
 use super::timing::Method;
-use crate::experiments::request::name;
+use crate::experiments::request::word;
 use crate::output::table::count;
 use crate::result::{Finding, labels};
 use crate::stats::welch::{Welch, mean_and_deviation, welch};
@@ -147,9 +147,9 @@ pub(super) fn smallest(cells: &[Cell], transport: Transport, tasks: Tasks) -> Ve
 pub(super) fn beside(perf: &Perf, cells: &[Cell]) -> Vec<(Finding, f64)> {
     let of = |transport| {
         let ours = smallest(cells, transport, perf.tasks);
-        let about = format!("our {} to {}", name(&transport), Perf::title(perf.tasks));
+        let about = format!("our {} to {}", word(&transport), Perf::title(perf.tasks));
         let ratio = Shift::of(&perf.samples, &ours)?.ratio;
-        let labels = labels([("transport", name(&transport).into()), ("tasks", name(&perf.tasks).into())]);
+        let labels = labels([("transport", word(&transport).into()), ("tasks", word(&perf.tasks).into())]);
         Some((Finding::bounded(about, ratio, Bound::AtLeast(1.0)).labelled(labels), median(&ours)?))
     };
     [Transport::Pipe, Transport::Futex].into_iter().filter_map(of).collect()

@@ -9,7 +9,7 @@ use super::run::{Cell, Data, EMULATED, Perf, Plan};
 use super::share::{self, Pair, Share};
 use super::timing::Method;
 use crate::duration;
-use crate::experiments::request::name;
+use crate::experiments::request::word;
 use crate::render::Format;
 use crate::result::{Axis, Plot, Section, Table};
 use crate::stats::median;
@@ -43,7 +43,7 @@ fn published() -> Section {
         let ((odict, odict_sd), (avl, avl_sd)) = (row.odict, row.avl);
         let per_second = [odict / row.seconds, avl / row.seconds];
         let figures = [odict, odict_sd, avl, avl_sd].into_iter().chain(per_second).chain([row.gain()]);
-        let what = format!("{} {}, in {} s", name(&row.method), row.machine, row.seconds);
+        let what = format!("{} {}, in {} s", word(&row.method), row.machine, row.seconds);
         table.row([what.into()].into_iter().chain(figures.map(Into::into)));
     }
     Section::new(format!(
@@ -65,7 +65,7 @@ fn asked(data: &Data) -> Section {
         .column("ns per look-up", Format::Ns);
     for asked in &data.asked {
         table.row([
-            name(&asked.tree).into(),
+            word(&asked.tree).into(),
             asked.population.into(),
             asked.look_ups.into(),
             asked.comparisons.into(),
@@ -92,7 +92,7 @@ fn how(plan: &Plan, data: &Data) -> String {
 }
 
 fn way(transport: Transport, tasks: Tasks, method: Method) -> String {
-    format!("{} {} {}", name(&method), name(&transport), name(&tasks))
+    format!("{} {} {}", word(&method), word(&transport), word(&tasks))
 }
 
 /// The original's tables, with the test. With nothing to compare, the section shows rates only.
@@ -110,7 +110,7 @@ fn rates(title: &str, cells: &[Cell]) -> Section {
 
 fn beside_avl(tree: Tree, pairs: &[Pair]) -> Table {
     let mut table = Table::new().column("way", Format::Text).column("N", Format::Count);
-    for column in [&name(&tree), "sd", "avl", "sd"] {
+    for column in [&word(&tree), "sd", "avl", "sd"] {
         table = table.column(column, Format::Thousands);
     }
     for column in ["gain", "from", "to"] {
@@ -121,8 +121,8 @@ fn beside_avl(tree: Tree, pairs: &[Pair]) -> Table {
         let test = &pair.test;
         let faster = match test.differs() {
             false => "not shown".to_owned(),
-            true if test.difference > 0.0 => name(&tree),
-            true => name(&Tree::Avl),
+            true if test.difference > 0.0 => word(&tree),
+            true => word(&Tree::Avl),
         };
         let rates = [pair.odict.0, pair.odict.1, pair.avl.0, pair.avl.1];
         let gain = [test.difference, test.low, test.high].map(|rate| pair.percent(rate));
@@ -145,7 +145,7 @@ fn alone(cells: &[Cell]) -> Table {
         let both = mean_and_deviation(&cell.samples);
         table.row([
             way(cell.transport, cell.tasks, cell.method).into(),
-            name(&cell.tree).into(),
+            word(&cell.tree).into(),
             cell.population.into(),
             both.map(|both| both.0).or(cell.samples.first().copied()).into(),
             both.map(|both| both.1).into(),

@@ -2,16 +2,8 @@
 
 use super::oracle::Did;
 
-/// Counts of arming calls, for tables and files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) matched: u64,
-    pub(crate) requeued: u64,
-    pub(crate) started: u64,
-    pub(crate) recalculated: u64,
-    pub(crate) locks: u64,
-    pub(crate) lost_races: u64,
-}
+/// Counts of arming calls: those of the specimens, which are a superset of the library's.
+pub(crate) use crate::specimens::Statistics as Counts;
 
 impl Counts {
     fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {

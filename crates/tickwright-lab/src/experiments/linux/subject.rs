@@ -161,9 +161,7 @@ impl<W: specimens::Rearm> Subject for specimens::Shard<W> {
     }
 
     fn counts(&self) -> Counts {
-        let specimens::Statistics { matched, requeued, started, recalculated, locks, lost_races } =
-            self.statistics();
-        Counts { matched, requeued, started, recalculated, locks, lost_races }
+        self.statistics()
     }
 
     fn check(&self) -> Result<(), Violation> {
