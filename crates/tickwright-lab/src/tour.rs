@@ -200,9 +200,8 @@ impl TourArgs {
         }
         let advice = advice::advice(&reports);
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
-        let sections = page::summary(&reports, &advice);
-        let short = Report { sections, findings: Vec::new(), series: Vec::new(), ..merged.clone() };
-        let all = iter::once(short).chain(reports).map(|report| (report.experiment.clone(), report));
+        let front = page::front(&merged, parts, &reports, &advice);
+        let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
         page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())))?;
         say(&(page::conclusion(&advice) + &page::next(&self.page)))?;
         files.write(&merged)

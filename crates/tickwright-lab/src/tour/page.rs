@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::Part;
 use crate::experiment::Parameters;
 use crate::output::command_line;
 use crate::render::{self, Format};
-use crate::result::{Labels, Report, Section, Table, labels};
+use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
 
 /// Limits of a small picture: curves and columns.
 const CURVES: usize = 3;
@@ -20,7 +21,8 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
         let verdict = headline.verdict.words();
-        let verdict = if verdict.is_empty() { String::new() } else { format!("; {verdict}") };
+        let said = verdict.is_empty() || headline.here.contains(verdict);
+        let verdict = if said { String::new() } else { format!("; {verdict}") };
         let here = format!("here: {}{verdict}", headline.here);
         let published = headline.published.as_ref().map(|words| format!("published: {words}"));
         match published {
@@ -102,7 +104,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// A table of the headlines, and the advice.
-pub(super) fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
+fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
     let columns = ["experiment", "published", "here", "verdict"];
     let mut table = columns.into_iter().fold(Table::new(), |table, name| table.column(name, Format::Text));
     for report in reports {
@@ -114,11 +116,36 @@ pub(super) fn summary(reports: &[Report], advice: &[String]) -> Vec<Section> {
             headline.verdict.words().into(),
         ]);
     }
-    let mut sections = vec![Section::new("In short").table(table)];
-    if !advice.is_empty() {
-        sections.push(Section::new("On this machine").text(advice.join("\n")));
+    [Section::new("In short").table(table)].into_iter().chain(advised(advice)).collect()
+}
+
+/// The advice as a table, if there is any.
+fn advised(advice: &[String]) -> Option<Section> {
+    let mut table = Table::new().column("for", Format::Text).column("take", Format::Text);
+    for line in advice {
+        let (timers, structure) = line.split_once(": ").unwrap_or(("", line));
+        table.row([timers.into(), structure.into()]);
     }
-    sections
+    (!advice.is_empty()).then(|| Section::new("On this machine").table(table))
+}
+
+/// The first result of the HTML page: the headlines with their questions, the advice, and the first
+/// plot of each part. The parts follow it in full.
+pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice: &[String]) -> Report {
+    let headline = |(part, report): (&Part, &Report)| {
+        let headline = report.findings.first()?.clone();
+        Some(Finding { about: format!("{}: {}", part.name, part.about), ..headline })
+    };
+    let plots = parts.iter().zip(reports).filter_map(|(part, report)| Some((part, report.plots().next()?)));
+    let pictures = plots.fold(Section::new("In pictures"), |section, (part, plot)| {
+        section.plot(Plot { title: format!("{}: {}", part.name, plot.title), ..plot.clone() })
+    });
+    Report {
+        findings: parts.iter().zip(reports).filter_map(headline).collect(),
+        series: Vec::new(),
+        sections: advised(advice).into_iter().chain([pictures]).collect(),
+        ..merged.clone()
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,18 @@
 
 use core::fmt::Write;
 
-use super::svg::{escape, svg_of};
+use super::svg::{escape, small_svg_of, svg_of};
 use super::text::field;
-use crate::result::{Block, Finding, Plot, Report, Section, Table};
+use crate::result::{Block, Cell, Finding, Plot, Report, Section, Table};
 use crate::stats::Verdict;
 
 const STYLE: &str = include_str!("page.css");
+
+/// From so many plots in a row on, they are small and stand beside each other.
+const FEWEST_BESIDE: usize = 4;
+
+/// A table wraps its cells if one has a longer text.
+const LONG_WORDS: usize = 60;
 
 /// The page of some reports; each has a name, such as its file's.
 #[must_use]
@@ -114,11 +120,22 @@ fn section(out: &mut String, section: &Section) -> core::fmt::Result {
     if !section.title.is_empty() {
         writeln!(out, "<h3>{}</h3>", escape(&section.title))?;
     }
-    for block in &section.blocks {
-        match block {
-            Block::Text(text) => writeln!(out, "<p class=\"text\">{}</p>", escape(text.trim()))?,
-            Block::Table(table) => self::table(out, &section.title, table)?,
-            Block::Plot(plot) => figure(out, plot)?,
+    let are_plots = |a: &Block, b: &Block| matches!((a, b), (Block::Plot(_), Block::Plot(_)));
+    for blocks in section.blocks.chunk_by(are_plots) {
+        let beside = blocks.len() >= FEWEST_BESIDE;
+        if beside {
+            writeln!(out, "<div class=\"beside\">")?;
+        }
+        for block in blocks {
+            match block {
+                Block::Text(text) => writeln!(out, "<p class=\"text\">{}</p>", escape(text.trim()))?,
+                Block::Table(table) => self::table(out, &section.title, table)?,
+                Block::Plot(plot) if beside => figure(out, plot, small_svg_of)?,
+                Block::Plot(plot) => figure(out, plot, svg_of)?,
+            }
+        }
+        if beside {
+            writeln!(out, "</div>")?;
         }
     }
     Ok(())
@@ -126,9 +143,11 @@ fn section(out: &mut String, section: &Section) -> core::fmt::Result {
 
 fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
     let label = if title.is_empty() { "Table" } else { title };
+    let long = |cell: &Cell| matches!(cell, Cell::Text(text) if text.chars().count() > LONG_WORDS);
+    let wraps = if table.rows.iter().flatten().any(long) { " class=\"words\"" } else { "" };
     writeln!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{wraps}><thead><tr>",
         escape(label)
     )?;
     let class = |at: usize| match table.columns.get(at) {
@@ -150,8 +169,8 @@ fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
 }
 
 /// The plot, and its points as a table for a reader who cannot see it.
-fn figure(out: &mut String, plot: &Plot) -> core::fmt::Result {
-    writeln!(out, "<figure>{}", svg_of(plot))?;
+fn figure(out: &mut String, plot: &Plot, draw: fn(&Plot) -> String) -> core::fmt::Result {
+    writeln!(out, "<figure>{}", draw(plot))?;
     writeln!(
         out,
         "<details><summary>The points of this plot</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Points\"><table><thead><tr>"

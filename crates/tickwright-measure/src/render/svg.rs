@@ -5,14 +5,28 @@ use core::fmt::{self, Write};
 use super::scale::Scale;
 use crate::result::{Curve, Mark, Plot};
 
-/// Size of the area that is drawn on, and of what is around it.
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 320.0;
+/// Size of a picture.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    /// Width and height of the area with the curves.
+    width: f64,
+    height: f64,
+    /// Width of the legend to its right.
+    legend: f64,
+    /// Most ticks along the two axes.
+    ticks: (usize, usize),
+}
+
+/// A picture of its own.
+const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6) };
+/// One of several pictures beside each other.
+const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 150.0, ticks: (4, 4) };
+
+/// Space around the area.
 const LEFT: f64 = 80.0;
 const TOP: f64 = 44.0;
 const BELOW: f64 = 56.0;
-/// Width of the legend, and height of its lines.
-const LEGEND: f64 = 200.0;
+/// Height of a line of the legend.
 const LINE: f64 = 19.0;
 
 /// Colors that color-blind readers tell apart (Okabe and Ito 2008), with dashes for prints without
@@ -35,18 +49,18 @@ const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opa
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
-    let height: f64 = plots.iter().map(|plot| height(plot)).sum();
+    let height: f64 = plots.iter().map(|plot| height(plot, LARGE)).sum();
     let mut body = String::new();
     let mut top = 0.0;
     for plot in plots {
         let _ = writeln!(body, r#"<g transform="translate(0 {top})">"#);
-        let _ = draw(&mut body, plot);
+        let _ = draw(&mut body, plot, LARGE);
         body += "</g>\n";
-        top += self::height(plot);
+        top += self::height(plot, LARGE);
     }
     framed(
         &body,
-        height,
+        (LARGE, height),
         "<style>svg{color:#222;background:#fff}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#1b1b1b}}</style>",
     )
 }
@@ -54,59 +68,71 @@ pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
 /// One plot, for a page that gives the color.
 #[must_use]
 pub fn svg_of(plot: &Plot) -> String {
-    let mut body = String::new();
-    let _ = draw(&mut body, plot);
-    framed(&body, height(plot), "")
+    alone(plot, LARGE)
 }
 
-fn framed(body: &str, height: f64, style: &str) -> String {
-    let width = LEFT + WIDTH + LEGEND;
+/// One plot of several beside each other. A page gives the color.
+#[must_use]
+pub(super) fn small_svg_of(plot: &Plot) -> String {
+    alone(plot, SMALL)
+}
+
+fn alone(plot: &Plot, size: Size) -> String {
+    let mut body = String::new();
+    let _ = draw(&mut body, plot, size);
+    framed(&body, (size, height(plot, size)), "")
+}
+
+fn framed(body: &str, (size, height): (Size, f64), style: &str) -> String {
+    let width = LEFT + size.width + size.legend;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n<style>{STYLE}</style>{style}\n{body}</svg>\n"
     )
 }
 
-fn height(plot: &Plot) -> f64 {
-    TOP + HEIGHT.max(plot.curves.len() as f64 * LINE) + BELOW
+fn height(plot: &Plot, size: Size) -> f64 {
+    TOP + size.height.max(plot.curves.len() as f64 * LINE) + BELOW
 }
 
-fn draw(out: &mut String, plot: &Plot) -> fmt::Result {
+fn draw(out: &mut String, plot: &Plot, size: Size) -> fmt::Result {
+    let Size { width, height, .. } = size;
     writeln!(out, r#"<title>{}</title>"#, escape(&plot.title))?;
     writeln!(out, r#"<text x="{LEFT}" y="24" font-size="15">{}</text>"#, escape(&plot.title))?;
     writeln!(out, r#"<g transform="translate({LEFT} {TOP})">"#)?;
-    writeln!(out, r#"<rect class="frame" width="{WIDTH}" height="{HEIGHT}"/>"#)?;
+    writeln!(out, r#"<rect class="frame" width="{width}" height="{height}"/>"#)?;
     if let Some((x, y)) = Scale::of(plot) {
-        axes(out, plot, &x, &y)?;
-        let place = |(px, py): (f64, f64)| (x.at(px) * WIDTH, (1.0 - y.at(py)) * HEIGHT);
+        axes(out, plot, (&x, &y), size)?;
+        let place = |(px, py): (f64, f64)| (x.at(px) * width, (1.0 - y.at(py)) * height);
         for (curve, style) in plot.curves.iter().zip(STYLES.iter().cycle()) {
             let points: Vec<(f64, f64)> = curve.points.iter().map(|point| place(*point)).collect();
             line(out, plot.mark, &points, *style)?;
         }
     }
     for (at, (curve, style)) in plot.curves.iter().zip(STYLES.iter().cycle()).enumerate() {
-        legend(out, curve, at, *style)?;
+        legend(out, curve, (width + 10.0, 12.0 + at as f64 * LINE), *style)?;
     }
     writeln!(out, "</g>")
 }
 
-fn axes(out: &mut String, plot: &Plot, x: &Scale, y: &Scale) -> fmt::Result {
-    for mark in y.marks(6) {
-        let at = (1.0 - y.at(mark)) * HEIGHT;
+fn axes(out: &mut String, plot: &Plot, (x, y): (&Scale, &Scale), size: Size) -> fmt::Result {
+    let Size { width, height, ticks, .. } = size;
+    for mark in y.marks(ticks.1) {
+        let at = (1.0 - y.at(mark)) * height;
         let text = escape(&plot.y.format.write(mark));
-        writeln!(out, r#"<path class="grid" d="M0 {at:.1}h{WIDTH}"/>"#)?;
+        writeln!(out, r#"<path class="grid" d="M0 {at:.1}h{width}"/>"#)?;
         writeln!(out, r#"<text x="-6" y="{:.1}" text-anchor="end">{text}</text>"#, at + 4.0)?;
     }
-    for mark in x.marks(8) {
-        let at = x.at(mark) * WIDTH;
+    for mark in x.marks(ticks.0) {
+        let at = x.at(mark) * width;
         let text = escape(&plot.x.format.write(mark));
-        writeln!(out, r#"<path class="grid" d="M{at:.1} 0v{HEIGHT}"/>"#)?;
-        writeln!(out, r#"<text x="{at:.1}" y="{}" text-anchor="middle">{text}</text>"#, HEIGHT + 17.0)?;
+        writeln!(out, r#"<path class="grid" d="M{at:.1} 0v{height}"/>"#)?;
+        writeln!(out, r#"<text x="{at:.1}" y="{}" text-anchor="middle">{text}</text>"#, height + 17.0)?;
     }
     let (x, y) = (escape(&plot.x.name), escape(&plot.y.name));
-    let (middle, below) = (WIDTH / 2.0, HEIGHT + 38.0);
+    let (middle, below) = (width / 2.0, height + 38.0);
     writeln!(out, r#"<text x="{middle}" y="{below}" text-anchor="middle">{x}</text>"#)?;
-    let turn = format!("translate({} {}) rotate(-90)", 14.0 - LEFT, HEIGHT / 2.0);
+    let turn = format!("translate({} {}) rotate(-90)", 14.0 - LEFT, height / 2.0);
     writeln!(out, r#"<text transform="{turn}" text-anchor="middle">{y}</text>"#)
 }
 
@@ -132,8 +158,7 @@ fn line(out: &mut String, mark: Mark, points: &[(f64, f64)], (color, dash): (&st
     Ok(())
 }
 
-fn legend(out: &mut String, curve: &Curve, at: usize, (color, dash): (&str, &str)) -> fmt::Result {
-    let (x, y) = (WIDTH + 10.0, 12.0 + at as f64 * LINE);
+fn legend(out: &mut String, curve: &Curve, (x, y): (f64, f64), (color, dash): (&str, &str)) -> fmt::Result {
     let line = format!(r#"stroke="{color}" stroke-width="2.2" stroke-dasharray="{dash}""#);
     writeln!(out, r#"<path {line} d="M{x} {}h24"/>"#, y - 4.0)?;
     writeln!(out, r#"<text x="{}" y="{y}">{}</text>"#, x + 30.0, escape(&curve.name))

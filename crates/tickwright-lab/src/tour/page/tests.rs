@@ -46,6 +46,28 @@ fn the_page_has_at_most_sixty_lines() {
 }
 
 #[test]
+fn the_html_page_begins_with_headlines_advice_and_pictures() {
+    let reports = [found("bench hold", 2), found("bench network", 1)];
+    let advice = ["up to 16 timers: list/hook, 20 ns".to_owned()];
+    let all = merged("tour", &reports, &advice).unwrap();
+    let front = front(&all, PLAN, &reports, &advice);
+    let asked: Vec<String> = front.findings.iter().map(|finding| finding.about.clone()).collect();
+    assert_eq!(asked, [0, 1].map(|at: usize| format!("{}: {}", PLAN[at].name, PLAN[at].about)));
+    let titles: Vec<&str> = front.plots().map(|plot| plot.title.as_str()).collect();
+    assert_eq!(titles, ["hold: a tick", "network: a tick"]);
+    assert_eq!(front.sections[0].title, "On this machine");
+}
+
+#[test]
+fn a_verdict_is_said_once() {
+    let mut report = found("bench hold", 1);
+    report.findings[0] =
+        Finding::stated("order", "no difference shown between any two").judged(Verdict::NoDifferenceShown);
+    let said = block("latency", "how late?", &report);
+    assert_eq!(said.matches("no difference shown").count(), 1, "{said}");
+}
+
+#[test]
 fn an_interrupted_part_says_so() {
     let partial = Report { interrupted: true, ..found("bench hold", 1) };
     assert!(block("hold", "which structure is fastest?", &partial).contains("INTERRUPTED"));

@@ -53,3 +53,28 @@ fn a_verdict_has_a_sign_and_a_plot_has_its_points() {
     assert!(page.contains("<td>heap4</td><td class=\"figure\">1k</td><td class=\"figure\">30</td>"));
     assert!(page.contains("One result.") && page.contains("seed   7"));
 }
+
+#[test]
+fn many_plots_stand_beside_each_other() {
+    let mut report = report();
+    let plot = report.plots().next().unwrap().clone();
+    for (plots, beside) in [(3, false), (4, true)] {
+        report.sections =
+            vec![(0..plots).fold(Section::new("Plots"), |section, _| section.plot(plot.clone()))];
+        let page = html(&[("a.json".to_owned(), report.clone())]);
+        assert_eq!(page.matches("<figure>").count(), plots);
+        assert_eq!(page.contains("<div class=\"beside\">\n<figure>"), beside, "{plots} plots");
+    }
+}
+
+#[test]
+fn a_table_with_long_words_wraps_them() {
+    for (length, wraps) in [(60, false), (61, true)] {
+        let mut table = Table::new().column("words", Format::Text);
+        table.row(["x".repeat(length).into()]);
+        let report =
+            Report { findings: Vec::new(), sections: vec![Section::new("").table(table)], ..report() };
+        let page = html(&[("a.json".to_owned(), report)]);
+        assert_eq!(page.contains("<table class=\"words\">"), wraps, "{length} letters");
+    }
+}
