@@ -15,12 +15,14 @@ struct Size {
     legend: f64,
     /// Most ticks along the two axes.
     ticks: (usize, usize),
+    /// Where the title begins, and the size of its letters.
+    title: (f64, f64),
 }
 
 /// A picture of its own.
-const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6) };
+const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6), title: (LEFT, 15.0) };
 /// One of several pictures beside each other.
-const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 150.0, ticks: (4, 4) };
+const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 150.0, ticks: (4, 4), title: (0.0, 13.0) };
 
 /// Space around the area.
 const LEFT: f64 = 80.0;
@@ -31,7 +33,7 @@ const LINE: f64 = 19.0;
 
 /// Colors that color-blind readers tell apart (Okabe and Ito 2008), with dashes for prints without
 /// color. The yellow is left out: it cannot be read on white.
-const STYLES: [(&str, &str); 7] = [
+const STYLES: [(&str, &str); 8] = [
     ("#0072b2", "none"),
     ("#d55e00", "7 3"),
     ("#009e73", "2 2"),
@@ -39,6 +41,7 @@ const STYLES: [(&str, &str); 7] = [
     ("#e69f00", "5 2 1 2"),
     ("#56b4e9", "12 4"),
     ("#808080", "4 4"),
+    ("currentColor", "1 3"),
 ];
 
 /// Text and grid take the color of the page, so they follow its light or dark mode.
@@ -96,9 +99,9 @@ fn height(plot: &Plot, size: Size) -> f64 {
 }
 
 fn draw(out: &mut String, plot: &Plot, size: Size) -> fmt::Result {
-    let Size { width, height, .. } = size;
+    let Size { width, height, title: (left, letters), .. } = size;
     writeln!(out, r#"<title>{}</title>"#, escape(&plot.title))?;
-    writeln!(out, r#"<text x="{LEFT}" y="24" font-size="15">{}</text>"#, escape(&plot.title))?;
+    writeln!(out, r#"<text x="{left}" y="24" font-size="{letters}">{}</text>"#, escape(&plot.title))?;
     writeln!(out, r#"<g transform="translate({LEFT} {TOP})">"#)?;
     writeln!(out, r#"<rect class="frame" width="{width}" height="{height}"/>"#)?;
     if let Some((x, y)) = Scale::of(plot) {
