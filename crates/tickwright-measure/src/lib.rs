@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`clock`], [`counter`] | the system's clock, the processor's counter, a clock for tests |
+//! | [`hardware`] | the processor's hardware counters of a thread: instructions, cycles, misses |
 //! | [`rounds`] | lanes that take turns, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
 //! | [`host`], [`virtualisation`] | on what it was measured |
@@ -29,6 +30,7 @@ pub mod duration;
 pub mod error;
 pub mod experiment;
 pub mod format;
+pub mod hardware;
 pub mod host;
 pub mod interrupt;
 #[cfg(unix)]

@@ -125,7 +125,12 @@ impl Rounds {
         self.run_until(lanes, more, interrupt::requested, sample)
     }
 
-    fn run_until<S, E>(
+    /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM. It
+    /// is called before each sample. When it returns `true`, the run ends as interrupted.
+    ///
+    /// # Errors
+    /// The first of `sample`.
+    pub fn run_until<S, E>(
         &mut self,
         lanes: usize,
         mut more: impl FnMut() -> bool,

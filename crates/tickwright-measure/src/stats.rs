@@ -1,5 +1,6 @@
 //! Medians, spreads and intervals of few samples, and running figures of very many.
 
+mod merge;
 pub mod rank;
 pub mod verdict;
 pub mod welch;
