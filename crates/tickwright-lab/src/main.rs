@@ -19,8 +19,8 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 use tickwright_measure::counter;
 use tickwright_measure::{
-    child, clock, duration, error, experiment, host, interrupt, limits, output, progress, render, result,
-    rights, rounds, stats, virtualisation,
+    child, clock, duration, error, experiment, hardware, host, interrupt, limits, output, progress, render,
+    result, rights, rounds, stats, virtualisation,
 };
 
 use crate::allocator::Counting;

@@ -23,13 +23,19 @@
 //!   disturbances by the host affect all of them alike. The first slice of each structure does not
 //!   count.
 
+mod by_cpu;
 mod clock;
+mod counter_tables;
+mod counters;
+mod cpu_list;
+mod cpus;
 mod grid;
 mod hdr;
 mod histogram;
 mod lane;
 mod lines;
 mod load;
+mod meeting;
 mod order;
 mod overhead;
 mod path;
@@ -41,6 +47,7 @@ mod settings;
 mod slice;
 mod structures;
 mod tables;
+mod thread;
 mod versus;
 
 use core::time::Duration;

@@ -166,6 +166,12 @@ impl Host for System {
     }
 }
 
+/// Processor time of the calling thread.
+pub(super) fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 const NS_PER_S: u64 = 1_000_000_000;
 
 fn timespec(ns: u64) -> Timespec {

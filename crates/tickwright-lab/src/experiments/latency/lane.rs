@@ -1,8 +1,9 @@
 //! The measurements of one structure in all its turns.
 
+use super::counters::PerWake;
 use super::histogram::Cells;
 use super::slice::{Gap, Seen};
-use crate::result::Unit;
+use crate::result::{Better, Labels, Series, Unit, labels};
 use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
@@ -39,8 +40,33 @@ pub(super) fn row(seen: &Seen) -> Row {
     [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
+/// The figures of one turn on two CPUs, as those of one turn. Percentiles cannot be merged: they
+/// are not numbers.
+fn merged(one: &Row, other: &Row) -> Row {
+    const WORST: usize = 4;
+    const SAMPLES: usize = 5;
+    let sum = |of: &Row| if of[SAMPLES] > 0.0 { of[0] * of[SAMPLES] } else { 0.0 };
+    let average = (sum(one) + sum(other)) / (one[SAMPLES] + other[SAMPLES]);
+    let mut row = [f64::NAN; FIGURES.len()];
+    // `min` and `max` of a number and of no number are the number.
+    (row[0], row[1], row[WORST]) = (average, one[1].min(other[1]), one[WORST].max(other[WORST]));
+    for at in SAMPLES..FIGURES.len() {
+        row[at] = one[at] + other[at];
+    }
+    row
+}
+
+/// The series of a structure, with the label `cpu` on a CPU of `--cpus`.
+pub(super) fn series(cpu: Option<usize>, lane: &Lane) -> impl Iterator<Item = Series> {
+    FIGURES.into_iter().enumerate().map(move |(at, (name, unit))| {
+        let describes = ["samples", "host ticks", "wake-ups"].contains(&name);
+        let better = if describes { Better::Neither } else { Better::Lower };
+        Series::new(name, unit, lane.labels(cpu)).better(better).of(lane.rows.iter().map(|row| row[at]))
+    })
+}
+
 /// All turns of a structure.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Lane {
     pub(super) structure: &'static Structure,
     pub(super) all: Distribution,
@@ -49,6 +75,8 @@ pub(super) struct Lane {
     pub(super) gaps: Vec<Gap>,
     /// The figures of each turn, from complete rounds only.
     pub(super) rows: Vec<Row>,
+    /// The hardware counts of the same turns; empty if nothing was counted.
+    pub(super) counted: Vec<PerWake>,
     /// The samples since the structure's last printed line.
     pub(super) lately: Running,
     pub(super) lately_overruns: u64,
@@ -64,9 +92,17 @@ impl Lane {
             overruns: 0,
             gaps: Vec::new(),
             rows: Vec::new(),
+            counted: Vec::new(),
             lately: Running::default(),
             lately_overruns: 0,
         }
+    }
+
+    /// The labels of the lane's series.
+    pub(super) fn labels(&self, cpu: Option<usize>) -> Labels {
+        let mut all = labels([("structure", self.structure.id.into())]);
+        all.extend(cpu.map(|cpu| ("cpu".to_owned(), cpu.into())));
+        all
     }
 
     /// Adds the samples of a turn.
@@ -79,6 +115,20 @@ impl Lane {
         self.overruns += seen.overruns;
         self.lately_overruns += seen.overruns;
         self.gaps.extend_from_slice(&seen.gaps);
+    }
+
+    /// Adds the turns of `other`, which ran on another CPU in the same rounds. The histograms must
+    /// have equal cells.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.all.merge(&other.all);
+        self.cells = Cells::sum([&self.cells, &other.cells].into_iter());
+        self.overruns += other.overruns;
+        self.gaps.extend_from_slice(&other.gaps);
+        self.rows.truncate(other.rows.len());
+        for (row, of_other) in self.rows.iter_mut().zip(&other.rows) {
+            *row = merged(row, of_other);
+        }
+        self.counted.extend_from_slice(&other.counted);
     }
 
     /// A figure of all samples, converted from ns to us. Returns `None` without samples, as after

@@ -1,12 +1,12 @@
 //! The plan of `latency run`, and its data.
 
-use core::cell::RefCell;
 use core::time::Duration;
+use std::sync::Mutex;
 
 use super::lane::Lane;
 use super::order::{Entry, Order};
 use super::overhead::Overhead;
-use super::rights::Priority;
+use super::rights::{Priority, named};
 use super::settings::WakeArgs;
 use super::slice::{Seen, Turn};
 use super::structures::PUBLISHED;
@@ -19,6 +19,8 @@ use crate::structures::registry::Structure;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) wake: WakeArgs,
+    /// The CPUs of `--cpus`; empty without it.
+    pub(super) cpus: Vec<usize>,
     pub(super) structures: Vec<&'static Structure>,
     /// Notes on structures that were left out.
     pub(super) notes: Vec<String>,
@@ -27,19 +29,27 @@ pub(crate) struct Plan {
     pub(super) cells: usize,
     pub(super) bucket: Duration,
     pub(super) histogram: bool,
+    /// Whether the hardware counters are read.
+    pub(super) counters: bool,
     /// Files in formats of other tools. They are written after the report, so that a full disk does
     /// not cost the report.
-    pub(super) files: RefCell<Vec<(TextFile, String)>>,
+    pub(super) files: Mutex<Vec<(TextFile, String)>>,
 }
 
 /// The data of a run.
 #[derive(Debug)]
 pub(crate) struct Data {
-    /// One lane for each structure.
+    /// One lane for each structure, over all CPUs.
     pub(super) lanes: Vec<Lane>,
+    /// The same lanes for each CPU of `--cpus`; empty without it.
+    pub(super) by_cpu: Vec<(usize, Vec<Lane>)>,
+    /// The least priority that a measuring thread was granted.
     pub(super) granted: Priority,
+    /// The overhead of the thread that had the most.
     pub(super) overhead: Overhead,
-    /// Share of one processor that the measuring thread used, in percent, including the warm-up.
+    /// What the hardware counts cover, in words; `None` if nothing was counted.
+    pub(super) counting: Option<&'static str>,
+    /// Share of one processor that the measuring threads used, in percent, including the warm-up.
     pub(super) cpu_percent: f64,
 }
 
@@ -63,6 +73,23 @@ impl Plan {
         usize::try_from(turns).unwrap_or(usize::MAX).saturating_sub(1)
     }
 
+    /// Empty lanes, one for each structure.
+    pub(super) fn lanes(&self) -> Vec<Lane> {
+        let bucket_ns = u64::try_from(self.bucket.as_nanos()).unwrap_or(u64::MAX);
+        self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
+    }
+
+    /// The CPU of each measuring thread. Without `--cpus` there is one thread, which has none.
+    pub(super) fn threads(&self) -> Vec<Option<usize>> {
+        if self.cpus.is_empty() { vec![None] } else { self.cpus.iter().copied().map(Some).collect() }
+    }
+
+    /// The settings as they were granted, with the CPUs of `--cpus`.
+    pub(super) fn words(&self, granted: Priority) -> String {
+        let words = self.wake.words(granted);
+        if self.cpus.is_empty() { words } else { format!("{words}, {}", named(&self.cpus)) }
+    }
+
     /// The parameters of a turn.
     pub(super) fn turn(&self) -> Turn {
         let period = self.wake.interval_ns().max(1);
@@ -80,11 +107,11 @@ impl Plan {
             let why = format!("--slice {slice} is shorter than an interval of {interval}: nothing was run");
             return Err(LabError::usage(why));
         }
-        // Each point is a sample, and the samples of a turn are kept.
-        if self.turn().points > Seen::MOST {
+        // Each point is a sample, and the samples of a turn are kept, for each thread.
+        let most = Seen::MOST / self.threads().len() as u64;
+        if self.turn().points > most {
             return Err(LabError::usage(format!(
-                "--slice {slice} has more intervals of {interval} than are kept: {} at most; nothing was run",
-                Seen::MOST
+                "--slice {slice} has more intervals of {interval} than are kept: {most} at most; nothing was run"
             )));
         }
         if self.turns() == 0 {
@@ -114,6 +141,14 @@ pub(super) fn fitting(cells: u64, structures: usize, memory: Option<u64>) -> Res
 }
 
 impl Data {
+    /// The lanes of each CPU of `--cpus`. Without it, the lanes of the only thread.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Option<usize>, &Lane)> {
+        let over_all = self.by_cpu.is_empty().then_some(&self.lanes).into_iter().flatten();
+        over_all
+            .map(|lane| (None, lane))
+            .chain(self.by_cpu.iter().flat_map(|(cpu, lanes)| lanes.iter().map(|lane| (Some(*cpu), lane))))
+    }
+
     /// The order of the structures that have samples.
     pub(super) fn order(&self) -> Order {
         let entry = |lane: &Lane| {

@@ -1,26 +1,28 @@
 //! `tickwright latency run`: structures take turns in slices, in random order.
 
-use core::cell::RefCell;
 use core::fmt::Write;
 use core::time::Duration;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 
 use super::clock::{Clock, Driver};
+use super::counter_tables;
+use super::cpu_list::{CpuList, check_spin};
+use super::cpus;
 use super::hdr::Log;
 use super::histogram::gnuplot;
-use super::lane::{self, Lane};
+use super::lane;
 use super::lines::Lines;
 use super::load::Generator;
-use super::overhead::Overhead;
 use super::plan::{Data, Plan, fitting};
-use super::rights::Granted;
+use super::rights::{self, ranges};
 use super::settings::WakeArgs;
-use super::slice::{Drive, Seen, takes_part};
+use super::slice::takes_part;
 use super::structures::choose;
 use super::tables;
+use super::thread::{Measured, Setup, Shared, name};
 use crate::clock::OsClock;
 use crate::duration;
 use crate::error::LabError;
@@ -29,10 +31,8 @@ use crate::experiments::request;
 use crate::host::Host;
 use crate::interrupt;
 use crate::models::scenario::Within;
-use crate::output::OutputArgs;
-use crate::result::{Better, Finding, Section, Series, labels};
-use crate::rounds::Rounds;
-use crate::structures::registry;
+use crate::output::{OutputArgs, TextFile};
+use crate::result::{Finding, Section, Series};
 
 /// How late one periodic timer wakes up, over each structure in turn
 ///
@@ -51,6 +51,10 @@ use crate::structures::registry;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     wake: WakeArgs,
+
+    /// Measure on these CPUs at the same time, on one pinned thread each: a list as 0,2-5, or all
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "cpu", value_parser = CpuList::parse)]
+    cpus: Option<CpuList>,
 
     /// Length of a turn
     /// [default: 250ms, less for a short run, at least 20 periods]
@@ -72,6 +76,10 @@ pub(crate) struct RunArgs {
     /// Width of a cell, from 1ns to 10s
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, default_value = "1us", value_parser = duration::within::<1, 10_000_000_000>)]
     bucket: Duration,
+
+    /// Count instructions, cycles, cache misses and branch misses of each turn by the processor
+    #[arg(long)]
+    counters: bool,
 
     /// Print no lines during the run
     #[arg(long, short)]
@@ -102,15 +110,21 @@ impl Experiment for RunArgs {
         let wake = &self.wake;
         let why = "a period needs an exact head";
         let (structures, notes) = choose(&self.wake.structures, takes_part, why)?;
+        let cpus = self.cpus.as_ref().map_or(Ok(Vec::new()), CpuList::resolve)?;
+        check_spin(&cpus, &rights::mine(), wake.driver, wake.wish().priority)?;
+        // Each CPU has histograms of its own, beside those over all CPUs.
+        let memory = Host::read().memory_bytes.map(|bytes| bytes / (cpus.len() as u64 + 1));
         let plan = Plan {
+            cpus,
             slice: self.slice.unwrap_or_else(|| Plan::usual_slice(wake, structures.len())),
-            cells: fitting(self.cells.get(), structures.len(), Host::read().memory_bytes)?,
+            cells: fitting(self.cells.get(), structures.len(), memory)?,
             structures,
             notes,
             host_hz: self.host_hz.get(),
             bucket: self.bucket,
             histogram: self.histogram,
-            files: RefCell::default(),
+            counters: self.counters,
+            files: Mutex::default(),
             wake: wake.clone(),
         };
         plan.check()?;
@@ -127,6 +141,13 @@ impl Experiment for RunArgs {
             ("cells", plan.cells.into()),
             ("bucket", duration::show(plan.bucket).into()),
         ]));
+        if !plan.cpus.is_empty() {
+            all.remove("cpu");
+            all.insert("cpus".into(), ranges(&plan.cpus).into());
+        }
+        if plan.counters {
+            all.insert("counters".into(), true.into());
+        }
         all
     }
 
@@ -139,65 +160,41 @@ impl Experiment for RunArgs {
         false
     }
 
-    /// Measures all structures in turns, on this thread.
+    /// Measures all structures in turns, on this thread or on one thread for each CPU of `--cpus`.
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         let [plot, log_file] = self
             .output
             .open_beside([("--gnuplot", self.gnuplot.as_deref()), ("--hdr", self.hdr.as_deref())])?;
         lab.notes.extend(plan.notes.iter().cloned());
-        let turn = plan.turn();
-        let bucket = u64::try_from(plan.bucket.as_nanos()).unwrap_or(u64::MAX);
-        let mut lanes: Vec<Lane> = plan.structures.iter().map(|s| Lane::new(s, plan.cells, bucket)).collect();
-        let mut seen = Seen::new(turn.points);
-        let mut host = plan.wake.system()?;
+        let setups: Vec<Setup<'_>> =
+            plan.threads().into_iter().map(|cpu| Setup::new(plan, cpu)).collect::<Result<_, _>>()?;
         let load = plan.wake.start_load()?;
-        let (rights, refused) = Granted::ask(plan.wake.wish());
-        lab.notes.extend(refused);
-        let granted = rights.priority;
-        let overhead = Overhead::measure(&mut host);
-        let mut lines = Lines::begin(self.output.terminal() && !self.quiet, &plan.wake.words(granted))?;
-        let mut log = Log::start();
-        let (began, cpu_before) = (Instant::now(), thread_cpu());
-        let taken = Rounds::new(plan.turns(), plan.wake.seed.get()).run(lanes.len(), |at| {
-            let (structure, since) = (plan.structures[at.lane], began.elapsed());
-            let drive = Drive { turn, host: &mut host, seen: &mut seen, stop: &interrupt::requested };
-            registry::visit(structure, drive)?;
-            if at.round > 0 {
-                let until = began.elapsed();
-                lanes[at.lane].add(&seen);
-                log.add(structure.id, since, until, &seen.lateness);
-                lines.turn((structure.id, &seen.gaps), &mut lanes, until)?;
-            }
-            Ok::<_, LabError>(lane::row(&seen))
-        })?;
-        let (cpu, wall) = (thread_cpu().saturating_sub(cpu_before), began.elapsed());
-        drop(rights);
+        let log = Mutex::new(Log::start());
+        let on = self.output.terminal() && !self.quiet;
+        let measured = if plan.cpus.is_empty() {
+            alone(plan, setups, &log, on, lab)?
+        } else {
+            cpus::measure(plan, setups, &log, on, &mut lab.notes)?
+        };
         lab.notes.extend(load.and_then(Generator::end));
-        lab.interrupted = taken.interrupted;
-        for (lane, rows) in lanes.iter_mut().zip(taken.lanes()) {
-            lane.rows = rows;
-        }
-        let plot = plot.map(|file| (file, data_sets(plan, &lanes)));
+        lab.interrupted = measured.iter().any(|thread| thread.interrupted);
+        let data = cpus::combine(measured);
+        lab.notes.extend(counter_tables::doubt(&data));
+        let log = log.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let plot = plot.map(|file| (file, data_sets(plan, &data)));
         let logged = log_file.map(|file| (file, log.text().into_owned()));
-        plan.files.borrow_mut().extend(plot.into_iter().chain(logged));
+        let mut files = plan.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.extend(plot.into_iter().chain(logged));
+        drop(files);
         if log.lost > 0 {
             lab.notes.push(format!("{} slices are missing in the log of --hdr", log.lost));
         }
-        let cpu_percent = cpu.as_secs_f64() / wall.as_secs_f64().max(f64::MIN_POSITIVE) * 100.0;
-        Ok(Data { lanes, granted, overhead, cpu_percent })
+        Ok(data)
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let mut all = Vec::new();
-        for lane in &data.lanes {
-            for (at, (name, unit)) in lane::FIGURES.into_iter().enumerate() {
-                let of = labels([("structure", lane.structure.id.into())]);
-                let describes = ["samples", "host ticks", "wake-ups"].contains(&name);
-                let better = if describes { Better::Neither } else { Better::Lower };
-                all.push(Series::new(name, unit, of).better(better).of(lane.rows.iter().map(|row| row[at])));
-            }
-        }
-        all
+        let of = |(cpu, lane)| lane::series(cpu, lane).chain(counter_tables::series(cpu, lane));
+        data.each().flat_map(of).collect()
     }
 
     fn findings(&self, _: &Plan, data: &Data) -> Vec<Finding> {
@@ -217,39 +214,55 @@ impl RunArgs {
         let plan = self.plan()?;
         let files = self.output.open(&self.name())?;
         let delivered = files.deliver(&conduct_plan(self, &plan, &OsClock::start())?);
-        plan.files.take().iter().try_for_each(|(file, text)| file.write(text))?;
+        files_of(&plan).iter().try_for_each(|(file, text)| file.write(text))?;
         delivered
     }
 }
 
-/// The histograms in gnuplot's format.
-fn data_sets(plan: &Plan, lanes: &[Lane]) -> String {
+/// Takes the files that are still to be written.
+fn files_of(plan: &Plan) -> Vec<(TextFile, String)> {
+    core::mem::take(&mut *plan.files.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Measures on this thread, without `--cpus`.
+fn alone(
+    plan: &Plan,
+    setups: Vec<Setup<'_>>,
+    log: &Mutex<Log>,
+    on: bool,
+    lab: &mut Lab<'_>,
+) -> Result<Vec<Measured>, LabError> {
+    let measure = |setup: Setup<'_>| {
+        let (ready, refused) = setup.ready(plan.wake.wish());
+        lab.notes.extend(refused);
+        let lines = Lines::begin(on, false, &plan.words(ready.granted()))?;
+        ready.measure(&Shared { lines: &lines, log }, || {}, interrupt::requested)
+    };
+    setups.into_iter().map(measure).collect()
+}
+
+/// The histograms in gnuplot's format: one data set for each structure, on each CPU of `--cpus`.
+fn data_sets(plan: &Plan, data: &Data) -> String {
     let mut out = format!(
         "# tickwright latency: samples + 1 over lateness in us, interval {}, cells of {}\n\
          # plot for [i=0:{}] FILE index i with steps title columnheader(1); set logscale y\n",
         duration::show(plan.wake.interval),
         duration::show(plan.bucket),
-        lanes.len().saturating_sub(1)
+        data.each().count().saturating_sub(1)
     );
-    for lane in lanes {
+    for (cpu, lane) in data.each() {
         let all = lane.all.running();
         let [min, avg, max] = [all.min() as f64, all.avg(), all.max() as f64].map(|ns| ns / 1e3);
         // Two empty lines begin the next data set. Writing to a string does not fail.
         let _ = writeln!(
             out,
             "\n\n\"{}\"\n# {} samples, min {min:.3}, avg {avg:.3}, max {max:.3}",
-            lane.structure.id,
+            name(lane.structure.id, cpu),
             all.count(),
         );
         gnuplot(&mut out, &lane.cells);
     }
     out
-}
-
-/// Processor time of the calling thread.
-pub(super) fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Short runs for `tickwright check`: every structure, then every driver with every clock.

@@ -72,7 +72,7 @@ impl WakeArgs {
                 duration::show(resolution)
             )));
         }
-        self.cpu.map_or(Ok(()), rights::allowed)
+        self.cpu.map_or(Ok(()), |cpu| rights::allowed("--cpu", cpu))
     }
 
     /// What the measuring thread asks the system for.

@@ -16,10 +16,10 @@ use clap::Args;
 
 use self::data::{CELLS, Data, Leg, Plan, ROUNDS, TOOLS};
 use self::tool::{CELL_NS, Call};
+use super::clock::thread_cpu;
 use super::histogram::Cells;
 use super::load::Generator;
 use super::rights::{Granted, Priority};
-use super::run::thread_cpu;
 use super::settings::WakeArgs;
 use super::slice::{Drive, Seen, Turn, takes_part};
 use super::structures::choose;

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# ci/records.sh [PATTERN...]: makes the records of records/README.md again, on a quiet machine.
+#
+# Each row `NAME` | `tickwright ...` of the table there is a command. Its JSON and its text go to
+# records/NAME.json and records/NAME.txt, and a picture to records/NAME.svg where the command names
+# one. With patterns, only the names that match one of them. A command that fails stops nothing:
+# the names are listed at the end, and the exit code is 1.
+# `--show` prints each record again instead, and fails if a text differs from its file.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+show=""
+[ "${1:-}" = --show ] && { show=1; shift; }
+cargo build --release --quiet || exit 1
+tickwright="${CARGO_TARGET_DIR:-target}/release/tickwright"
+rows="$(sed -n 's/^| `\([a-z0-9-]*\)` | `tickwright \([^`]*\)`.*/\1 \2/p' records/README.md)"
+failed=""
+while read -r name arguments; do
+    if [ $# -gt 0 ]; then
+        wanted=""
+        # shellcheck disable=SC2254 # a pattern
+        for pattern in "$@"; do case "$name" in $pattern) wanted=1 ;; esac; done
+        [ -n "$wanted" ] || continue
+    fi
+    if [ -n "$show" ]; then
+        # The commands give the text no width of a terminal, and no colours.
+        if "$tickwright" show "records/$name.json" | diff -q - "records/$name.txt" >/dev/null; then
+            echo "$name: the same"
+        else
+            failed="$failed $name"
+        fi
+        continue
+    fi
+    begin=$SECONDS
+    # shellcheck disable=SC2086 # words of a command line; the table has quotes around patterns
+    if eval "\"$tickwright\" $arguments --json=records/$name.json" >"records/$name.txt" </dev/null; then
+        echo "$name: $((SECONDS - begin)) s"
+    else
+        echo "$name: exit code $?"
+        failed="$failed $name"
+    fi
+done <<<"$rows"
+[ -z "$failed" ] || { echo "not as they should be:$failed" >&2; exit 1; }
