@@ -2,14 +2,15 @@
 
 mod advice;
 mod page;
+mod part;
 
 use core::iter;
 use core::time::Duration;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 
+pub(crate) use self::part::Part;
 use crate::error::LabError;
 use crate::experiment::conduct;
 use crate::experiments::bench::Comparison;
@@ -22,22 +23,6 @@ use crate::models::scenario::Model;
 use crate::output::{self, OutputArgs};
 use crate::render;
 use crate::result::Report;
-
-/// A part of the tour.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Part {
-    /// The name of the part.
-    pub(crate) name: &'static str,
-    /// The question that the part answers.
-    pub(crate) about: &'static str,
-    /// The duration in seconds.
-    pub(crate) seconds: u64,
-    /// The complete command that runs only this part.
-    pub(crate) command: &'static str,
-    /// Runs the part within the given time.
-    #[serde(skip)]
-    pub(crate) run: fn(Duration) -> Result<Report, LabError>,
-}
 
 /// A part that runs an experiment with its default arguments.
 macro_rules! usual {

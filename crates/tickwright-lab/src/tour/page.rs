@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Part;
+use super::part::Part;
 use crate::experiment::Parameters;
 use crate::output::command_line;
 use crate::render::{self, Format};
