@@ -47,7 +47,8 @@ fn samples(lateness: impl IntoIterator<Item = u64>) -> Seen {
 
 /// Two CPUs. The second one is 20 us later, has a gap and one turn more.
 fn data(plan: &Plan) -> Data {
-    let one = measured(plan, 0, 3, |at, turn| samples((0..6).map(|n| 10_000 + at as u64 * 5_000 + turn + 100 * n)));
+    let one =
+        measured(plan, 0, 3, |at, turn| samples((0..6).map(|n| 10_000 + at as u64 * 5_000 + turn + 100 * n)));
     let other = measured(plan, 3, 4, |at, turn| {
         let seen = samples((0..2).map(|n| 30_000 + at as u64 * 5_000 + turn + 100 * n));
         let gaps = vec![Gap { ns: 2_000_000, periods: 2, stopped: false }];
