@@ -143,12 +143,20 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Pop the earliest timer and insert it again, at constant population
+    ///
+    /// Takes about two minutes for all scenarios and structures, with --quick some seconds.
     Hold(CountedArgs),
     /// Time-outs of a network server: most are moved, some are set again, one in a hundred expires
+    ///
+    /// Takes about a minute for all structures, with --quick some seconds.
     Network(CountedArgs),
     /// Arm timers that all expire, then deliver them tick by tick
+    ///
+    /// Takes two to three minutes for all structures, with --quick some seconds.
     Expire(TimedArgs),
     /// The price of a question while the queue changes: next wake-up, next expiry and peek
+    ///
+    /// Takes about two minutes for all structures, with --quick some seconds.
     Reads(CountedArgs),
     /// Deadlines that an attacker chooses: the worst single call beside the median one
     Adversary(AdversaryArgs),
@@ -160,6 +168,8 @@ pub(crate) enum Bench {
     Scheduler(SchedulerArgs),
     /// Registries over each dictionary: create, destroy, look up; and the tree's share of the life
     /// of a thread
+    ///
+    /// Takes about a minute. --n 100,10k makes it shorter.
     Registry(RegistryArgs),
     /// Create, switch and wake threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),

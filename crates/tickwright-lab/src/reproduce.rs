@@ -13,20 +13,29 @@ use crate::tour::TourArgs;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Reproduce {
     /// Run all the classic experiments, one after the other, and write one page
+    ///
+    /// Its first line says how long that takes: about a minute, and much longer with --full.
     All(TourArgs),
     /// Xenomai 2016: which structure for around 500 timers of a real-time kernel?
     Xenomai(xenomai::XenomaiArgs),
     /// Linux 2016: how many re-arms can stay in their bucket, and without the lock?
     Linux(linux::LinuxArgs),
     /// Asterisk 2009: a sorted list or a heap under a scheduler of callbacks?
+    ///
+    /// Takes about two minutes. --only takes one part of it, --rounds fewer samples.
     Asterisk(asterisk::AsteriskArgs),
     /// Asterisk 2009, a reviewer's question: is there a beat under thousands of short calls a
     /// second?
     AsteriskBeat(asterisk::BeatArgs),
     /// HelenOS 2018: does it matter to a ping-pong which tree the tasks are registered in?
+    ///
+    /// Takes about two minutes. --duration 50ms or --only one of the parts makes it shorter.
     #[cfg(target_os = "linux")]
     Helenos(Box<helenos::HelenosArgs>),
     /// NPTL 2002: a kernel thread for each thread, M:N, or a manager?
+    ///
+    /// Takes two to three minutes. --toplevel 1,10 and --children 1,10 take fewer cells of the
+    /// table, --only fewer parts.
     Nptl(Box<nptl::NptlArgs>),
 }
 
