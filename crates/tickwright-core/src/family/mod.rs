@@ -17,13 +17,12 @@ pub mod wheel;
 
 /// The family for who has not measured: the 4-ary heap, on every target.
 ///
-/// Chosen from what `tickwright latency crossover` found on x86-64
-/// (`records/2026-11-21-crossover`): in one tick of the handler (read the head, take it, re-arm it,
-/// read the head), with periods from 1 to 10 ms, it overtakes the list first by the clock, between
-/// 32 and 48 timers in both storages (in a slab beside the 2-ary heap), and is further ahead of it
-/// than every other at 512: 7 times as fast, where the trees are 3 to 4. By instructions the trees
-/// are cheaper, by hooks up to a half, and overtake the list at 64 to 128 (the heap at 64 to 96 in
-/// a slab, at 128 to 256 by hooks); what they save there they lose to jumps and cache lines.
+/// Chosen from what `tickwright latency crossover` found on x86-64 (`records/latency-crossover`). In
+/// one tick of the handler (read the head, take it, re-arm it, read the head), with periods from 1
+/// to 10 ms, it overtakes the list first of all. That is between 12 and 16 timers in a slab, and
+/// between 32 and 48 by hooks. At 512 timers it is 5 to 8 times as fast as the list, where the trees
+/// are 2 to 4 times. By instructions the trees are cheaper by hooks, up to a half. What they save
+/// there they lose to jumps and cache lines.
 ///
 /// | choose instead | when |
 /// |---|---|
