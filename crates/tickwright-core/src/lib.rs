@@ -33,12 +33,13 @@ pub use contract::{
 pub use explain::Explanation;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use family::{DefaultFamily, DefaultQueue, dary_heap::DaryHeap};
+pub use family::{DefaultFamily, DefaultQueue, dary_heap::DaryHeap, flat::FlatQueue, ladder::LadderQueue};
 #[doc(inline)]
 pub use family::{
     avl::AvlTree,
     coarse_wheel::CoarseWheel,
     dary_heap::{BoundedHeap, LentHeap},
+    flat::BoundedFlat,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
     wheel::Wheel,

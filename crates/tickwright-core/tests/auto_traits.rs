@@ -8,7 +8,7 @@ use core::marker::PhantomPinned;
 use std::rc::Rc;
 
 use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
-use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family};
+use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family, for_each_slab_only_family};
 
 /// `Probe::<T>::SEND` is true where `T: Send`: an inherent constant is preferred to a trait's,
 /// where its bound holds.
@@ -69,6 +69,18 @@ macro_rules! suite {
 }
 
 for_each_family! { suite [] }
+
+macro_rules! slab_suite {
+    ([] $($id:literal => $family:ty;)+) => { $(const _: () = {
+        use tickwright_core::SlabQueue;
+        type F = $family;
+        auto!(SlabQueue<F, u32>:             true  true  true);
+        auto!(SlabQueue<F, Cell<u32>>:       true  false true);
+        auto!(SlabQueue<F, Rc<u32>>:         false false true);
+    };)+ };
+}
+
+for_each_slab_only_family! { slab_suite [] }
 
 //                                               Send  Sync  Unpin
 auto!(Link:                                      true  true  false);

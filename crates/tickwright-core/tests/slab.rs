@@ -8,7 +8,10 @@ use core::cell::Cell;
 use std::rc::Rc;
 
 use common::due;
-use tickwright_core::{Family, HeadChange, Inserted, Key, KeyError, Reject, SlabQueue, for_each_family};
+use tickwright_core::{
+    Family, HeadChange, Inserted, Key, KeyError, Reject, SlabQueue, for_each_family,
+    for_each_slab_only_family,
+};
 
 /// Below the capacity of every bounded family in the list.
 const FEW: u64 = 6;
@@ -270,6 +273,25 @@ for_each_family! { suite [
     clear_survives_a_panicking_drop
     a_panic_in_a_sink_or_closure_leaves_a_whole_queue
 ] }
+
+mod slab_only {
+    use super::*;
+
+    for_each_slab_only_family! { suite [
+        a_key_tells_its_expiry
+        an_iterator_takes_out_what_it_is_asked_for
+        retain_asks_for_each_once
+        keys_are_stale_for_ever
+        a_slot_is_retired_after_its_last_generation
+        keys_survive_the_way_through_a_number
+        reserved_room_is_exact_and_enough
+        retired_slots_do_not_count_as_room
+        a_bounded_queue_refuses_and_hands_back
+        iteration_meets_each_pending_timer_once
+        clear_survives_a_panicking_drop
+        a_panic_in_a_sink_or_closure_leaves_a_whole_queue
+    ] }
+}
 
 #[test]
 fn iteration_in_order_is_the_order_of_delivery() {

@@ -61,6 +61,8 @@ impl Idx {
 }
 
 impl Handle for Idx {
+    const NUMBERED: bool = true;
+
     #[inline]
     fn number(self) -> u32 {
         self.0.get()

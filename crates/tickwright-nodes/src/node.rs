@@ -7,6 +7,9 @@ use core::fmt::Debug;
 /// An index is also a number, so that a record without room for an `Option<P>` can remember one on
 /// the free list. A pointer has no number: nothing keeps a free list of hooks.
 pub trait Handle: Copy + Eq + Debug + 'static {
+    /// Whether it is an index.
+    const NUMBERED: bool = false;
+
     /// The number of an index, never 0; 0 for a pointer.
     fn number(self) -> u32 {
         0
@@ -29,6 +32,18 @@ pub trait Record<P: Handle>: Sized {
 
     /// What [`vacant`](Self::vacant) was given.
     fn next_vacant(&self) -> Option<P>;
+
+    /// Makes it the record of a slot on the free list, in front of `next`.
+    #[inline]
+    fn set_vacant(&mut self, next: Option<P>) {
+        *self = Self::vacant(next);
+    }
+
+    /// Whether a vacant record remembers something of its last timer.
+    const REMEMBERS: bool = false;
+
+    /// Lets a record that is vacant or idle forget its last timer.
+    fn forget(&mut self) {}
 
     /// Whether it has room for a stamp: a slab then checks a key in the record alone, which the
     /// operation touches anyway.

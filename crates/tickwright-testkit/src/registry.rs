@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tickwright_core::for_each_family;
+use tickwright_core::{for_each_family, for_each_slab_only_family};
 
 use crate::clauses::{self, Clause, Tools, Verdict};
 use crate::foreign::{BTree, BinaryHeapLazy};
@@ -99,13 +99,18 @@ impl Kind {
     }
 }
 
-/// Every family of `tickwright-core` in both storages.
+/// Every family of `tickwright-core`, in both storages where it works in both.
 #[must_use]
 pub fn ours() -> Vec<Kind> {
     macro_rules! kinds {
         ([] $($id:literal => $family:ty;)+) => { vec![$(Kind::of::<Slab<$family>>(), Kind::of::<Hook<$family>>()),+] };
     }
-    for_each_family!(kinds [])
+    macro_rules! slab_kinds {
+        ([] $($id:literal => $family:ty;)+) => { vec![$(Kind::of::<Slab<$family>>()),+] };
+    }
+    let mut kinds = for_each_family!(kinds []);
+    kinds.extend(for_each_slab_only_family!(slab_kinds []));
+    kinds
 }
 
 /// Queues of others: two over std, and with the feature `foreign` two of other crates.

@@ -50,9 +50,11 @@ fn all_exact_structures_give_one_event_log() {
 #[test]
 fn both_storages_of_a_family_agree() {
     let ours = ours();
-    for pair in ours.chunks(2) {
-        let [slab, hook] = pair else { panic!("a family has two storages") };
-        assert_eq!(slab.name.strip_suffix("/slab"), hook.name.strip_suffix("/hook"));
+    let of = |name: &str| ours.iter().find(|kind| kind.name == name);
+    let hooks: Vec<_> = ours.iter().filter(|kind| kind.name.ends_with("/hook")).collect();
+    assert!(!hooks.is_empty());
+    for hook in hooks {
+        let slab = of(&hook.name.replace("/hook", "/slab")).expect("each family works in slabs");
         for script in scripts().chain((0..40).map(gust)) {
             assert_eq!((slab.run)(&script), (hook.run)(&script), "{} and {}", slab.name, hook.name);
         }

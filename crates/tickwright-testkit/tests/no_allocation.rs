@@ -8,7 +8,9 @@ use std::alloc::System;
 use tickwright_collections::{
     Avl, BPlusDict, Balance, By, DictError, Dictionary, HookDict, RedBlack, SlabDict,
 };
-use tickwright_core::{Family, HookQueue, Reject, SlabQueue, SortedList, Timer, for_each_family};
+use tickwright_core::{
+    Family, HookQueue, Reject, SlabQueue, SortedList, Timer, for_each_family, for_each_slab_only_family,
+};
 use tickwright_testkit::clauses::{self, Tools, Verdict};
 use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
@@ -221,7 +223,11 @@ fn no_memory_hands_the_value_back() {
             hook_without_memory::<$family>();
         )+};
     }
+    macro_rules! slabs {
+        ([] $($id:literal => $family:ty;)+) => {$(slab_without_memory::<$family>();)+};
+    }
     for_each_family!(all []);
+    for_each_slab_only_family!(slabs []);
 }
 
 /// All that a dictionary does, on a hook one; answers how many entries went through it.

@@ -6,7 +6,10 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::rc::Rc;
 
-use tickwright_core::{Expired, Family, HookQueue, Inserted, Pending, SlabQueue, Timer, for_each_family};
+use tickwright_core::{
+    Expired, Family, HookQueue, Inserted, Pending, SlabQueue, Timer, for_each_family,
+    for_each_slab_only_family,
+};
 
 /// Counts its drops, and panics in the one that it is told to.
 #[derive(Debug)]
@@ -195,3 +198,15 @@ for_each_family!(test_families [a_retain_closure_may_panic retain_closure]);
 for_each_family!(test_families [a_payload_may_panic_in_retain retain_with_a_bomb]);
 for_each_family!(test_families [a_delivered_node_is_free_in_its_sink hook_sink]);
 for_each_family!(test_families [a_rearm_closure_may_panic_under_hooks hook_rearm_closure]);
+
+mod slab_only {
+    use super::*;
+
+    for_each_slab_only_family!(test_families [a_clear_survives_a_payload_that_panics clear_with_a_bomb]);
+    for_each_slab_only_family!(test_families [a_dropped_queue_drops_every_payload drop_with_a_bomb]);
+    for_each_slab_only_family!(test_families [an_advance_survives_a_sink_that_panics sink_with_a_bomb]);
+    for_each_slab_only_family!(test_families [a_removed_payload_may_panic removed_bomb]);
+    for_each_slab_only_family!(test_families [a_rearm_closure_may_panic rearm_closure]);
+    for_each_slab_only_family!(test_families [a_retain_closure_may_panic retain_closure]);
+    for_each_slab_only_family!(test_families [a_payload_may_panic_in_retain retain_with_a_bomb]);
+}

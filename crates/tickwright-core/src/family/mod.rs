@@ -8,6 +8,10 @@
 pub mod avl;
 pub mod coarse_wheel;
 pub mod dary_heap;
+mod digits;
+pub mod flat;
+#[cfg(feature = "alloc")]
+pub mod ladder;
 pub mod red_black;
 pub mod sorted_list;
 #[cfg(all(test, feature = "alloc"))]
@@ -61,13 +65,15 @@ pub type DefaultQueue<T> = crate::SlabQueue<DefaultFamily, T>;
 /// assert!(names.contains(&"list"));
 /// ```
 ///
-/// It needs the feature `alloc`, as some of the structures do.
+/// It needs the feature `alloc`, as some of the structures do. Those that work in slabs alone are
+/// in [`for_each_slab_only_family!`](crate::for_each_slab_only_family).
 #[cfg(feature = "alloc")]
 #[macro_export]
 macro_rules! for_each_family {
     ($callback:ident [$($args:tt)*]) => {
         $callback! { [$($args)*]
             "list" => $crate::SortedList;
+            "flat" => $crate::FlatQueue;
             "heap2" => $crate::DaryHeap<2>;
             "heap4" => $crate::DaryHeap<4>;
             "rb" => $crate::RbTree;
@@ -75,6 +81,18 @@ macro_rules! for_each_family {
             "avl" => $crate::AvlTree;
             "wheel" => $crate::Wheel;
             "coarse" => $crate::CoarseWheel;
+        }
+    };
+}
+
+/// The structures that work in slabs alone, in the form of
+/// [`for_each_family!`](crate::for_each_family).
+#[cfg(feature = "alloc")]
+#[macro_export]
+macro_rules! for_each_slab_only_family {
+    ($callback:ident [$($args:tt)*]) => {
+        $callback! { [$($args)*]
+            "ladder" => $crate::LadderQueue;
         }
     };
 }

@@ -117,7 +117,6 @@
 
 mod buckets;
 mod cascade;
-mod digits;
 mod hierarchy;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;

@@ -45,7 +45,8 @@ fn in_order<'q, P: Handle, D: Ordered<P>>(
 /// The hook shell follows handles as pointers, so a wrong discipline is a panic over a slab and a
 /// dangling pointer over hooks. An implementation promises:
 /// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
-///    out since;
+///    out since. Where handles are [numbers](Handle::NUMBERED), it may also ask for the record of
+///    one that was taken out: a storage of numbers keeps all records;
 /// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after
 ///    [`clear`](Self::clear), neither `self` nor the record of a node that is still linked holds
 ///    `p`;

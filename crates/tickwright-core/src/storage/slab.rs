@@ -224,6 +224,8 @@ impl<F: Family, T> SlabQueue<F, T> {
 
     fn release_all(&mut self) {
         self.order.clear();
+        // Before values are dropped: that may panic.
+        self.arena.columns.records.forget();
         self.arena.clear();
     }
 

@@ -58,11 +58,35 @@ pub trait Columns: Sized {
 
 /// The records of an arena whose slots lie apart; index 0 is never used.
 #[derive(Debug)]
-pub struct Records<R>(#[doc(hidden)] pub Vec<R>);
+pub struct Records<R>(#[doc(hidden)] pub Vec<R>, Beside);
+
+/// Where the slots of the records lie: a node that is asked for early is so with its slot. An
+/// address for advice alone, that nobody reads through.
+#[derive(Clone, Copy, Debug)]
+struct Beside {
+    address: usize,
+    stride: usize,
+}
+
+impl Beside {
+    const NONE: Self = Self { address: 0, stride: 0 };
+
+    fn of<T>(slots: &[T]) -> Self {
+        Self { address: slots.as_ptr().addr(), stride: size_of::<T>() }
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        if self.stride > 0 {
+            let address = self.address.wrapping_add(at.wrapping_mul(self.stride));
+            hint::prefetch(core::ptr::without_provenance::<u8>(address));
+        }
+    }
+}
 
 impl<R> Records<R> {
     /// No records.
-    pub const EMPTY: Self = Self(Vec::new());
+    pub const EMPTY: Self = Self(Vec::new(), Beside::NONE);
 
     /// For how many records there is memory.
     #[must_use]
@@ -122,6 +146,16 @@ impl<R> Records<R> {
         self.0.get(at)
     }
 
+    /// Lets all of them forget their last timers. No slot is live.
+    pub fn forget(&mut self)
+    where
+        R: Record<Idx>,
+    {
+        if R::REMEMBERS {
+            self.0.iter_mut().for_each(R::forget);
+        }
+    }
+
     /// All of them, that of index 0 first.
     pub fn iter(&self) -> impl Iterator<Item = &R> + '_ {
         self.0.iter()
@@ -137,6 +171,13 @@ impl<R> Nodes<Idx, R> for Records<R> {
     #[inline]
     fn record_mut(&mut self, p: Idx) -> &mut R {
         &mut self.0[p.at()]
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        let at = p.map_or(0, Idx::at);
+        hint::prefetch(self.0.as_ptr().wrapping_add(at));
+        self.1.prefetch(at);
     }
 }
 
@@ -168,12 +209,16 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
 
     fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.records.try_reserve(additional)?;
-        self.slots.try_reserve(additional).map_err(|_| Full)
+        self.slots.try_reserve(additional).map_err(|_| Full)?;
+        self.records.1 = Beside::of(&self.slots);
+        Ok(())
     }
 
     fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
         self.records.try_reserve_exact(additional)?;
-        self.slots.try_reserve_exact(additional).map_err(|_| Full)
+        self.slots.try_reserve_exact(additional).map_err(|_| Full)?;
+        self.records.1 = Beside::of(&self.slots);
+        Ok(())
     }
 
     fn push(&mut self, last: u32) {
@@ -188,7 +233,7 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
 
     #[inline]
     fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        *self.records.record_mut(p) = R::vacant(next);
+        self.records.record_mut(p).set_vacant(next);
     }
 
     fn set_idle(&mut self, p: Idx) {
@@ -264,7 +309,7 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
 
     #[inline]
     fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        *self.record_mut(p) = R::vacant(next);
+        self.record_mut(p).set_vacant(next);
     }
 
     fn set_idle(&mut self, p: Idx) {

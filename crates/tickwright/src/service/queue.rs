@@ -69,7 +69,7 @@ where
     }
 
     fn set_vacant(&mut self, slot: Idx, next: Option<Idx>) {
-        *self[0].records.record_mut(slot) = Record::vacant(next);
+        self[0].records.record_mut(slot).set_vacant(next);
     }
 
     fn set_idle(&mut self, slot: Idx) {
@@ -136,6 +136,7 @@ where
 
     fn clear(&mut self) {
         self[0].order.clear();
+        self[0].records.forget();
         self[0].len = 0;
     }
 

@@ -10,8 +10,8 @@
 //! The chains are linked by the caller. [`add`](Buckets::add), [`remove`](Buckets::remove),
 //! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) keep the marks (invariants 2 and 4).
 
-use super::digits::BucketNumber;
 use crate::contract::{Tick, Violation};
+use crate::family::digits::BucketNumber;
 use tickwright_nodes::chain::Chain;
 
 /// A chain of nodes in order of arrival, and the earliest expiry among them.

@@ -17,9 +17,9 @@
 //! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): the way of a whole cascade over a
 //!   long chain. Each step of a walk waits for memory; two walks wait at the same time.
 
-use super::digits::BucketNumber;
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
+use crate::family::digits::BucketNumber;
 use crate::storage::{Handle, Nodes};
 use tickwright_nodes::chain::{Chain, Links};
 

@@ -8,9 +8,9 @@
 //! ```
 
 use super::buckets::{Bucket, Buckets};
-use super::digits::BucketNumber;
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
+use crate::family::digits::BucketNumber;
 use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
 use tickwright_nodes::chain::{Chained, Links};
 

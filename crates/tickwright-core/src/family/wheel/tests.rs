@@ -2,9 +2,9 @@ use std::vec::Vec;
 
 use super::super::testing::{Exact, Model, Random, SlabTwin, VecNodes, twins};
 use super::Wheel;
-use super::digits::BucketNumber;
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::{Tick, Violation};
+use crate::family::digits::BucketNumber;
 use crate::storage::{Discipline, Handle, Nodes, Record};
 use tickwright_nodes::chain::{Chained, Links};
 

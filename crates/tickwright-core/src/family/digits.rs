@@ -23,18 +23,18 @@ use crate::contract::Tick;
 
 /// Names a bucket by its level and its digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BucketNumber<const BUCKETS: usize>(u16);
+pub(in crate::family) struct BucketNumber<const BUCKETS: usize>(u16);
 
 impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     /// Bits of a digit.
-    pub(super) const BITS: u32 = BUCKETS.trailing_zeros();
+    pub(in crate::family) const BITS: u32 = BUCKETS.trailing_zeros();
 
     /// Levels that cover 64 bits.
-    pub(super) const LEVELS: u32 = u64::BITS.div_ceil(Self::BITS);
+    pub(in crate::family) const LEVELS: u32 = u64::BITS.div_ceil(Self::BITS);
 
     /// The bucket of `digit` at `level`.
     #[inline]
-    pub(super) const fn new(level: usize, digit: usize) -> Self {
+    pub(in crate::family) const fn new(level: usize, digit: usize) -> Self {
         Self((level * BUCKETS + digit) as u16)
     }
 
@@ -43,7 +43,7 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     ///
     /// `clock` is not later than `expiry`. With 64 buckets `of(1000, 70000)` is level 2, bucket 17.
     #[inline]
-    pub(super) const fn of(clock: Tick, expiry: Tick) -> Self {
+    pub(in crate::family) const fn of(clock: Tick, expiry: Tick) -> Self {
         // Equal ticks differ in no bit: the 1 gives them level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
         // Divided in 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc 1.95
@@ -55,35 +55,35 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
 
     /// Where the bucket stands in the array of all buckets.
     #[inline]
-    pub(super) const fn index(self) -> usize {
+    pub(in crate::family) const fn index(self) -> usize {
         self.0 as usize
     }
 
     #[inline]
-    pub(super) const fn level(self) -> usize {
+    pub(in crate::family) const fn level(self) -> usize {
         self.index() / BUCKETS
     }
 
     #[inline]
-    pub(super) const fn digit(self) -> usize {
+    pub(in crate::family) const fn digit(self) -> usize {
         self.index() % BUCKETS
     }
 
     /// The bucket's bit in the bitmaps of its level.
     #[inline]
-    pub(super) const fn bit(self) -> u64 {
+    pub(in crate::family) const fn bit(self) -> u64 {
         1 << self.digit()
     }
 
     /// The first tick of the granule that holds `tick` at the bucket's level.
     #[inline]
-    pub(super) const fn first_tick(self, tick: Tick) -> Tick {
+    pub(in crate::family) const fn first_tick(self, tick: Tick) -> Tick {
         let shift = Self::BITS * self.level() as u32;
         tick >> shift << shift
     }
 
     /// The last tick of that granule.
-    pub(super) const fn last_tick(self, tick: Tick) -> Tick {
+    pub(in crate::family) const fn last_tick(self, tick: Tick) -> Tick {
         let shift = Self::BITS * self.level() as u32;
         tick | ((1 << shift) - 1)
     }

@@ -1,0 +1,258 @@
+//! A sorted array: the expiries of all timers lie side by side, the earliest last.
+//!
+//! # Invariants
+//! 1. Each pending node is in one cell, and as many cells are in use ([`Violation::Count`]).
+//! 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
+//!    order of their arrival, since an insert stops in front of all that are not later.
+//! 3. A cell holds the expiry that its node's record has ([`Violation::Position`]).
+//!
+//! # Layout
+//! ```text
+//!   cells  [ 97 | 40 | 12 | 12 | 10 ]    insert(30): behind 40, the cells after it move by one
+//!                                 ^
+//!                                 head: taken off the end
+//! ```
+//! No cell names another: a search reads one cache line for four timers, and a pop reads one.
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(n) | O(log n), moves half of the cells | n / 4 read and written in sequence |
+//! | remove | O(n) | as insert | as insert |
+//! | reschedule | O(n) | moves the cells between | as insert |
+//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
+//! | pop | O(1) | O(1) | 1, the record |
+//! | advance, k expired | O(k) | O(k) | 1 for four timers, their records |
+//!
+//! A removal looks at the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
+//! hook 40 (64-bit). [`FlatQueue`] grows; [`BoundedFlat`] holds a fixed number of cells and needs no
+//! allocator.
+//!
+//! # Choose when
+//! - at most some sixty timers are pending: nothing else here is as fast then;
+//! - the worst case of peek, second and pop must be constant.
+//!
+//! # Avoid when
+//! - there may be hundreds: each insert moves half of them.
+//!
+//! # References
+//! Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
+//! "Programming Pearls", CACM 1985 (arrays against lists of few entries). Zephyr's and libuv's users
+//! report the same for handfuls of timers.
+
+mod cells;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
+
+#[cfg(feature = "alloc")]
+use cells::Growing;
+use cells::{Cell, Cells, Inline};
+
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Popped, Record, Shape};
+
+/// The sorted array that grows, as the type argument of a queue.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug)]
+pub struct FlatQueue;
+
+#[cfg(feature = "alloc")]
+impl Family for FlatQueue {
+    type Of<P: Handle> = Flat<Growing<P>>;
+    const ID: &'static str = "flat";
+    const SHAPE: Shape = Shape::List;
+}
+
+/// The sorted array of at most `CAP` timers, inside the queue: no allocation, and a constant
+/// expression builds it.
+///
+/// ```
+/// use tickwright_core::{BoundedFlat, HookQueue, Reject, Timer};
+///
+/// static TIMERS: [Timer<BoundedFlat<2>, u8>; 3] = [Timer::new(0), Timer::new(1), Timer::new(2)];
+///
+/// let mut queue: HookQueue<'static, BoundedFlat<2>, u8> = const { HookQueue::new() };
+/// queue.insert(10, &TIMERS[0])?;
+/// queue.insert(5, &TIMERS[1])?;
+/// assert_eq!(queue.insert(1, &TIMERS[2]).unwrap_err().reason, Reject::Full);
+/// assert_eq!(queue.pop_expired(10).map(|t| t.value.payload), Some(1));
+/// # Ok::<(), tickwright_core::Rejected<&'static Timer<BoundedFlat<2>, u8>>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BoundedFlat<const CAP: usize>;
+
+impl<const CAP: usize> Family for BoundedFlat<CAP> {
+    type Of<P: Handle> = Flat<Inline<P, CAP>>;
+    const ID: &'static str = "flat-bounded";
+    const SHAPE: Shape = Shape::List;
+}
+
+/// What a node of the array remembers.
+#[derive(Debug)]
+pub struct FlatRecord {
+    /// When it is due. On the free list of a slab, the number of the next slot.
+    expiry: Tick,
+}
+
+impl<P: Handle> Record<P> for FlatRecord {
+    const IDLE: Self = Self { expiry: 0 };
+
+    #[inline]
+    fn vacant(next: Option<P>) -> Self {
+        Self { expiry: next.map_or(0, Handle::number).into() }
+    }
+
+    #[inline]
+    fn next_vacant(&self) -> Option<P> {
+        P::from_number(self.expiry as u32)
+    }
+}
+
+/// The sorted array over handles `P` in the memory `C`.
+#[derive(Debug)]
+pub struct Flat<C> {
+    cells: C,
+}
+
+impl<C> Flat<C> {
+    /// The cell of `p`, which is linked and due at `expiry`.
+    #[inline]
+    fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
+    where
+        C: Cells<P>,
+    {
+        let first = self.cells.count(|cell| cell.expiry > expiry);
+        let equals =
+            (first..self.cells.len()).take_while(|&at| self.cells.get(at).is_some_and(|c| c.node != p));
+        first + equals.count()
+    }
+
+    #[inline]
+    fn last<P: Handle>(&self) -> Option<Cell<P>>
+    where
+        C: Cells<P>,
+    {
+        self.cells.get(self.cells.len().wrapping_sub(1))
+    }
+
+    #[inline]
+    fn link<P: Handle>(&mut self, expiry: Tick, p: P) -> bool
+    where
+        C: Cells<P>,
+    {
+        let at = self.cells.insert_sorted(Cell { expiry, node: p });
+        at + 1 == self.cells.len()
+    }
+
+    #[inline]
+    fn unlink<P: Handle>(&mut self, expiry: Tick, p: P) -> bool
+    where
+        C: Cells<P>,
+    {
+        let at = self.find(expiry, p);
+        if at < self.cells.len() {
+            self.cells.remove(at);
+        }
+        at == self.cells.len()
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in cells in use only
+// while they are linked; 2. `unlink` takes out the only cell that names the node, records hold no
+// handles while linked, `clear` empties all cells; 3. no user code is called at all; 4. it holds
+// handles and ticks only, in `Cells` whose cells nobody else can make or read.
+unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
+    type Record = FlatRecord;
+    const NEW: Self = Self { cells: C::NEW };
+    const ORDER: Order = Order::Exact;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        self.cells.reserve(len, additional)
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, FlatRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        nodes.record_mut(p).expiry = expiry;
+        HeadChange::when(self.link(expiry, p))
+    }
+
+    #[inline]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P) -> HeadChange {
+        HeadChange::when(self.unlink(nodes.record(p).expiry, p))
+    }
+
+    #[inline]
+    fn head(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+        self.last().map(|cell| cell.node)
+    }
+
+    #[inline]
+    fn second(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+        self.cells.get(self.cells.len().wrapping_sub(2)).map(|cell| cell.node)
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, _: &impl Nodes<P, FlatRecord>) -> Option<Tick> {
+        self.last().map(|cell: Cell<P>| cell.expiry)
+    }
+
+    #[inline]
+    fn pop(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Popped<P>> {
+        let Cell { expiry, node: handle } = self.last()?;
+        if *budget == 0 || expiry > now {
+            return None;
+        }
+        self.cells.remove(self.cells.len() - 1);
+        Some(Popped { handle, deadline: expiry, expiry })
+    }
+
+    fn for_each(&self, _: &impl Nodes<P, FlatRecord>, mut visit: impl FnMut(P)) {
+        (0..self.cells.len()).filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
+    }
+
+    fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.cells.heap_bytes()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, FlatRecord>, len: usize) -> Result<(), Violation> {
+        if self.cells.len() != len {
+            return Err(Violation::Count);
+        }
+        let mut before = Tick::MAX;
+        for at in 0..len {
+            let cell: Cell<P> = self.cells.get(at).ok_or(Violation::Count)?;
+            if cell.expiry > before {
+                return Err(Violation::Order);
+            }
+            if nodes.record(cell.node).expiry != cell.expiry {
+                return Err(Violation::Position);
+            }
+            before = cell.expiry;
+        }
+        Ok(())
+    }
+}
+
+impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
+    fn next(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Option<P> {
+        let at = self.find(nodes.record(p).expiry, p);
+        self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
+    }
+}

@@ -1,0 +1,129 @@
+//! A ladder: entries lie in arrays by time, apart from their timers. Exact to the tick, first in
+//! first out among equals, for every `u64` deadline. For slabs.
+//!
+//! # Invariants
+//! `clock` is the tick that buckets are named by. An entry is a tick and the number of a slot.
+//! A slot's record says when its timer is due, and for which tick it was *placed*: the timer's
+//! witness is an entry with this tick and slot.
+//! 1. A timer that is pending has a witness ([`Violation::Count`]). It was placed for a tick that
+//!    is not later than its expiry ([`Violation::Order`]).
+//! 2. An entry in a bucket is in that which `BucketNumber::of(clock, tick)` names
+//!    ([`Violation::Bucket`]). No entry is earlier than `clock` ([`Violation::Order`]).
+//! 3. `occupied` has a bit for each bucket that holds an entry and for no other. `levels` has one
+//!    for each level with such a bit ([`Violation::Occupied`]).
+//! 4. `min` of a bucket is not later than any tick in it. Where `dirty` has no bit for it, a witness
+//!    of a timer that is due then is in it ([`Violation::Minimum`]).
+//! 5. Witnesses in a bucket are in the order of their arrival numbers, unless `mixed` has a bit for
+//!    it ([`Violation::Sequence`]).
+//! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
+//! 7. `entries` counts all entries ([`Violation::Count`]).
+//!
+//! # Layout
+//! ```text
+//!   record of a slot  { expiry, placed, arrival }              24 bytes a timer with a slot for a u32
+//!
+//!   level 2  [ | | | | |x|o| ..          o = bucket { min, list } -> [31 entries] -> [7 entries]
+//!   level 1  [ | | .. |x| | |o| |o|..                                entry: tick | slot, 8 bytes
+//!   level 0  [ | | .. |o|o| ..
+//!   run      [ 97/4  97/2  60/9  42/7 ]   the earliest: tick, arrival, slot; sorted
+//! ```
+//! Buckets are those of the [wheel](super::wheel), but a bucket is an array instead of a chain. To
+//! enter one is to read memory in sequence, and the records of its timers are asked for at once.
+//! A bucket of at most 64 entries is sorted into `run`, a longer one moves to lower levels.
+//!
+//! *Why nothing is searched.* A removal leaves its entry where it is: dead. A timer that is moved
+//! to a later tick keeps its entry, too: when that comes, the timer is placed again. A slot that is
+//! used again takes the dead entry of its last timer over, if that is not too late. So a time-out
+//! that is moved or cancelled writes one record. Only a timer that is moved to an earlier tick, or
+//! by 2^32 ticks, gets a second entry.
+//!
+//! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
+//! appends. Where that may not be the order of arrival, the bucket is mixed. The run is sorted by
+//! the arrival numbers in the records. A mixed bucket of one tick is sorted by them as well, by
+//! digits, from list to list.
+//!
+//! # Costs
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | O(1) | O(1) | the record, the bucket, its last entry |
+//! | remove | O(1), looks at 16 entries while many are dead | O(1) | the record, the bucket |
+//! | reschedule to later | O(1) | O(1) | the record, the bucket |
+//! | reschedule to earlier | as insert and remove | O(1) | as insert |
+//! | peek, second | O(n), usually O(k), k in the first bucket | O(k) | entries in sequence |
+//! | next_expiry | as peek after the bucket's earliest left it | O(1) | 2 |
+//! | next_wake | O(1) | O(1) | 2 |
+//! | pop | O(k) for each bucket of k that it enters | amortized O(levels) | the record |
+//! | advance, m expired | as m pops | amortized O(levels) per timer | the record, in batches |
+//!
+//! `next_wake` may be early where a timer was cancelled or moved: then nothing is due, and the next
+//! answer is later. An entry moves at most `LEVELS` times, and six times more in a mixed bucket of
+//! one tick. With a budget, an advance moves, drops and delivers at most that many entries.
+//! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`). Dead entries and chunks that are not full add
+//! at most two fifths from some thousand timers on. The queue itself takes 18 KiB.
+//!
+//! # Files
+//! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks), `state`
+//! (the record and all of the ladder), `enter` (from buckets to the front), `purge` (dead entries),
+//! `scan` (what is asked), `queue` (the operations), `check`.
+//!
+//! # Choose when
+//! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed
+//!   and when it leaves, and nowhere between;
+//! - timers are moved to later ticks, and `next_wake` may be early for that.
+//!
+//! # Avoid when
+//! - the caller owns the nodes: entries of removed timers name their slots, so it works in slabs
+//!   alone;
+//! - few timers are pending: a heap is smaller and faster;
+//! - nearly all timers are moved or cancelled before they expire: the [wheel](super::wheel) is
+//!   faster then;
+//! - the exact head must be shown often while timers are moved and cancelled.
+//!
+//! # References
+//! Tang, Goh & Thng, "Ladder queue", TOMACS 2005 (rungs of unsorted buckets, a sorted bottom);
+//! Ahuja, Mehlhorn, Orlin & Tarjan, "Faster algorithms for the shortest path problem", JACM 1990
+//! (radix heap: the level from the highest differing digit); Groot Koerkamp, "SimdQuickHeap", 2026
+//! (entries of 8 bytes in sequential memory). Placing again what was moved later is the lazy
+//! re-arm of many network stacks. The witness, and slots that take entries over, are ours.
+
+mod check;
+mod chunks;
+mod enter;
+mod purge;
+mod queue;
+mod rungs;
+mod scan;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use state::Ladder;
+
+#[cfg(doc)]
+use crate::contract::Violation;
+use crate::storage::{Family, Handle, Shape};
+
+/// The ladder, as the type argument of a [`SlabQueue`](crate::SlabQueue). The queue is a value of
+/// 18 KiB: box it, or make it a static. It does not compile over hooks.
+///
+/// ```
+/// use tickwright_core::{LadderQueue, SlabQueue};
+///
+/// let mut queue: SlabQueue<LadderQueue, &str> = SlabQueue::new();
+/// queue.insert(u64::MAX, "the end of time")?;
+/// let tea = queue.insert(70, "tea")?.key;
+/// let _ = queue.reschedule(tea, 90)?;
+/// assert_eq!(queue.next_expiry(), Some(90));
+/// assert_eq!(queue.pop_expired(90).map(|t| t.value), Some("tea"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct LadderQueue;
+
+impl Family for LadderQueue {
+    type Of<P: Handle> = Ladder<P>;
+    const ID: &'static str = "ladder";
+    const SHAPE: Shape = Shape::Wheel;
+}

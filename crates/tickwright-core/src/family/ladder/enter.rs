@@ -1,0 +1,414 @@
+//! How due entries come to the front: buckets are entered, sorted or moved to lower levels.
+//!
+//! ```text
+//!   bucket   at most 64 entries      -> sorted into the run
+//!            more, level above 0     -> Cascade: each to a lower level
+//!            more, level 0, in order -> Front: delivered from the list
+//!            more, level 0, mixed    -> Sort by arrival, then Front
+//! ```
+//! A budget may stop each of these. The next call goes on with it before anything else.
+
+use super::chunks::{Entry, List, PER_CHUNK, Pool, Rest, Span};
+use super::rungs::{BUCKETS, Number};
+use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Targets, Work};
+use crate::contract::Tick;
+use crate::storage::{Handle, Nodes};
+
+/// The most entries that are sorted at once.
+const SORTED: usize = 64;
+
+/// So many entries of the next bucket are asked for while those of this one are delivered.
+const AHEAD: usize = 16;
+
+/// The levels whose entries hold all digits of their ticks that are not the clock's.
+pub(super) const NEAR_LEVELS: usize = 5;
+
+/// Bits of a digit by which arrivals are sorted, and how many digits an arrival number has.
+const DIGIT: u32 = BUCKETS.trailing_zeros();
+const PASSES: u32 = 31_u32.div_ceil(DIGIT);
+
+#[inline]
+fn push(targets: &mut Targets, pool: &mut Pool, pass: u32, sequence: u32, slot: u32) {
+    let digit = (sequence >> (DIGIT * pass)) as usize % BUCKETS;
+    pool.push(&mut targets[digit], Entry::new(sequence, slot));
+}
+
+/// All lists in one, at the end of a pass.
+fn joined(targets: &mut Targets, pool: &mut Pool) -> List {
+    let mut all = List::EMPTY;
+    for target in targets {
+        pool.append(&mut all, core::mem::replace(target, List::EMPTY));
+    }
+    all
+}
+
+/// Sorts entries that hold their arrival numbers.
+pub(super) fn sort(pool: &mut Pool, mut list: List) -> List {
+    let mut targets = NO_TARGETS;
+    for pass in 0..PASSES {
+        let mut rest = Rest::of(list);
+        while !rest.is_empty() {
+            let span = pool.span(&rest, PER_CHUNK);
+            for at in 0..span.len() {
+                let entry = pool.entry(span, at);
+                push(&mut targets, pool, pass, entry.low(), entry.slot());
+            }
+            pool.done(&mut rest, span);
+        }
+        list = joined(&mut targets, pool);
+    }
+    list
+}
+
+/// The tick of an entry in a bucket of `level`, one of the near ones.
+#[inline]
+pub(super) fn tick_at(clock: Tick, level: usize, entry: Entry) -> Tick {
+    let above = DIGIT * (level as u32 + 1);
+    clock >> above << above | Tick::from(entry.low()) & ((1 << above) - 1)
+}
+
+impl<P: Handle> Ladder<P> {
+    /// All lists of entries in work.
+    pub(super) fn rests(&self) -> [Rest; BUCKETS + 1] {
+        let mut rests = [Rest::EMPTY; BUCKETS + 1];
+        for (rest, target) in rests.iter_mut().zip(&self.targets) {
+            *rest = Rest::of(*target);
+        }
+        rests[BUCKETS] = match self.work {
+            Work::None => Rest::EMPTY,
+            Work::Cascade { rest, .. } | Work::Front { rest, .. } | Work::Sort { rest, .. } => rest,
+        };
+        rests
+    }
+
+    /// The slot of the entry that the front delivers next.
+    #[inline]
+    pub(super) fn front(&self) -> Option<u32> {
+        match &self.work {
+            Work::Front { rest, .. } => self.pool.peek(rest).map(Entry::slot),
+            _ => None,
+        }
+    }
+
+    /// Takes that entry off.
+    #[inline]
+    pub(super) fn skip_front(&mut self) {
+        if let Work::Front { rest, .. } = &mut self.work {
+            self.pool.skip(rest);
+            if rest.is_empty() {
+                self.work = Work::None;
+            }
+        }
+    }
+
+    /// The head, if it is due. It is then the last of the run, or at the front.
+    #[inline]
+    pub(super) fn find_due(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<P> {
+        // Each turn takes one from the budget, delivers, or begins a work that the next continues.
+        while *budget > 0 && self.live > 0 {
+            if !matches!(self.work, Work::None) {
+                if let Some(p) = self.go_on(nodes, budget) {
+                    return Some(p);
+                }
+                continue;
+            }
+            let first = self.rungs.first().map(|at| (at, self.rungs.at(at).min));
+            if let Some(&near) = self.run.last()
+                && first.is_none_or(|(at, min)| self.precedes(near.tick(), at, min))
+            {
+                if near.tick() > now {
+                    return None;
+                }
+                match Self::see(nodes, near.tick(), near.slot()) {
+                    Seen::Here(p, sequence) if sequence == near.sequence() => return Some(p),
+                    seen => {
+                        let _ = self.run.pop();
+                        *budget -= 1;
+                        self.dispose(nodes, seen);
+                    }
+                }
+                continue;
+            }
+            let (at, min) = first?;
+            if min > now {
+                return None;
+            }
+            self.enter(nodes, at, min, budget);
+        }
+        None
+    }
+
+    /// Whether an entry of the run leaves before the first bucket is entered. A bucket of the same
+    /// tick in the order of arrival was begun after the entry came into the run.
+    #[inline]
+    fn precedes(&self, tick: Tick, first: Number, min: Tick) -> bool {
+        tick < min || tick == min && first.level() == 0 && !self.rungs.is_mixed(first)
+    }
+
+    /// Drops or moves a timer whose entry was taken out, and is not to be delivered for it.
+    #[inline]
+    fn dispose(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, seen: Seen<P>) {
+        match seen {
+            Seen::Dead => self.entries -= 1,
+            Seen::Moved(p) | Seen::Here(p, _) => self.place_again(nodes, p),
+        }
+    }
+
+    #[inline]
+    fn go_on(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) -> Option<P> {
+        match &self.work {
+            Work::None => None,
+            Work::Cascade { .. } => {
+                self.cascade(nodes, budget);
+                None
+            }
+            Work::Sort { .. } => {
+                self.sort_front(nodes, budget);
+                None
+            }
+            Work::Front { rest, bound } => {
+                if rest.is_at_chunk() {
+                    self.prefetch_front(nodes);
+                }
+                let (bound, entry) = (*bound, self.pool.peek(rest));
+                let Some(entry) = entry else {
+                    self.work = Work::None;
+                    return None;
+                };
+                match Self::see(nodes, self.clock, entry.slot()) {
+                    Seen::Here(p, sequence) if sequence < bound => return Some(p),
+                    seen => {
+                        self.skip_front();
+                        *budget -= 1;
+                        self.dispose(nodes, seen);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// Empties the first bucket, whose earliest entry is due.
+    #[inline(never)]
+    fn enter(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, at: Number, min: Tick, budget: &mut usize) {
+        let mut mixed = self.rungs.is_mixed(at);
+        let mut list = self.rungs.take(at);
+        if let Some(rest) = self.purge.give_up(at) {
+            let mut both = self.pool.unread(rest);
+            self.pool.append(&mut both, list);
+            (list, mixed) = (both, true);
+        }
+        self.clock = min;
+        let level = at.level();
+        let count = self.pool.count(&list, SORTED);
+        if let Some(count) = count.filter(|count| count <= budget) {
+            *budget -= count;
+            self.gather(nodes, list, level);
+        } else if level > 0 {
+            self.work = Work::Cascade { rest: Rest::of(list), level, interrupted: mixed };
+        } else if mixed {
+            self.begin_sort(list);
+        } else {
+            self.work = Work::Front { rest: Rest::of(list), bound: self.next_sequence };
+        }
+    }
+
+    /// The records of these entries are read next.
+    #[inline]
+    pub(super) fn prefetch(&self, nodes: &impl Nodes<P, LadderRecord>, span: Span) {
+        for entry in self.pool.entries(span) {
+            nodes.prefetch(Self::slot(entry.slot()));
+        }
+    }
+
+    /// The first bucket is entered soon: asks for the records of its first chunk.
+    #[inline]
+    fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>) {
+        if let Some(at) = self.rungs.first() {
+            let span = self.pool.span(&Rest::of(self.rungs.at(at).list), AHEAD);
+            if span.len() > 0 {
+                self.prefetch(nodes, span);
+            }
+        }
+    }
+
+    fn prefetch_front(&self, nodes: &impl Nodes<P, LadderRecord>) {
+        if let Work::Front { rest, .. } = &self.work {
+            for entry in self.pool.head(rest) {
+                nodes.prefetch(Self::slot(entry.slot()));
+            }
+        }
+    }
+
+    /// Sorts the entries of a short bucket into the run.
+    #[inline]
+    fn gather(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, list: List, level: usize) {
+        let mut found = [Near::EMPTY; SORTED];
+        let mut len = 0;
+        let mut rest = Rest::of(list);
+        while !rest.is_empty() {
+            let span = self.pool.span(&rest, PER_CHUNK);
+            self.prefetch(nodes, span);
+            for at in 0..span.len() {
+                let entry = self.pool.entry(span, at);
+                match self.see_at(nodes, level, entry) {
+                    (Seen::Here(_, sequence), tick) => {
+                        found[len % SORTED] = Near::new(tick, sequence, entry.slot());
+                        len += 1;
+                    }
+                    (seen, _) => self.dispose(nodes, seen),
+                }
+            }
+            self.pool.done(&mut rest, span);
+        }
+        let found = &mut found[..len.min(SORTED)];
+        found.sort_unstable();
+        self.merge(found);
+        self.prefetch_next(nodes);
+    }
+
+    /// What an entry of the bucket that has been entered stands for, and its tick.
+    #[inline]
+    pub(super) fn see_at(
+        &self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        level: usize,
+        entry: Entry,
+    ) -> (Seen<P>, Tick) {
+        let tick = if level < NEAR_LEVELS {
+            tick_at(self.clock, level, entry)
+        } else {
+            // The record knows the digits that the entry has not.
+            match Self::slot(entry.slot()).map(|p| nodes.record(p).placed()) {
+                Some(placed) if placed as u32 == entry.low() && placed >= self.clock => placed,
+                _ => return (Seen::Dead, 0),
+            }
+        };
+        (Self::see(nodes, tick, entry.slot()), tick)
+    }
+
+    /// Merges sorted entries into the run.
+    #[inline]
+    fn merge(&mut self, found: &[Near]) {
+        let Some(&latest) = found.last() else { return };
+        if self.run.len() + found.len() > RUN {
+            self.spill();
+        }
+        if self.run.last().is_none_or(|&front| latest < front) {
+            self.run.extend(found.iter().rev());
+            return;
+        }
+        let mut left = self.run.len();
+        self.run.resize(left + found.len(), Near::EMPTY);
+        let (run, mut at, mut taken) = (&mut self.run[..], left + found.len(), 0);
+        // `run[at..]` is done: what is left are the `left` first of the run, the latest first, and
+        // the entries from `taken` on, the earliest first.
+        while taken < found.len() {
+            at -= 1;
+            if left > 0 && run[left - 1] < found[taken] {
+                left -= 1;
+                run[at] = run[left];
+            } else {
+                run[at] = found[taken];
+                taken += 1;
+            }
+        }
+    }
+
+    /// Moves the later half of the run back to buckets.
+    #[cold]
+    fn spill(&mut self) {
+        let half = self.run.len() / 2;
+        for at in 0..half {
+            let near = self.run[at];
+            let to = self.append_unseen(near.tick(), near.slot());
+            self.rungs.mix(to);
+        }
+        self.run.copy_within(half.., 0);
+        self.run.truncate(self.run.len() - half);
+    }
+
+    /// Moves entries to lower levels.
+    fn cascade(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+        let Work::Cascade { mut rest, level, interrupted } = core::mem::replace(&mut self.work, Work::None)
+        else {
+            return;
+        };
+        while *budget > 0 && !rest.is_empty() {
+            let span = self.pool.span(&rest, *budget);
+            *budget -= span.len();
+            if level < NEAR_LEVELS {
+                for at in 0..span.len() {
+                    let entry = self.pool.entry(span, at);
+                    let to = self.append_unseen(tick_at(self.clock, level, entry), entry.slot());
+                    if interrupted {
+                        self.rungs.mix(to);
+                    }
+                }
+                self.pool.done(&mut rest, span);
+                continue;
+            }
+            self.prefetch(nodes, span);
+            for at in 0..span.len() {
+                let entry = self.pool.entry(span, at);
+                match self.see_at(nodes, level, entry) {
+                    (Seen::Here(..), tick) => {
+                        let to = self.append(tick, entry.slot());
+                        if interrupted {
+                            self.rungs.mix(to);
+                        }
+                    }
+                    (seen, _) => self.dispose(nodes, seen),
+                }
+            }
+            self.pool.done(&mut rest, span);
+        }
+        if !rest.is_empty() {
+            self.work = Work::Cascade { rest, level, interrupted: true };
+        }
+    }
+
+    /// Begins to sort a long bucket of one tick, that of the clock, and what the run has of it.
+    fn begin_sort(&mut self, mut list: List) {
+        while let Some(near) = self.run.pop_if(|near| near.tick() == self.clock) {
+            self.pool.push(&mut list, Entry::new(near.tick() as u32, near.slot()));
+        }
+        self.work = Work::Sort { rest: Rest::of(list), pass: 0, bound: self.next_sequence };
+    }
+
+    fn sort_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+        let Work::Sort { mut rest, mut pass, bound } = core::mem::replace(&mut self.work, Work::None) else {
+            return;
+        };
+        while *budget > 0 && pass < PASSES {
+            if rest.is_empty() {
+                rest = Rest::of(joined(&mut self.targets, &mut self.pool));
+                pass += 1;
+                continue;
+            }
+            let span = self.pool.span(&rest, *budget);
+            *budget -= span.len();
+            for at in 0..span.len() {
+                let entry = self.pool.entry(span, at);
+                if pass > 0 {
+                    push(&mut self.targets, &mut self.pool, pass, entry.low(), entry.slot());
+                    continue;
+                }
+                match Self::see(nodes, self.clock, entry.slot()) {
+                    Seen::Here(_, sequence) => {
+                        push(&mut self.targets, &mut self.pool, pass, sequence, entry.slot());
+                    }
+                    seen => self.dispose(nodes, seen),
+                }
+            }
+            self.pool.done(&mut rest, span);
+        }
+        self.work =
+            if pass < PASSES { Work::Sort { rest, pass, bound } } else { Work::Front { rest, bound } };
+    }
+}

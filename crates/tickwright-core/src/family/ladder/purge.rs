@@ -1,0 +1,162 @@
+//! Dead entries are dropped before there are too many.
+//!
+//! A purge goes through the buckets from the latest on, some entries at a time. It reads a bucket's
+//! list and appends what is alive to it again.
+
+use super::chunks::{Entry, List, PER_CHUNK, Rest};
+use super::enter::{NEAR_LEVELS, sort, tick_at};
+use super::rungs::{BUCKETS, LEVELS, Number};
+use super::state::{Ladder, LadderRecord, NO_TARGETS, Near, RUN, Seen, Work};
+use crate::storage::{Handle, Nodes};
+
+/// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
+/// some three for each that dies meanwhile.
+const AT_ONCE: usize = 16;
+
+impl<P: Handle> Ladder<P> {
+    /// Looks at some entries and drops those that are dead.
+    #[inline(never)]
+    pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        let mut left = AT_ONCE;
+        while left > 0 {
+            let Some((at, mut rest)) = self.purge.reading.take() else {
+                let Some(at) = self.rungs.last_before(self.purge.end) else {
+                    self.purge.end = BUCKETS * LEVELS;
+                    return;
+                };
+                self.purge.end = at.index();
+                self.purge.reading = Some((at, Rest::of(self.rungs.borrow(at))));
+                continue;
+            };
+            let span = self.pool.span(&rest, left);
+            left -= span.len();
+            self.prefetch(nodes, span);
+            for place in 0..span.len() {
+                let entry = self.pool.entry(span, place);
+                match self.see_in(nodes, at, entry) {
+                    Seen::Here(..) => self.rungs.push_again(&mut self.pool, at, entry),
+                    Seen::Moved(p) => self.place_again(nodes, p),
+                    Seen::Dead => self.entries -= 1,
+                }
+            }
+            self.pool.done(&mut rest, span);
+            if !rest.is_empty() {
+                // What arrives now stands before the rest.
+                self.rungs.mix(at);
+                self.purge.reading = Some((at, rest));
+            } else if self.rungs.at(at).list.is_empty() {
+                let _ = self.rungs.take(at);
+            }
+        }
+    }
+
+    /// What an entry in a bucket stands for.
+    pub(super) fn see_in(
+        &self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        at: Number,
+        entry: Entry,
+    ) -> Seen<P> {
+        let Some(p) = Self::slot(entry.slot()) else { return Seen::Dead };
+        let placed = nodes.record(p).placed();
+        let same = if at.level() < NEAR_LEVELS {
+            placed == tick_at(self.clock, at.level(), entry)
+        } else {
+            placed as u32 == entry.low() && placed >= self.clock && Number::of(self.clock, placed) == at
+        };
+        if same { Self::see(nodes, placed, entry.slot()) } else { Seen::Dead }
+    }
+
+    /// Drops all that is dead and puts the rest in the order of arrival; `anew` gives new numbers.
+    /// For a ladder that has run out of numbers, or of memory for entries. O(entries).
+    #[cold]
+    pub(super) fn rebuild(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, anew: bool) {
+        if self.limit <= RUN {
+            return self.renumber_run(nodes);
+        }
+        let mut all = List::EMPTY;
+        while let Some(near) = self.run.pop() {
+            let seen = Self::see(nodes, near.tick(), near.slot());
+            self.keep(nodes, &mut all, seen);
+        }
+        while let Some(at) = self.rungs.first() {
+            let unread = self.purge.give_up(at).unwrap_or(Rest::EMPTY);
+            for mut rest in [unread, Rest::of(self.rungs.take(at))] {
+                while !rest.is_empty() {
+                    let span = self.pool.span(&rest, PER_CHUNK);
+                    for place in 0..span.len() {
+                        let seen = self.see_in(nodes, at, self.pool.entry(span, place));
+                        self.keep(nodes, &mut all, seen);
+                    }
+                    self.pool.done(&mut rest, span);
+                }
+            }
+        }
+        let rests = self.rests();
+        let work = core::mem::replace(&mut self.work, Work::None);
+        self.targets = NO_TARGETS;
+        for mut rest in rests {
+            while !rest.is_empty() {
+                let span = self.pool.span(&rest, PER_CHUNK);
+                for place in 0..span.len() {
+                    let entry = self.pool.entry(span, place);
+                    let seen = match work {
+                        Work::Cascade { level, .. } => self.see_at(nodes, level, entry).0,
+                        _ => Self::see(nodes, self.clock, entry.slot()),
+                    };
+                    self.keep(nodes, &mut all, seen);
+                }
+                self.pool.done(&mut rest, span);
+            }
+        }
+        let mut rest = Rest::of(sort(&mut self.pool, all));
+        let (mut last, mut arrivals) = (None, 0);
+        self.entries = 0;
+        self.moved = 0;
+        while !rest.is_empty() {
+            let span = self.pool.span(&rest, PER_CHUNK);
+            for place in 0..span.len() {
+                let entry = self.pool.entry(span, place);
+                // A timer may have had two witnesses.
+                if last.replace(entry) == Some(entry) {
+                    continue;
+                }
+                let Some(p) = Self::slot(entry.slot()) else { continue };
+                let record = nodes.record_mut(p);
+                record.place_again();
+                if anew {
+                    record.renumber(arrivals);
+                }
+                arrivals += 1;
+                self.entries += 1;
+                let expiry = record.expiry;
+                self.append(expiry, entry.slot());
+            }
+            self.pool.done(&mut rest, span);
+        }
+        if anew {
+            self.next_sequence = arrivals;
+        }
+    }
+
+    /// Gives all timers new numbers, where all are in the run.
+    fn renumber_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        self.run.sort_unstable_by_key(|near| near.sequence());
+        self.next_sequence = 0;
+        for near in &mut self.run {
+            *near = Near::new(near.tick(), self.next_sequence, near.slot());
+            if let Some(p) = Self::slot(near.slot()) {
+                nodes.record_mut(p).renumber(self.next_sequence);
+            }
+            self.next_sequence += 1;
+        }
+        self.run.sort_unstable_by(|one, other| other.cmp(one));
+    }
+
+    /// Notes the arrival number of a timer that is alive.
+    fn keep(&mut self, nodes: &impl Nodes<P, LadderRecord>, all: &mut List, seen: Seen<P>) {
+        if let Seen::Moved(p) | Seen::Here(p, _) = seen {
+            self.pool.push(all, Entry::new(nodes.record(p).sequence(), p.number()));
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! The operations of the ladder.
+//!
+//! ```text
+//!   insert       adopt the slot's dead entry, or place        the record, 1 bucket
+//!   remove       mark the record; purge some                  the record
+//!   reschedule   later: write the record; earlier: place      the record, 1 bucket
+//!   due, pop     run, or the front of one tick; else enter    see `enter`
+//! ```
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use super::chunks::{Entry, PER_CHUNK, Pool};
+use super::rungs::{BUCKETS, LEVELS, Number, Rungs};
+use super::state::{LIVE, Ladder, LadderRecord, NO_TARGETS, Near, Purge, RUN, Work};
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
+use crate::storage::{Discipline, Handle, Nodes, Popped, Record};
+
+/// Whether a witness for `placed` serves a timer that is due at `expiry`.
+#[inline]
+const fn serves(placed: Tick, expiry: Tick) -> bool {
+    placed <= expiry && expiry - placed <= u32::MAX as Tick
+}
+
+/// With so many entries in the run, what arrives goes to a bucket, also where it comes before all of
+/// them.
+const SHORT: usize = 64;
+
+/// Puts an entry into a run. There is room.
+#[inline]
+fn insert_sorted(run: &mut Vec<Near>, near: Near) {
+    let mut at = run.len();
+    if at > FEW {
+        at = run.partition_point(|&other| other > near);
+        return run.insert(at, near);
+    }
+    run.push(near);
+    // `run[at]` is free, and all behind it are earlier than `near`.
+    while at > 0 && run[at - 1] < near {
+        run[at] = run[at - 1];
+        at -= 1;
+    }
+    run[at] = near;
+}
+
+/// Up to so many entries are moved one by one.
+const FEW: usize = 24;
+
+/// The most entries of `len` timers.
+const fn most_entries(len: usize) -> usize {
+    len + len / 3 + 24
+}
+
+/// The most chunks of as many entries. All but the ends of lists are full: each bucket has one or
+/// two of those, and sorting has a list for each digit.
+fn most_chunks(entries: usize) -> usize {
+    entries.min(entries.div_ceil(PER_CHUNK) + 2 * BUCKETS * LEVELS) + BUCKETS + 4
+}
+
+impl<P: Handle> Ladder<P> {
+    const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
+
+    #[inline]
+    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> u32 {
+        if self.next_sequence >= LIVE {
+            self.rebuild(nodes, true);
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        sequence
+    }
+
+    /// Gives `p` a new entry. Returns whether the next wake-up may be another one now.
+    #[inline]
+    fn place(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, sequence: u32) -> bool {
+        let rebuilt = self.entries >= self.limit;
+        if rebuilt {
+            self.rebuild(nodes, false);
+        }
+        self.entries += 1;
+        nodes.record_mut(p).place(expiry, sequence);
+        let before_buckets = self.is_before_buckets(expiry);
+        let before_run = self.run.last().is_none_or(|front| expiry < front.tick());
+        if self.run.len() < SHORT && before_buckets || self.limit <= RUN {
+            let near = Near::new(expiry, sequence, p.number());
+            insert_sorted(&mut self.run, near);
+        } else {
+            self.append(expiry, p.number());
+        }
+        rebuilt || before_buckets && before_run
+    }
+
+    /// A witness for `placed` now serves a timer that is due at `expiry`.
+    #[inline]
+    fn stretched(&mut self, placed: Tick, expiry: Tick) {
+        if placed == expiry {
+            // It stands before timers that have arrived earlier.
+            self.rungs.mix(Number::of(self.clock, placed));
+        } else {
+            self.moved += 1;
+        }
+    }
+
+    /// Whether entries for `tick` are in the run alone: no bucket has one that early.
+    #[inline]
+    fn is_before_buckets(&self, tick: Tick) -> bool {
+        matches!(self.work, Work::None)
+            && self.rungs.first().is_none_or(|first| tick < self.rungs.at(first).min)
+    }
+
+    /// Where an entry is in the run, if it can only be there.
+    #[inline]
+    fn find_in_run(&self, near: Near) -> Option<usize> {
+        if self.run.is_empty() || !self.is_before_buckets(near.tick()) {
+            return None;
+        }
+        self.run.binary_search_by(|other| near.cmp(other)).ok()
+    }
+
+    /// Takes the witness of `p` out if it is easily found: in the run, or alone in its bucket.
+    /// Returns whether it was the first of all entries; `None` where it was not taken out.
+    #[inline]
+    fn take_out(&mut self, p: P, placed: Tick, sequence: u32) -> Option<bool> {
+        let slot = p.number();
+        let mut was_first = true;
+        if let Some(front) = self.run.last()
+            && front.slot() == slot
+            && front.tick() == placed
+        {
+            let _ = self.run.pop();
+        } else if let Some(at) = self.find_in_run(Near::new(placed, sequence, slot)) {
+            self.run.remove(at);
+            was_first = false;
+        } else if self.front() == Some(slot) {
+            self.skip_front();
+        } else {
+            let at = Number::of(self.clock, placed);
+            if self.rungs.at(at).min != placed || !self.rungs.is_occupied(at) {
+                return None;
+            }
+            let alone = self.pool.single(&self.rungs.at(at).list) == Some(Entry::new(placed as u32, slot));
+            if !alone || self.purge.holds(at) {
+                self.rungs.leaves(at, placed);
+                return None;
+            }
+            was_first = self.rungs.first() == Some(at);
+            let list = self.rungs.take(at);
+            self.pool.free(list);
+        }
+        self.entries -= 1;
+        Some(was_first)
+    }
+
+    /// Drops some dead entries, where a fifth of all is dead. Returns whether it did.
+    #[inline]
+    fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> bool {
+        let many = self.entries - self.live > self.live / 4 + 8;
+        if many {
+            self.purge_some(nodes);
+        }
+        many
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. over slots: an entry may name a slot that was taken out,
+// whose record stays readable; handles that are returned are of live records. Over pointers it does
+// not compile: `IN_SLABS`; 2. entries hold numbers only, and no record holds a handle; 3. no user
+// code is called at all; 4. it holds numbers, ticks and vectors of them only.
+unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
+    type Record = LadderRecord;
+    const NEW: Self = Self {
+        clock: 0,
+        live: 0,
+        entries: 0,
+        moved: 0,
+        limit: 0,
+        next_sequence: 0,
+        rungs: Rungs::NEW,
+        pool: Pool::NEW,
+        run: Vec::new(),
+        work: Work::None,
+        targets: NO_TARGETS,
+        purge: Purge::NEW,
+        _slots: PhantomData,
+    };
+    const ORDER: Order = Order::Exact;
+    const MOVES: bool = true;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        const { Self::IN_SLABS };
+        let total = len.checked_add(additional).filter(|&total| total < LIVE as usize).ok_or(Reject::Full)?;
+        let entries = most_entries(total);
+        if entries <= self.limit {
+            return Ok(());
+        }
+        let run = entries.min(RUN);
+        if self.run.capacity() < run {
+            self.run.try_reserve_exact(run - self.run.len()).map_err(|_| Reject::Full)?;
+        }
+        if entries > RUN {
+            self.pool.reserve(most_chunks(entries))?;
+        }
+        self.limit = entries;
+        Ok(())
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        if self.entries == 0 {
+            self.clock = now;
+        }
+        let sequence = self.take_sequence(nodes);
+        let empty = self.live == 0;
+        let record = nodes.record_mut(p);
+        let placed = record.placed();
+        // A vacant slot that remembers a tick after the clock has an entry for it.
+        let changed = if placed > self.clock && serves(placed, expiry) {
+            record.stretch(expiry, sequence);
+            self.stretched(placed, expiry);
+            false
+        } else {
+            self.place(nodes, p, expiry, sequence)
+        };
+        self.live += 1;
+        HeadChange::when(changed || empty)
+    }
+
+    #[inline]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> HeadChange {
+        let record = nodes.record(p);
+        let (placed, sequence) = (record.placed(), record.sequence());
+        self.live -= 1;
+        self.moved -= usize::from(record.is_moved());
+        let taken = self.take_out(p, placed, sequence);
+        let record = nodes.record_mut(p);
+        let changed = match taken {
+            Some(was_first) => {
+                record.leave();
+                was_first
+            }
+            None => {
+                <LadderRecord as Record<P>>::set_vacant(record, None);
+                self.purge_if_many_are_dead(nodes)
+            }
+        };
+        HeadChange::when(changed || self.live == 0)
+    }
+
+    #[inline]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let expiry = deadline.max(now);
+        let sequence = self.take_sequence(nodes);
+        let record = nodes.record(p);
+        let (placed, before) = (record.placed(), record.sequence());
+        self.moved -= usize::from(record.is_moved());
+        if let Some(was_first) = self.take_out(p, placed, before) {
+            let is_first = self.place(nodes, p, expiry, sequence);
+            return HeadChange::when(was_first || is_first);
+        }
+        if serves(placed, expiry) {
+            nodes.record_mut(p).stretch(expiry, sequence);
+            self.stretched(placed, expiry);
+            return HeadChange::Same;
+        }
+        let is_first = self.place(nodes, p, expiry, sequence);
+        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first)
+    }
+
+    #[inline]
+    fn head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+        self.earliest(nodes, 1)[0].map(|(_, p)| p)
+    }
+
+    fn second(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+        self.earliest(nodes, 2)[1].map(|(_, p)| p)
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+        self.known_head(nodes).or_else(|| self.earliest(nodes, 1)[0].map(|(near, _)| near.tick()))
+    }
+
+    #[inline]
+    fn next_wake(&self, _: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+        if self.live == 0 {
+            return None;
+        }
+        if !matches!(self.work, Work::None) {
+            return Some(self.clock);
+        }
+        let bucket = self.rungs.first().map(|at| self.rungs.at(at).min);
+        match (self.run.last().map(|near| near.tick()), bucket) {
+            (Some(near), Some(bucket)) => Some(near.min(bucket)),
+            (near, bucket) => near.or(bucket),
+        }
+    }
+
+    #[inline]
+    fn due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> Option<P> {
+        self.find_due(nodes, now, budget)
+    }
+
+    #[inline]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let handle = self.find_due(nodes, now, budget)?;
+        if matches!(self.work, Work::None) {
+            let _ = self.run.pop();
+        } else {
+            self.skip_front();
+        }
+        self.entries -= 1;
+        self.live -= 1;
+        let record = nodes.record_mut(handle);
+        let expiry = record.expiry;
+        record.leave();
+        Some(Popped { handle, deadline: expiry, expiry })
+    }
+
+    fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {
+        let record = nodes.record(p);
+        let (expiry, placed) = (record.expiry, record.placed());
+        let at = Number::of(self.clock, placed);
+        let in_run = self.run.iter().any(|near| near.slot() == p.number() && near.tick() == placed);
+        let whereabouts = if in_run || !matches!(self.work, Work::None) && placed == self.clock {
+            Whereabouts::InOrder
+        } else {
+            Whereabouts::Bucket {
+                level: at.level(),
+                bucket: at.digit(),
+                first: at.first_tick(placed),
+                last: at.last_tick(placed),
+                moves_at: (at.level() > 0 || placed < expiry).then(|| self.rungs.at(at).min),
+            }
+        };
+        Explanation::new(expiry, expiry, whereabouts)
+    }
+
+    fn for_each(&self, nodes: &impl Nodes<P, LadderRecord>, visit: impl FnMut(P)) {
+        self.each_witness(nodes, visit);
+    }
+
+    fn start_sequence_at(&mut self, next: u32) {
+        if self.entries == 0 {
+            self.next_sequence = next >> 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.rungs = Rungs::NEW;
+        self.pool.clear();
+        self.run.clear();
+        self.work = Work::None;
+        self.targets = NO_TARGETS;
+        self.purge = Purge::NEW;
+        self.live = 0;
+        self.entries = 0;
+        self.moved = 0;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.pool.heap_bytes() + self.run.capacity() * size_of::<Near>()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+        self.check_all(nodes, len)
+    }
+}

@@ -1,0 +1,163 @@
+//! What is asked without a change: the head, the timer after it, every timer.
+
+use alloc::vec::Vec;
+
+use super::chunks::{Entry, Rest};
+use super::enter::{NEAR_LEVELS, tick_at};
+use super::rungs::Number;
+use super::state::{Ladder, LadderRecord, Near, Work};
+use crate::contract::Tick;
+use crate::storage::{Handle, Nodes};
+
+/// Where an entry is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the run, with its tick and arrival.
+    Run(Near),
+    /// Among what is in work.
+    Work(Entry),
+    /// In a bucket.
+    Bucket(Number, Entry),
+}
+
+impl Place {
+    #[inline]
+    fn slot(self) -> u32 {
+        match self {
+            Self::Run(near) => near.slot(),
+            Self::Work(entry) | Self::Bucket(_, entry) => entry.slot(),
+        }
+    }
+}
+
+impl<P: Handle> Ladder<P> {
+    /// The timer that an entry is a witness of.
+    #[inline]
+    pub(super) fn witness(&self, nodes: &impl Nodes<P, LadderRecord>, place: Place) -> Option<P> {
+        let p = Self::slot(place.slot())?;
+        let record = nodes.record(p);
+        let placed = record.placed();
+        let same = match place {
+            Place::Run(near) => near.tick() == placed,
+            Place::Work(entry) => match self.work {
+                Work::Cascade { level, .. } => self.may_be(level, entry, placed),
+                _ => placed == self.clock,
+            },
+            Place::Bucket(at, entry) => {
+                self.may_be(at.level(), entry, placed) && Number::of(self.clock, placed) == at
+            }
+        };
+        (same && record.is_live()).then_some(p)
+    }
+
+    /// Whether an entry of a bucket of `level` may be for the tick `placed`.
+    #[inline]
+    fn may_be(&self, level: usize, entry: Entry, placed: Tick) -> bool {
+        if level < NEAR_LEVELS {
+            placed == tick_at(self.clock, level, entry)
+        } else {
+            placed as u32 == entry.low() && placed >= self.clock
+        }
+    }
+
+    /// All entries in work.
+    pub(super) fn in_work(&self) -> impl Iterator<Item = Place> + '_ {
+        self.rests().into_iter().flat_map(move |rest| self.pool.iter(rest)).map(Place::Work)
+    }
+
+    /// All entries of a bucket, in order.
+    pub(super) fn in_bucket(&self, at: Number) -> impl Iterator<Item = Place> + '_ {
+        let unread = match self.purge.reading() {
+            Some((reading, rest)) if reading == at => rest,
+            _ => Rest::EMPTY,
+        };
+        self.pool
+            .iter(unread)
+            .chain(self.pool.iter(Rest::of(self.rungs.at(at).list)))
+            .map(move |entry| Place::Bucket(at, entry))
+    }
+
+    /// The expiry of the head, where no entry need be searched.
+    #[inline]
+    pub(super) fn known_head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+        match self.work {
+            _ if self.live == 0 => return None,
+            Work::None => {}
+            Work::Front { rest, .. } => {
+                let p = self.witness(nodes, Place::Work(self.pool.peek(&rest)?))?;
+                return (nodes.record(p).expiry == self.clock).then_some(self.clock);
+            }
+            Work::Cascade { .. } | Work::Sort { .. } => return None,
+        }
+        let first = self.rungs.first();
+        match (self.run.last(), first.map(|at| (at, self.rungs.at(at).min))) {
+            (Some(&near), first) if first.is_none_or(|(_, min)| near.tick() <= min) => {
+                let p = self.witness(nodes, Place::Run(near))?;
+                (nodes.record(p).expiry == near.tick()).then_some(near.tick())
+            }
+            (_, Some((at, min))) if !self.rungs.is_dirty(at) => Some(min),
+            _ => None,
+        }
+    }
+
+    /// The head, and the timer after it if `wanted` is 2: with their expiries and arrivals.
+    pub(super) fn earliest(
+        &self,
+        nodes: &impl Nodes<P, LadderRecord>,
+        wanted: usize,
+    ) -> [Option<(Near, P)>; 2] {
+        let mut found: [Option<(Near, P)>; 2] = [None; 2];
+        let consider = |found: &mut [Option<(Near, P)>; 2], place: Place| {
+            let Some(p) = self.witness(nodes, place) else { return };
+            let record = nodes.record(p);
+            let this = Near::new(record.expiry, record.sequence(), p.number());
+            match *found {
+                // A second witness of the same timer.
+                [Some((first, _)), _] if first == this => {}
+                [Some((first, _)), second] if first < this => {
+                    if second.is_none_or(|(second, _)| this < second) {
+                        found[1] = Some((this, p));
+                    }
+                }
+                [first, _] => *found = [Some((this, p)), first],
+            }
+        };
+        // Whether all that are wanted are before every entry for `tick` or later.
+        let known = |found: &[Option<(Near, P)>; 2], tick: Tick| {
+            found[wanted - 1].is_some_and(|(last, _)| last.tick() < tick)
+        };
+        self.in_work().for_each(|place| consider(&mut found, place));
+        for &near in self.run.iter().rev() {
+            if known(&found, near.tick()) {
+                break;
+            }
+            consider(&mut found, Place::Run(near));
+        }
+        for at in self.rungs.iter() {
+            if known(&found, self.rungs.at(at).min) {
+                break;
+            }
+            self.in_bucket(at).for_each(|place| consider(&mut found, place));
+        }
+        found
+    }
+
+    /// Every entry.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let run = self.run.iter().map(|&near| Place::Run(near));
+        run.chain(self.in_work()).chain(self.rungs.iter().flat_map(move |at| self.in_bucket(at)))
+    }
+
+    /// Visits every pending timer once.
+    pub(super) fn each_witness(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
+        let witnesses = || self.places().filter_map(move |place| self.witness(nodes, place));
+        if witnesses().count() == self.live {
+            return witnesses().for_each(visit);
+        }
+        // Some have two. That is rare, and this is asked by checks alone.
+        let mut seen: Vec<u32> = witnesses().map(Handle::number).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.into_iter().filter_map(Self::slot).for_each(&mut visit);
+    }
+}
