@@ -13,6 +13,7 @@ mod host;
 mod idle;
 
 use core::cell::{Cell, RefCell};
+use core::num::NonZero;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -101,6 +102,10 @@ pub(crate) struct Worker {
     seen: RefCell<Vec<u64>>,
     /// How many others had begun in all when it last had nothing to do.
     began: Cell<u64>,
+    /// Whether another worker may run while this one looks for work.
+    spins: bool,
+    /// How often in a row it has spun for nothing.
+    spun: Cell<u32>,
 }
 
 /// Ends the child whose only thread has ended.
@@ -122,6 +127,8 @@ impl Worker {
         // Called on the worker's own kernel thread. Contexts that are kernel threads have their
         // own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
         Self {
             pool,
             index,
@@ -142,6 +149,8 @@ impl Worker {
             row: Cell::new(0),
             seen: RefCell::new(seen),
             began: Cell::new(0),
+            spins,
+            spun: Cell::new(0),
         }
     }
 

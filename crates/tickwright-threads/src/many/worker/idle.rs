@@ -20,6 +20,12 @@ const SEARCH: Duration = Duration::from_micros(500);
 /// Where more than so many wait to begin, half of them are stolen at once.
 const MANY: u32 = 64;
 
+/// How often a worker looks for work before it sleeps: some microseconds.
+const SPINS: u32 = 200;
+/// After so many times in vain it spins at one sleep of so many only.
+const VAIN: u32 = 4;
+const SELDOM: u32 = 64;
+
 impl Worker {
     /// Looks at the clock and the descriptors.
     pub(super) fn look(&self) {
@@ -73,6 +79,9 @@ impl Worker {
         }
         // The next thread that begins is not delayed by a row of earlier ones.
         self.row.set(0);
+        if self.spin() {
+            return self.notify_next();
+        }
         let mut searched = false;
         loop {
             if self.steal(searched) {
@@ -100,6 +109,25 @@ impl Worker {
             }
             searched = search;
         }
+    }
+
+    /// Looks for work for some microseconds: a sleep and its wake-up on another processor cost more.
+    /// Where that was in vain several times, it is tried seldom. Returns whether there is work.
+    fn spin(&self) -> bool {
+        let in_vain = self.spun.get();
+        if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
+            self.spun.set(in_vain.wrapping_add(1));
+            return false;
+        }
+        for _ in 0..SPINS {
+            if self.has_work() {
+                self.spun.set(0);
+                return true;
+            }
+            core::hint::spin_loop();
+        }
+        self.spun.set(in_vain.wrapping_add(1));
+        false
     }
 
     /// The worker has work, and searches no longer. It begins one of the threads in its own queue,
