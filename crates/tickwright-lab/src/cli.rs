@@ -15,6 +15,7 @@ use crate::experiments::dictionaries::RegistryArgs;
 use crate::experiments::heap::HeapArgs;
 #[cfg(target_os = "linux")]
 use crate::experiments::latency::{LatencyArgs, WorkerArgs};
+use crate::experiments::matrix::MatrixArgs;
 use crate::experiments::memory::MemoryArgs;
 use crate::experiments::nptl::ChildArgs;
 use crate::experiments::scheduler::SchedulerArgs;
@@ -142,6 +143,10 @@ pub(crate) enum Command {
 /// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// The best of ours beside the best of others, for each work and population
+    ///
+    /// Takes about three minutes, with --quick some seconds.
+    Matrix(MatrixArgs),
     /// Pop the earliest timer and insert it again, at constant population
     ///
     /// Takes about two minutes for all scenarios and structures, with --quick some seconds.
@@ -154,6 +159,8 @@ pub(crate) enum Bench {
     ///
     /// Takes two to three minutes for all structures, with --quick some seconds.
     Expire(TimedArgs),
+    /// Poll at each tick while all timers are far ahead
+    Idle(CountedArgs),
     /// The price of a question while the queue changes: next wake-up, next expiry and peek
     ///
     /// Takes about two minutes for all structures, with --quick some seconds.

@@ -12,6 +12,7 @@ pub(crate) mod helenos;
 #[cfg(target_os = "linux")]
 pub(crate) mod latency;
 pub(crate) mod linux;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod nptl;
 pub(crate) mod request;

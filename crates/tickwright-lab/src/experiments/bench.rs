@@ -23,13 +23,12 @@ use clap::Args;
 
 use self::cell::Cell;
 use self::run::{Part, Plan, can_be_baseline};
-use self::tables::HARNESS;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Model, Operations, Population, Rounds, Scenario, Seed};
 use crate::output::OutputArgs;
-use crate::result::{Finding, Section, Series, Unit, labels};
+use crate::result::{Finding, Section, Series};
 use crate::structures::registry;
 
 /// Arguments of the comparisons whose number of operations per sample is free.
@@ -181,22 +180,7 @@ impl Experiment for Comparison {
     }
 
     fn series(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Series> {
-        let of_cell = |cell: &Cell| -> Vec<Series> {
-            let series = |structure: &'static str, samples: &[f64]| {
-                let of = labels([
-                    ("scenario", cell.scenario.clone().into()),
-                    ("structure", structure.into()),
-                    ("n", cell.population.into()),
-                ]);
-                let name = cell.measure.to_string();
-                Series::new(name, Unit::Ns, of).per("operation").of(samples.iter().copied())
-            };
-            let ran = cell.rows.iter().filter(|row| !row.samples.is_empty());
-            let mut all: Vec<Series> = ran.map(|row| series(row.structure.id, &row.samples)).collect();
-            all.push(series(HARNESS, &cell.harness));
-            all
-        };
-        cells.iter().flat_map(of_cell).collect()
+        cells.iter().flat_map(Cell::series).collect()
     }
 
     fn findings(&self, _: &Plan, cells: &Vec<Cell>) -> Vec<Finding> {

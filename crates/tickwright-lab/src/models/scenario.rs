@@ -135,7 +135,7 @@ macro_rules! built_in {
     };
 }
 
-built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "reads");
+built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "idle" "reads");
 
 /// The scenario files that only one experiment reads.
 const OF_EXPERIMENTS: &[(&str, &str)] =

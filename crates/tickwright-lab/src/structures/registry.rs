@@ -18,6 +18,8 @@ use wildmatch::WildMatch;
 use crate::allocator;
 use crate::error::LabError;
 use crate::structures::baseline::lazy_heap::{Entry, Lazy};
+#[cfg(target_feature = "avx2")]
+use crate::structures::baseline::quick_heap;
 use crate::structures::baseline::testkit::Foreign;
 use crate::structures::baseline::{btree_map, intrusive, nexus, orx, timer_queue};
 use crate::structures::candidate::Candidate;
@@ -134,15 +136,22 @@ const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
 /// A wheel whose buckets grow with the population: with 1M timers, a few rounds take many minutes.
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
+macro_rules! and_slab_only {
+    ([$($baselines:tt)*] $($rows:tt)+) => {
+        tickwright_core::for_each_slab_only_family!(table [[$($baselines)*] [$($rows)+]]);
+    };
+}
+
 macro_rules! table {
-    ([$($name:literal, $candidate:ty, $shape:ident, $ties:ident, second $second:literal, exact_head $head:literal, up_to $sensible:expr, $about:literal;)+] $($id:literal => $family:ty;)+) => {
+    ([[$($(#[$cfg:meta])* $name:literal, $candidate:ty, $shape:ident, $ties:ident, second $second:literal, exact_head $head:literal, up_to $sensible:expr, $about:literal;)+] [$($id:literal => $family:ty;)+]] $($slab_id:literal => $slab_family:ty;)+) => {
         /// Every structure: ours by family, then the baselines.
         pub(crate) static STRUCTURES: &[Structure] = &[
             $(
                 ours::<$family>(concat!($id, "/slab"), "ours; the queue owns the timers, keys carry generations"),
                 ours::<$family>(concat!($id, "/hook"), "ours; the caller owns the nodes, nothing allocates"),
             )+
-            $(Structure {
+            $(ours::<$slab_family>(concat!($slab_id, "/slab"), "ours; the queue owns the timers, keys carry generations"),)+
+            $($(#[$cfg])* Structure {
                 id: $name,
                 kind: Kind::Baseline,
                 shape: Shape::$shape,
@@ -161,7 +170,8 @@ macro_rules! table {
                     concat!($id, "/slab") => visitor.visit::<Slab<$family>>(structure),
                     concat!($id, "/hook") => visitor.visit::<Hook<$family>>(structure),
                 )+
-                $($name => visitor.visit::<$candidate>(structure),)+
+                $(concat!($slab_id, "/slab") => visitor.visit::<Slab<$slab_family>>(structure),)+
+                $($(#[$cfg])* $name => visitor.visit::<$candidate>(structure),)+
                 // Each `Structure` comes from a row of the table, and each row has an arm.
                 other => unreachable!("structure {other} has no row"),
             }
@@ -169,7 +179,7 @@ macro_rules! table {
     };
 }
 
-tickwright_core::for_each_family!(table [
+tickwright_core::for_each_family!(and_slab_only [
     "binary-heap", Lazy<BinaryHeap<Entry>>, Heap, Fifo, second true, exact_head true, up_to None,
         "std BinaryHeap, lazy deletion";
     "btree-map", btree_map::StdBTreeMap, Tree, Fifo, second true, exact_head true, up_to None,
@@ -184,6 +194,9 @@ tickwright_core::for_each_family!(table [
         "nexus-timer 1.5, a wheel that moves timers ahead; neither FIFO nor stale keys, polled per tick, time as Instant";
     "orx-4ary", orx::Orx, Heap, AnyOrder, second true, exact_head true, up_to None,
         "orx-priority-queue 1.9 4-ary heap with positions; neither FIFO nor stale keys";
+    #[cfg(target_feature = "avx2")]
+    "quickheap", quick_heap::QuickHeap, Heap, AnyOrder, second true, exact_head true, up_to None,
+        "quickheap 0.2, SimdQuickHeap with lazy deletion; neither FIFO nor stale keys, at most 1M timers";
     "timer-queue", timer_queue::Wheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
         "timer-queue 0.1, a hierarchical wheel";
 ]);

@@ -1,8 +1,12 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
 use crate::models::scenario::Measure;
+use crate::result::{Series, Unit, labels};
 use crate::stats::{self, Summary};
 use crate::structures::registry::{Kind, Shape, Structure};
+
+/// The name of the row for the loop without a queue.
+pub(crate) const HARNESS: &str = "(harness alone)";
 
 /// One scenario at one population: a table column.
 #[derive(Debug, Clone)]
@@ -48,6 +52,23 @@ pub(crate) struct Row {
 }
 
 impl Cell {
+    /// A series for each structure that ran, and that of the loop alone.
+    pub(crate) fn series(&self) -> Vec<Series> {
+        let series = |structure: &'static str, samples: &[f64]| {
+            let of = labels([
+                ("scenario", self.scenario.clone().into()),
+                ("structure", structure.into()),
+                ("n", self.population.into()),
+            ]);
+            let name = self.measure.to_string();
+            Series::new(name, Unit::Ns, of).per("operation").of(samples.iter().copied())
+        };
+        let ran = self.rows.iter().filter(|row| !row.samples.is_empty());
+        let mut all: Vec<Series> = ran.map(|row| series(row.structure.id, &row.samples)).collect();
+        all.push(series(HARNESS, &self.harness));
+        all
+    }
+
     /// The row of a structure, if it ran.
     pub(crate) fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.structure.id == id && row.summary.is_some())

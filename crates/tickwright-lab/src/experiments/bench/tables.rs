@@ -1,6 +1,6 @@
 //! Sections of a comparison: a table, a plot and the list of skipped structures.
 
-use crate::experiments::bench::cell::{Cell, Row};
+use crate::experiments::bench::cell::{Cell, HARNESS, Row};
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
@@ -65,9 +65,6 @@ fn structures(cells: &[&Cell]) -> Vec<&'static Structure> {
 fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
     cell.rows.iter().find(|row| row.structure == structure)
 }
-
-/// The name of the row for the loop without a queue.
-pub(crate) const HARNESS: &str = "(harness alone)";
 
 /// A row per structure and columns per population; the last row is the loop without a queue.
 /// `columns` are repeated for each population; the first one has the population as its heading.

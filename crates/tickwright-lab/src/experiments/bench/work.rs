@@ -2,10 +2,11 @@
 
 use crate::models::expire::Expire;
 use crate::models::hold::Hold;
+use crate::models::idle::Idle;
 use crate::models::network::Network;
-use crate::models::scenario::{Measure, Scenario};
+use crate::models::scenario::{Measure, Model, Scenario};
 use crate::models::verify::{Notes, Script, Witness};
-use crate::models::{expire, hold, network};
+use crate::models::{expire, hold, idle, network};
 use crate::structures::candidate::BenchQueue;
 
 /// The operations of a sample.
@@ -23,6 +24,8 @@ pub(crate) enum Work {
     Network(network::Exchanges),
     /// Deliver all timers, tick by tick.
     Expire(expire::Ticks),
+    /// Poll at ticks at which nothing is due.
+    Poll(idle::Polls),
     /// Deliver all timers at a tick at which all are due. This is not a measure; it proves that no
     /// timer was lost.
     Drain(u64),
@@ -48,6 +51,7 @@ impl Script for Work {
             Self::Head(count) => hold::head(queue, *count, witness),
             Self::Network(exchanges) => network::run(queue, exchanges, witness),
             Self::Expire(ticks) => expire::run(queue, *ticks, witness),
+            Self::Poll(polls) => idle::run(queue, *polls, witness),
             Self::Drain(now) => {
                 queue.advance(*now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, *now));
             }
@@ -57,7 +61,7 @@ impl Script for Work {
     fn notes(&self) -> Notes {
         let deliveries = |deliveries| Notes { deliveries, reads: 0 };
         match self {
-            Self::Fill(_) | Self::Drain(_) => deliveries(0),
+            Self::Fill(_) | Self::Drain(_) | Self::Poll(_) => deliveries(0),
             Self::Hold(delays) | Self::Rearm(delays) => deliveries(delays.len()),
             Self::Head(count) => Notes { deliveries: 0, reads: *count },
             Self::Network(exchanges) => exchanges.notes(),
@@ -134,12 +138,27 @@ impl Source for Expire {
     }
 }
 
+impl Source for Idle {
+    fn fill(&mut self) -> Work {
+        Work::Fill(self.deadlines())
+    }
+
+    fn next(&mut self, _: Measure) -> Work {
+        Work::Poll(self.polls())
+    }
+
+    fn last(&mut self) -> Option<Work> {
+        Some(Work::Drain(self.end()))
+    }
+}
+
 impl Scenario {
     /// Creates the source of this scenario's work.
     pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
         match (self.increments, self.timeouts) {
             (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),
             (_, Some(timeouts)) => Box::new(Network::new(timeouts, population, operations, seed)),
+            _ if self.model == Model::Idle => Box::new(Idle::new(population, operations, seed)),
             _ => Box::new(Expire::new(population, seed)),
         }
     }

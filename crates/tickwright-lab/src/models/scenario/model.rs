@@ -15,6 +15,8 @@ pub(crate) enum Model {
     Network,
     /// All timers expire, tick by tick.
     Expire,
+    /// Timers far ahead, and a poll at each tick.
+    Idle,
     /// The exchanges of `network`, with a question after each.
     Reads,
 }
@@ -26,6 +28,7 @@ impl Model {
             Self::Hold => "hold",
             Self::Network => "network",
             Self::Expire => "expire",
+            Self::Idle => "idle",
             Self::Reads => "reads",
         }
     }
@@ -36,6 +39,7 @@ impl Model {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
             Self::Network => &[Measure::Exchange],
             Self::Expire => &[Measure::Insert, Measure::Expire],
+            Self::Idle => &[Measure::Poll],
             Self::Reads => &[Measure::Exchange, Measure::Wake, Measure::Expiry, Measure::Peek],
         }
     }
@@ -45,6 +49,7 @@ impl Model {
         match self {
             Self::Hold => &["increments", "run.operations"],
             Self::Network | Self::Reads => &["timeouts", "run.operations"],
+            Self::Idle => &["run.operations"],
             // A round has one operation per timer.
             Self::Expire => &[],
         }
@@ -75,6 +80,8 @@ pub(crate) enum Measure {
     Expiry,
     /// An exchange, then the head with its key.
     Peek,
+    /// Advance by a tick at which nothing is due.
+    Poll,
     /// Insert all timers, into an empty queue.
     Insert,
     /// Deliver until the queue is empty.
@@ -98,6 +105,7 @@ impl fmt::Display for Measure {
             Self::Wake => "exchange and next wake-up",
             Self::Expiry => "exchange and next expiry",
             Self::Peek => "exchange and peek",
+            Self::Poll => "poll",
             Self::Insert => "insert",
             Self::Expire => "expire",
         })

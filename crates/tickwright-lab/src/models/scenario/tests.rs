@@ -81,7 +81,8 @@ fn scenarios_of_one_run_are_of_one_model_and_have_names_of_their_own() {
         Scenario::choose(model, &names)
     };
     let all = |model| choose(model, &[]).unwrap().len();
-    assert_eq!([all(Model::Hold), all(Model::Network), all(Model::Expire), all(Model::Reads)], [5, 1, 1, 1]);
+    let counts = [Model::Hold, Model::Network, Model::Expire, Model::Idle, Model::Reads].map(all);
+    assert_eq!(counts, [5, 1, 1, 1, 1]);
     let other = choose(Model::Hold, &["network"]).unwrap_err().to_string();
     assert!(other.contains("run it with `tickwright bench network`"), "{other}");
     let twice = choose(Model::Hold, &["periodic", "hold-exp-dense", "periodic"]).unwrap_err().to_string();

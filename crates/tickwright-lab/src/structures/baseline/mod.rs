@@ -6,5 +6,7 @@ pub(crate) mod intrusive;
 pub(crate) mod lazy_heap;
 pub(crate) mod nexus;
 pub(crate) mod orx;
+#[cfg(target_feature = "avx2")]
+pub(crate) mod quick_heap;
 pub(crate) mod testkit;
 pub(crate) mod timer_queue;
