@@ -25,11 +25,14 @@ const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
 mod real {
     use core::cell::Cell;
     use core::ffi::c_void;
+    use core::num::NonZeroUsize;
     use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
     use core::time::Duration;
-    use std::sync::OnceLock;
+
+    use once_cell::race::{OnceBox, OnceNonZeroUsize};
 
     use super::word::Word;
+    use crate::memory::try_box;
 
     /// A kernel thread, to be woken.
     #[derive(Clone)]
@@ -48,7 +51,7 @@ mod real {
     const FIRST: u32 = 64;
     const CHUNKS: usize = 24;
 
-    static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+    static PLACES: [OnceBox<Box<[Place]>>; CHUNKS] = [const { OnceBox::new() }; CHUNKS];
     /// The first free place below, and above how often that has changed: a place that came back
     /// meanwhile is not taken for what it was.
     static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
@@ -105,7 +108,7 @@ mod real {
             next: AtomicU32::new(NONE),
         }));
         // Another thread may have been faster.
-        let _ = PLACES.get(chunk)?.set(places.into_boxed_slice());
+        let _ = PLACES.get(chunk)?.set(try_box(places.into_boxed_slice()).ok()?);
         place(fresh)
     }
 
@@ -130,18 +133,34 @@ mod real {
         }
     }
 
+    /// The key whose destructor is `ends`. `None`: the platform has no more keys.
+    fn key() -> Option<libc::pthread_key_t> {
+        const NO_KEY: NonZeroUsize = NonZeroUsize::MAX;
+        /// The key and 1.
+        static KEY: OnceNonZeroUsize = OnceNonZeroUsize::new();
+        let known = KEY.get().unwrap_or_else(|| {
+            let mut key: libc::pthread_key_t = 0;
+            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and
+            // touches atomics and a cell without a destructor.
+            let made = unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0;
+            let mine = if made { NonZeroUsize::MIN.saturating_add(key as usize) } else { NO_KEY };
+            if made && KEY.set(mine).is_err() {
+                // Another thread was faster.
+                // SAFETY: 1. Nobody else has seen this key.
+                unsafe {
+                    libc::pthread_key_delete(key);
+                }
+            }
+            KEY.get().unwrap_or(mine)
+        });
+        (known != NO_KEY).then(|| (known.get() - 1) as libc::pthread_key_t)
+    }
+
     /// Has `ends` called at the end of the calling thread. If the platform refuses, the thread's
     /// place is never used again.
     fn notice_the_end() {
-        static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
-        let key = KEY.get_or_init(|| {
-            let mut key = 0;
-            // SAFETY: 1. A place for the key. 2. The function is there as long as the library, and
-            // touches atomics and a cell without a destructor.
-            (unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0).then_some(key)
-        });
         NOTICED.set(true);
-        if let Some(key) = *key {
+        if let Some(key) = key() {
             // SAFETY: 1. A key that is never deleted. 2. The value is not null, and is not used.
             unsafe {
                 libc::pthread_setspecific(key, core::ptr::without_provenance(1));

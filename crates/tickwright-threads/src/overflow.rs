@@ -11,10 +11,11 @@ use core::fmt::{self, Write as _};
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use corosensei::on_stack;
 use corosensei::stack::{Stack, StackPointer};
+use once_cell::race::OnceBox;
 
 use crate::errno::Errno;
 use crate::id::ThreadId;
@@ -25,45 +26,54 @@ use crate::stack::{Mapping, Span};
 
 /// Who handled a signal before.
 struct Before {
-    action: OnceLock<libc::sigaction>,
+    action: OnceBox<libc::sigaction>,
     /// It was to be called once, and was.
     spent: AtomicBool,
 }
 
-static BEFORE: [Before; 2] = [const { Before { action: OnceLock::new(), spent: AtomicBool::new(false) } }; 2];
+static BEFORE: [Before; 2] = [const { Before { action: OnceBox::new(), spent: AtomicBool::new(false) } }; 2];
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Has overflows noticed from now on.
+/// Has overflows noticed from now on. Threads that call it at once both install the handler: no
+/// one waits here, since a child that is forked meanwhile would wait for ever.
 pub(crate) fn notice() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.load(Ordering::Acquire) {
         for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
-            let mut old = MaybeUninit::<libc::sigaction>::uninit();
-            // SAFETY: 1. Asks only, and fills `old` when it answers 0.
-            if unsafe { libc::sigaction(signal, core::ptr::null(), old.as_mut_ptr()) } != 0 {
-                continue;
-            }
-            // SAFETY: 1. Filled.
-            let old = unsafe { old.assume_init() };
-            // Known before ours can be called.
-            let _ = before.action.set(old);
-            // With its mask, and all of its flags but one: ours is not called once.
-            let mut ours = old;
-            let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
-            ours.sa_sigaction = handler as usize;
-            ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
-            if old.sa_sigaction == libc::SIG_IGN {
-                // A signal that is ignored interrupts no call.
-                ours.sa_flags |= libc::SA_RESTART;
-            }
-            // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It
-            // touches atomics, words of the thread that it interrupts, and a try-lock, and writes
-            // with `write` alone.
-            unsafe {
-                libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
-            }
+            notice_one(signal, before);
         }
-    });
+        DONE.store(true, Ordering::Release);
+    }
+}
+
+fn notice_one(signal: c_int, before: &Before) {
+    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = fault;
+    let mut old = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: 1. Asks only, and fills `old` when it answers 0.
+    if unsafe { libc::sigaction(signal, core::ptr::null(), old.as_mut_ptr()) } != 0 {
+        return;
+    }
+    // SAFETY: 1. Filled.
+    let old = unsafe { old.assume_init() };
+    if old.sa_sigaction == handler as usize {
+        return;
+    }
+    // Known before ours can be called.
+    let _ = before.action.set(Box::new(old));
+    // With its mask, and all of its flags but one: ours is not called once.
+    let mut ours = old;
+    ours.sa_sigaction = handler as usize;
+    ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
+    if old.sa_sigaction == libc::SIG_IGN {
+        // A signal that is ignored interrupts no call.
+        ours.sa_flags |= libc::SA_RESTART;
+    }
+    // SAFETY: 1. The handler is there for ever: the shared library is not unloaded. 2. It
+    // touches atomics, words of the thread that it interrupts, and a try-lock, and writes
+    // with `write` alone.
+    unsafe {
+        libc::sigaction(signal, &raw const ours, core::ptr::null_mut());
+    }
 }
 
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {

@@ -2,8 +2,8 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
 
+use once_cell::race::OnceBox;
 use tickwright::fork::Registration;
 
 use crate::id::ThreadId;
@@ -23,11 +23,11 @@ thread_local! {
 
 /// What is to be done in each child, by the thread that forked it. That thread was this one of a
 /// runtime, or none.
-static IN_THE_CHILD: OnceLock<fn(Option<ThreadId>)> = OnceLock::new();
+static IN_THE_CHILD: OnceBox<fn(Option<ThreadId>)> = OnceBox::new();
 
 /// Has `hook` called in each child from now on. One part of the crate has such a hook.
 pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
-    let _ = IN_THE_CHILD.set(hook);
+    let _ = IN_THE_CHILD.set(Box::new(hook));
 }
 
 extern "C" fn child() {

@@ -1,5 +1,6 @@
 //! What a runtime knows of a thread, in memory that is never given back while the runtime is there:
 //! an old id leads to a record, whose generation then says that it is old.
+#![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
 use std::sync::{Mutex, OnceLock};

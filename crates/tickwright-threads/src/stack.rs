@@ -1,10 +1,13 @@
 //! Memory for stacks: mappings of their own, with or without a guard.
 
 use core::mem::MaybeUninit;
+use core::num::NonZeroUsize;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, Read as _};
 use std::sync::Arc;
+
+use once_cell::race::OnceNonZeroUsize;
 
 use crate::error::CreateError;
 
@@ -34,12 +37,15 @@ pub(crate) struct Mapping {
 }
 
 pub(crate) fn page() -> usize {
-    static PAGE: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
+    const ELSE: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+    static PAGE: OnceNonZeroUsize = OnceNonZeroUsize::new();
+    let ask = || {
         // SAFETY: 1. A question without arguments that it could break.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        usize::try_from(page).ok().filter(|page| page.is_power_of_two()).unwrap_or(4096)
-    });
-    *PAGE
+        let page = usize::try_from(page).ok().filter(|page| page.is_power_of_two());
+        page.and_then(NonZeroUsize::new).unwrap_or(ELSE)
+    };
+    PAGE.get_or_init(ask).get()
 }
 
 /// The bytes in whole pages. For sizes that [`Attributes::check`](crate::Attributes::check) has let

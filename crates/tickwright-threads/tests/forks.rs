@@ -69,6 +69,18 @@ fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
 mod alone {
     use super::*;
 
+    /// What each thread of the child waits for: the numbers of the system call, among them the
+    /// address of a futex, and the mappings that such an address lies in.
+    fn where_it_hangs(child: libc::pid_t) -> String {
+        let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+        let tasks = std::fs::read_dir(format!("/proc/{child}/task")).into_iter().flatten().flatten();
+        let tasks = tasks.map(|task| {
+            let at = task.path().display().to_string();
+            format!("{at}: {}{}", read(format!("{at}/comm")), read(format!("{at}/syscall")))
+        });
+        tasks.collect::<String>() + &read(format!("/proc/{child}/maps"))
+    }
+
     /// How a child ended: its code, or 1000 and a signal. One that hangs is killed.
     fn wait_for(child: libc::pid_t) -> usize {
         let began = Instant::now();
@@ -79,6 +91,7 @@ mod alone {
                 break;
             }
             if began.elapsed() > Duration::from_secs(60) {
+                eprintln!("the child hangs:\n{}", where_it_hangs(child));
                 // SAFETY: 1. A child of ours, which was not waited for.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }

@@ -11,7 +11,8 @@
 
 use core::num::NonZeroU64;
 use core::task::Waker;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 /// A library of coroutines.
 pub trait Coroutines: Sync {
@@ -27,12 +28,12 @@ pub trait Coroutines: Sync {
     fn wait(&self);
 }
 
-static REGISTERED: OnceLock<&'static dyn Coroutines> = OnceLock::new();
+static REGISTERED: OnceBox<&'static dyn Coroutines> = OnceBox::new();
 
 /// From now on for ever, `coroutines` is asked. The first library counts; whether it is this one.
 /// Schedulers and shards that exist must not be in a pass or a cancel on a coroutine of it.
 pub fn register(coroutines: &'static dyn Coroutines) -> bool {
-    REGISTERED.set(coroutines).is_ok()
+    REGISTERED.set(Box::new(coroutines)).is_ok()
 }
 
 /// The number of the coroutine that calls; 0: none.

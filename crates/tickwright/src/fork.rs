@@ -10,7 +10,8 @@
 //!
 //! A fork tries each lock and never waits for one while it keeps others, so it cannot deadlock with
 //! threads that take them in any order. A lock that stays taken for two seconds is left out: a
-//! thread that forks inside of a clock or an alarm holds it itself.
+//! thread that forks inside of a clock or an alarm holds it itself. Leaves, under which no such
+//! code runs, are always waited for.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;

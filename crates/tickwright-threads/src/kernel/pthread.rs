@@ -3,11 +3,10 @@
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ops::DerefMut;
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use once_cell::race::OnceBox;
 use tickwright::fork::{ForkLock, Order};
 
 use crate::attributes::Attributes;
@@ -60,26 +59,11 @@ pub(crate) struct Kept {
 
 /// Threads that were not gone when their pool was, such as the one that has dropped it. The next
 /// pool takes them. In a child the threads are the parent's: they are forgotten with their stacks.
-static LEFT: AtomicPtr<ForkLock<Vec<Kept>>> = AtomicPtr::new(ptr::null_mut());
+static LEFT: OnceBox<ForkLock<Vec<Kept>>> = OnceBox::new();
 
 fn left() -> impl DerefMut<Target = Vec<Kept>> {
-    let mut at = LEFT.load(Ordering::Acquire);
-    if at.is_null() {
-        // No `OnceLock`: a child that is forked while it initializes would wait for it for ever.
-        let forget = |left: &mut Vec<Kept>| core::mem::forget(core::mem::take(left));
-        let made = Box::into_raw(Box::new(ForkLock::new(Order::Leaf, Vec::new(), forget)));
-        at = match LEFT.compare_exchange(at, made, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => made,
-            Err(first) => {
-                // SAFETY: 1. It came from a box, and nobody else has seen it.
-                drop(unsafe { Box::from_raw(made) });
-                first
-            }
-        };
-    }
-    // SAFETY: 1. It came from a box that is never freed; 2. it was published with Release and read
-    // with Acquire.
-    unsafe { &*at }.lock()
+    let forget = |left: &mut Vec<Kept>| core::mem::forget(core::mem::take(left));
+    LEFT.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), forget))).lock()
 }
 
 // SAFETY: 1. A thread's name is a number or an opaque address that every thread may use. 2. A

@@ -5,16 +5,17 @@
 //! Kernel threads that run contexts (the portable back end) have their own anyway.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::ops::DerefMut;
 use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::thread;
 
 use corosensei::{Coroutine, Yielder};
+use once_cell::race::OnceBox;
+use tickwright::fork::{ForkLock, Order};
 
 use super::context::On;
 use crate::errno::errno;
-use crate::primitive::lock;
 use crate::stack::{Mapping, in_pages};
 
 /// What the C++ runtime keeps for each kernel thread: `__cxa_eh_globals` of the Itanium ABI.
@@ -184,7 +185,12 @@ struct Debt(Coroutine<(), (), (), On>);
 unsafe impl Send for Debt {}
 
 /// Debts that kernel threads have made which are gone.
-static DEBTS: Mutex<Vec<Debt>> = Mutex::new(Vec::new());
+/// A child's copies serve as well as the originals.
+static DEBTS: OnceBox<ForkLock<Vec<Debt>>> = OnceBox::new();
+
+fn debts() -> impl DerefMut<Target = Vec<Debt>> {
+    DEBTS.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), |_| {}))).lock()
+}
 
 /// Enough for an unwinder, whose frames are those of one panic.
 const ROOM: usize = 64 << 10;
@@ -221,7 +227,7 @@ impl Debt {
 
     /// One that is there, or that another kernel thread makes.
     fn anyones() -> Option<Self> {
-        let kept = lock(&DEBTS).pop();
+        let kept = debts().pop();
         kept.or_else(|| {
             let stack = On::new(Mapping::new(in_pages(ROOM), in_pages(ROOM)).ok()?);
             let maker = thread::Builder::new().stack_size(ROOM).spawn(move || Self::make(stack));
@@ -242,7 +248,7 @@ impl Panics {
             match Debt::anyones() {
                 Some(debt) if saved.0.len() < MOST => saved.0.push(debt.settle()),
                 other => {
-                    lock(&DEBTS).extend(other);
+                    debts().extend(other);
                     saved.restore();
                     return None;
                 }
@@ -255,7 +261,7 @@ impl Panics {
     pub(super) fn restore(self) {
         for stack in self.0 {
             let debt = Debt::make(stack);
-            lock(&DEBTS).push(debt);
+            debts().push(debt);
         }
     }
 }

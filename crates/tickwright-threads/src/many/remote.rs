@@ -1,5 +1,6 @@
 //! What other threads reach of a worker: its spawn queue, its shard of the roster, its remote run
 //! queue, and how it is woken.
+#![expect(clippy::disallowed_types, reason = "no child enters its parent's workers")]
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;

@@ -128,6 +128,22 @@ struct List {
     entries: [Vec<Entry>; 4],
 }
 
+/// Takes a lock of the list, which the caller has locked. False: it is taken for so long.
+fn try_for(entry: &Entry, patience: Duration) -> bool {
+    let begun = Instant::now();
+    loop {
+        // SAFETY: 1. `entry` is in the list, so it is registered, with the function of its type; 2.
+        // the list is locked.
+        if unsafe { (entry.try_hold)(entry.at) } {
+            return true;
+        }
+        if begun.elapsed() > patience {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
+
 static LIST: Mutex<List> = Mutex::new(List { forker: None, entries: [const { Vec::new() }; 4] });
 
 static REGISTRATION: Registration = Registration::new();
@@ -171,22 +187,15 @@ impl List {
         self.entries.iter().flatten()
     }
 
-    /// Takes every lock; with `all` false also if one cannot be had.
+    /// Takes every lock. False: one of them is taken; unless `all` is false, which leaves it out.
+    ///
+    /// A leaf is waited for as long as it takes and never left out: nothing is taken under it and
+    /// no code of the user runs, so its holder is another thread, which will release it.
     fn try_hold(&self, all: bool) -> bool {
-        self.entries().all(|entry| {
-            let begun = Instant::now();
-            loop {
-                // SAFETY: 1. `entry` is in the list, so it is registered, with the function of its
-                // type; 2. `self` is locked.
-                if unsafe { (entry.try_hold)(entry.at) } {
-                    return true;
-                }
-                if !all || begun.elapsed() > PATIENCE {
-                    return !all;
-                }
-                std::thread::yield_now();
-            }
-        })
+        let patience = |order| if order == Order::Leaf as usize { Duration::MAX } else { PATIENCE };
+        let entries = self.entries.iter().enumerate();
+        let mut entries = entries.flat_map(|(order, of_it)| of_it.iter().map(move |entry| (order, entry)));
+        entries.all(|(order, entry)| try_for(entry, patience(order)) || !all)
     }
 
     fn release(&self, is_child: bool) {

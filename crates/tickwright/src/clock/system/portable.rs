@@ -1,4 +1,5 @@
 //! Anywhere: what the standard library has.
+#![expect(clippy::disallowed_types, reason = "where there are forks there is a better clock")]
 
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
