@@ -33,7 +33,10 @@ pub use contract::{
 pub use explain::Explanation;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use family::{DefaultFamily, DefaultQueue, dary_heap::DaryHeap, flat::FlatQueue, ladder::LadderQueue};
+pub use family::{
+    DefaultFamily, DefaultQueue, adaptive::AdaptiveQueue, dary_heap::DaryHeap, flat::FlatQueue,
+    ladder::LadderQueue,
+};
 #[doc(inline)]
 pub use family::{
     avl::AvlTree,

@@ -5,6 +5,8 @@
 //! Every module documents, under the same headings: invariants, layout, costs, choose and avoid
 //! when, references.
 
+#[cfg(feature = "alloc")]
+pub mod adaptive;
 pub mod avl;
 pub mod coarse_wheel;
 pub mod dary_heap;
@@ -19,7 +21,8 @@ pub(crate) mod testing;
 mod timer_tree;
 pub mod wheel;
 
-/// The family for who has not measured: the 4-ary heap, on every target.
+/// The family for who has not measured, over hooks and for services: the 4-ary heap, on every
+/// target. In a slab of its own, [`DefaultQueue`] adapts to its timers instead.
 ///
 /// Chosen from what `tickwright latency crossover` found on x86-64 (`records/latency-crossover`). In
 /// one tick of the handler (read the head, take it, re-arm it, read the head), with periods from 1
@@ -41,7 +44,8 @@ pub mod wheel;
 #[cfg(feature = "alloc")]
 pub type DefaultFamily = dary_heap::DaryHeap<4>;
 
-/// A slab over the [`DefaultFamily`]: the queue to begin with.
+/// The queue to begin with: a slab over the [`AdaptiveQueue`](crate::AdaptiveQueue), which serves
+/// two timers as it serves a million.
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
@@ -52,7 +56,7 @@ pub type DefaultFamily = dary_heap::DaryHeap<4>;
 /// # Ok::<(), tickwright_core::Reject>(())
 /// ```
 #[cfg(feature = "alloc")]
-pub type DefaultQueue<T> = crate::SlabQueue<DefaultFamily, T>;
+pub type DefaultQueue<T> = crate::SlabQueue<adaptive::AdaptiveQueue, T>;
 
 /// The one list of structures. Calls `$callback!` once, with whatever stands in the brackets and
 /// then a row per structure: its identifier (the family's `ID`) and its family type.
@@ -93,6 +97,7 @@ macro_rules! for_each_slab_only_family {
     ($callback:ident [$($args:tt)*]) => {
         $callback! { [$($args)*]
             "ladder" => $crate::LadderQueue;
+            "adaptive" => $crate::AdaptiveQueue;
         }
     };
 }

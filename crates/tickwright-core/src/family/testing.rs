@@ -91,7 +91,7 @@ pub(crate) struct Twin<Q: TimerQueue, M = Exact> {
     moves: bool,
     /// The value and the key of each id. An id that is not pending has no key.
     values: Vec<Q::Value>,
-    keys: Vec<Option<Q::Key>>,
+    pub(crate) keys: Vec<Option<Q::Key>>,
     id: fn(&Q::Value) -> u32,
 }
 
@@ -179,7 +179,7 @@ impl<Q: TimerQueue<Value: Copy>, M: Model> Twin<Q, M> {
         self.compare();
     }
 
-    fn reschedule(&mut self, id: u32, deadline: Tick) {
+    pub(crate) fn reschedule(&mut self, id: u32, deadline: Tick) {
         let (wake, was_head) = (self.queue.next_wake(), self.is_head(id));
         let change = self.queue.reschedule(self.keys[id as usize].unwrap(), deadline).unwrap();
         self.model.reschedule(id, deadline, self.now);

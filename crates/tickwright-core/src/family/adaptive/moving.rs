@@ -1,0 +1,210 @@
+//! A move from one structure to another, some timers at a time.
+//!
+//! ```text
+//!   from:        . . . . | 70 70 81 95 ...      pops its heads, by its own lower bound
+//!                        |
+//!   to:    12 30 30 64 70|                      serves first
+//!                    boundary = 70              arrivals before it go there, others to `from`
+//! ```
+//!
+//! # Invariant
+//! Every timer in `to` leaves before every one in `from`. The heads of `from` leave it in order, and
+//! an arrival goes to `to` only if it is earlier than all in `from`. Of one tick, those in `to` have
+//! arrived earlier: an arrival for the boundary's own tick goes to `from`.
+
+use super::choice::{Kind, Limits};
+use super::parts::{Move, with_part};
+use super::queue::{Adaptive, SlotRecord};
+use crate::contract::{HeadChange, Tick, Violation};
+use crate::storage::{Discipline, Handle, Nodes, Popped};
+
+/// So many timers are moved by each insert, removal, re-arm and expiry. Each of these adds one at
+/// most, so a move of n ends within n / 3 of them.
+const STEP: usize = 4;
+
+/// What a step may spend inside the structure that is left. Enough for some timers to come to the
+/// front, and little enough for the worst call.
+const BUDGET: usize = 64;
+
+impl<P: Handle, L: Limits> Adaptive<P, L> {
+    /// Begins to move all timers to another structure, which has room for them.
+    pub(super) fn begin(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, to: Kind) {
+        if self.len == 0 {
+            self.kind = to;
+            return self.settle();
+        }
+        self.marks.reset();
+        self.going = Some(Move { to, arrived: 0, boundary: 0 });
+        self.step(nodes, STEP, BUDGET);
+    }
+
+    /// Moves some timers. The last one ends the move.
+    fn step(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, most: usize, mut budget: usize) {
+        let Some(mut going) = self.going else { return };
+        for _ in 0..most {
+            let Some(popped) = self.pop_old(nodes, &mut budget) else { break };
+            let Popped { handle: p, deadline, expiry } = popped;
+            // A structure without timers takes this for its clock: it must not be later than what
+            // arrives before the next step.
+            let now = self.now.min(expiry);
+            let _ = with_part!(mut self.parts, going.to, nodes, |order, records| {
+                order.insert(records, p, deadline, now)
+            });
+            self.marks.set(p, true);
+            going.arrived += 1;
+        }
+        self.update(nodes, going);
+    }
+
+    /// Takes out the head of the structure that is left, whenever it is due.
+    fn pop_old(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, budget: &mut usize) -> Option<Popped<P>> {
+        // Not later than its earliest timer, so that its clock does not pass one.
+        while *budget > 0 {
+            let popped = with_part!(mut self.parts, self.kind, nodes, |order, records| {
+                let earliest = order.next_wake(records)?;
+                order.pop(records, earliest, budget)
+            });
+            if popped.is_some() {
+                return popped;
+            }
+        }
+        None
+    }
+
+    /// Notes how far the move has come.
+    fn update(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, going: Move) {
+        if going.arrived < self.len {
+            let earliest =
+                with_part!(mut self.parts, self.kind, nodes, |order, records| order.next_wake(records));
+            self.going = Some(Move { boundary: earliest.unwrap_or(Tick::MAX), ..going });
+        } else {
+            self.kind = going.to;
+            self.going = None;
+        }
+        self.settle();
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn insert_moving(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        self.now = now;
+        if !self.parts.covers(self.kind, p) {
+            // More has arrived than the slack is for. `p` is not among the timers yet.
+            self.len -= 1;
+            self.step(nodes, usize::MAX, usize::MAX);
+            self.len += 1;
+        }
+        self.enter(nodes, p, deadline);
+        self.step(nodes, STEP, BUDGET);
+        HeadChange::Changed
+    }
+
+    /// Inserts `p` on its side of the boundary.
+    fn enter(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick) {
+        let now = self.now;
+        let kind = match &mut self.going {
+            Some(going) => {
+                let is_early = deadline.max(now) < going.boundary;
+                going.arrived += usize::from(is_early);
+                self.marks.set(p, is_early);
+                if is_early { going.to } else { self.kind }
+            }
+            None => self.kind,
+        };
+        let _ = with_part!(mut self.parts, kind, nodes, |order, records| {
+            order.insert(records, p, deadline, now)
+        });
+    }
+
+    /// Takes `p` out of the structure that has it.
+    fn leave(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) {
+        let kind = self.kind_of(p);
+        let _ = with_part!(mut self.parts, kind, nodes, |order, records| order.remove(records, p));
+        if let Some(going) = &mut self.going {
+            going.arrived -= usize::from(self.marks.has(p));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn remove_moving(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+        self.leave(nodes, p);
+        self.step(nodes, STEP, BUDGET);
+        HeadChange::Changed
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reschedule_moving(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        self.now = now;
+        self.leave(nodes, p);
+        self.enter(nodes, p, deadline);
+        self.step(nodes, STEP, BUDGET);
+        HeadChange::Changed
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_moving(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        self.now = now;
+        let popped =
+            with_part!(mut self.parts, self.first, nodes, |order, records| order.pop(records, now, budget))?;
+        if let Some(going) = &mut self.going {
+            going.arrived = going.arrived.saturating_sub(1);
+        }
+        // The caller counts the timer until this returns.
+        self.len -= 1;
+        self.step(nodes, STEP, BUDGET);
+        self.len += 1;
+        Some(popped)
+    }
+
+    pub(super) fn check_all(
+        &self,
+        nodes: &impl Nodes<P, SlotRecord<P>>,
+        len: usize,
+    ) -> Result<(), Violation> {
+        let going = self.going.unwrap_or(Move { to: self.kind, arrived: 0, boundary: Tick::MAX });
+        if self.len != len || going.arrived > len {
+            return Err(Violation::Count);
+        }
+        with_part!(ref self.parts, self.kind, nodes, |order, records| order.check(records, len - going.arrived))?;
+        if self.going.is_none() {
+            return Ok(());
+        }
+        with_part!(ref self.parts, going.to, nodes, |order, records| order.check(records, going.arrived))?;
+        let mut result = Ok(());
+        with_part!(ref self.parts, self.kind, nodes, |order, records| order.for_each(records, |p| {
+            if self.marks.has(p) {
+                result = Err(Violation::Position);
+            } else if order.expiry(records, p) < going.boundary {
+                result = Err(Violation::Order);
+            }
+        }));
+        with_part!(ref self.parts, going.to, nodes, |order, records| order.for_each(records, |p| {
+            if !self.marks.has(p) {
+                result = Err(Violation::Position);
+            } else if order.expiry(records, p) > going.boundary {
+                result = Err(Violation::Order);
+            }
+        }));
+        result
+    }
+}

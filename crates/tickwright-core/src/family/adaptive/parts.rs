@@ -1,0 +1,266 @@
+//! The memory of the structures, and of the records that they keep beside the slab.
+
+use alloc::vec::Vec;
+
+use super::choice::Kind;
+use crate::contract::{Reject, Tick};
+use crate::family::dary_heap::DaryHeap;
+use crate::family::flat::FlatQueue;
+use crate::family::ladder::LadderQueue;
+use crate::family::wheel::Wheel;
+use crate::storage::{Discipline, Family, Handle, Nodes, Record};
+
+type OrderOf<F, P> = <F as Family>::Of<P>;
+pub(super) type RecordOf<F, P> = <OrderOf<F, P> as Discipline<P>>::Record;
+
+/// Room for `len` elements in all.
+pub(super) fn room<T>(vec: &mut Vec<T>, len: usize) -> Result<(), Reject> {
+    vec.try_reserve_exact(len.saturating_sub(vec.len())).map_err(|_| Reject::Full)
+}
+
+/// Records by the numbers of their slots.
+#[derive(Debug)]
+pub(super) struct Beside<R>(pub(super) Vec<R>);
+
+impl<R> Beside<R> {
+    fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<R>()
+    }
+
+    /// The records of so many slots are there from now on.
+    fn cover<P: Handle>(&mut self, slots: usize) -> Result<(), Reject>
+    where
+        R: Record<P>,
+    {
+        // Slots are numbered from 1.
+        let records = slots.saturating_add(1);
+        room(&mut self.0, records)?;
+        self.0.resize_with(self.0.len().max(records), || R::IDLE);
+        Ok(())
+    }
+
+    fn covers<P: Handle>(&self, p: P) -> bool {
+        (p.number() as usize) < self.0.len()
+    }
+}
+
+impl<P: Handle, R: Record<P>> Nodes<P, R> for Beside<R> {
+    #[inline]
+    fn record(&self, p: P) -> &R {
+        &self.0[p.number() as usize]
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: P) -> &mut R {
+        &mut self.0[p.number() as usize]
+    }
+}
+
+/// A structure of some KiB, made when it is needed first.
+#[derive(Debug)]
+pub(super) struct Late<D>(pub(super) Vec<D>);
+
+impl<D> Late<D> {
+    /// It is there from now on.
+    pub(super) fn make(&mut self, new: D) -> Result<(), Reject> {
+        if self.0.is_empty() {
+            room(&mut self.0, 1)?;
+            self.0.push(new);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<D>()
+    }
+}
+
+/// All structures. Those that serve no timers are empty.
+pub(super) struct Parts<P: Handle> {
+    pub(super) flat: OrderOf<FlatQueue, P>,
+    pub(super) flat_records: Beside<RecordOf<FlatQueue, P>>,
+    pub(super) heap: OrderOf<DaryHeap<4>, P>,
+    pub(super) heap_records: Beside<RecordOf<DaryHeap<4>, P>>,
+    pub(super) wheel: Late<OrderOf<Wheel, P>>,
+    pub(super) wheel_records: Beside<RecordOf<Wheel, P>>,
+    pub(super) ladder: Late<OrderOf<LadderQueue, P>>,
+}
+
+/// Calls a structure by its kind, with its records. `$nodes` are those of the slab.
+macro_rules! with_part {
+    (mut $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
+        match $kind {
+            $crate::family::adaptive::choice::Kind::Flat => {
+                let ($order, $records) = (&mut $parts.flat, &mut $parts.flat_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Heap => {
+                let ($order, $records) = (&mut $parts.heap, &mut $parts.heap_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Wheel => {
+                let ($order, $records) = (&mut $parts.wheel.0[0], &mut $parts.wheel_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Ladder => {
+                let ($order, $records) = (&mut $parts.ladder.0[0], &mut *$nodes);
+                $body
+            }
+        }
+    };
+    (ref $parts:expr, $kind:expr, $nodes:ident, |$order:ident, $records:ident| $body:expr) => {
+        match $kind {
+            $crate::family::adaptive::choice::Kind::Flat => {
+                let ($order, $records) = (&$parts.flat, &$parts.flat_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Heap => {
+                let ($order, $records) = (&$parts.heap, &$parts.heap_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Wheel => {
+                let ($order, $records) = (&$parts.wheel.0[0], &$parts.wheel_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Kind::Ladder => {
+                let ($order, $records) = (&$parts.ladder.0[0], $nodes);
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_part;
+
+/// Calls the structure that serves alone, with its records; during a move, `$moving` instead.
+macro_rules! serve {
+    ($queue:ident, $nodes:ident, |$order:ident, $records:ident| $body:expr, $moving:expr) => {
+        match $queue.serving {
+            $crate::family::adaptive::choice::Serving::Flat => {
+                let ($order, $records) = (&mut $queue.parts.flat, &mut $queue.parts.flat_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Serving::Heap => {
+                let ($order, $records) = (&mut $queue.parts.heap, &mut $queue.parts.heap_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Serving::Wheel => {
+                let ($order, $records) = (&mut $queue.parts.wheel.0[0], &mut $queue.parts.wheel_records);
+                $body
+            }
+            $crate::family::adaptive::choice::Serving::Ladder => {
+                let ($order, $records) = (&mut $queue.parts.ladder.0[0], &mut *$nodes);
+                $body
+            }
+            $crate::family::adaptive::choice::Serving::Two => $moving,
+        }
+    };
+}
+pub(super) use serve;
+
+impl<P: Handle> Parts<P> {
+    pub(super) const NEW: Self = Self {
+        flat: Discipline::<P>::NEW,
+        flat_records: Beside(Vec::new()),
+        heap: Discipline::<P>::NEW,
+        heap_records: Beside(Vec::new()),
+        wheel: Late(Vec::new()),
+        wheel_records: Beside(Vec::new()),
+        ladder: Late(Vec::new()),
+    };
+
+    /// A structure of that kind has room for `len` timers in `slots` slots from now on.
+    ///
+    /// # Errors
+    /// `Full`: there is no memory.
+    pub(super) fn reserve(&mut self, kind: Kind, len: usize, slots: usize) -> Result<(), Reject> {
+        match kind {
+            Kind::Flat => {
+                self.flat_records.cover::<P>(slots)?;
+                Discipline::<P>::reserve(&mut self.flat, 0, len)
+            }
+            Kind::Heap => {
+                self.heap_records.cover::<P>(slots)?;
+                self.heap.reserve(0, len)
+            }
+            Kind::Wheel => {
+                self.wheel.make(Discipline::NEW)?;
+                self.wheel_records.cover::<P>(slots)
+            }
+            Kind::Ladder => {
+                self.ladder.make(Discipline::NEW)?;
+                self.ladder.0[0].reserve(0, len)
+            }
+        }
+    }
+
+    /// Whether a structure of that kind has a record for the slot of `p`.
+    pub(super) fn covers(&self, kind: Kind, p: P) -> bool {
+        match kind {
+            Kind::Flat => self.flat_records.covers(p),
+            Kind::Heap => self.heap_records.covers(p),
+            Kind::Wheel => self.wheel_records.covers(p),
+            Kind::Ladder => true,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        Discipline::<P>::clear(&mut self.flat);
+        self.heap.clear();
+        self.wheel.0.iter_mut().for_each(Discipline::clear);
+        self.ladder.0.iter_mut().for_each(Discipline::clear);
+    }
+
+    pub(super) fn start_sequence_at(&mut self, next: u32) {
+        self.heap.start_sequence_at(next);
+        self.ladder.0.iter_mut().for_each(|ladder| ladder.start_sequence_at(next));
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let records = self.flat_records.bytes() + self.heap_records.bytes() + self.wheel_records.bytes();
+        let ladder: usize = self.ladder.0.iter().map(Discipline::heap_bytes).sum();
+        let small = Discipline::<P>::heap_bytes(&self.flat) + self.heap.heap_bytes();
+        records + small + self.wheel.bytes() + self.ladder.bytes() + ladder
+    }
+}
+
+/// Which timers a move has taken over, a bit for each slot.
+#[derive(Debug)]
+pub(super) struct Marks(pub(super) Vec<u64>);
+
+impl Marks {
+    /// Words for so many slots.
+    pub(super) const fn words(slots: usize) -> usize {
+        slots / 64 + 1
+    }
+
+    /// No timer is marked, of as many slots as there is room for.
+    pub(super) fn reset(&mut self) {
+        let words = self.0.capacity();
+        self.0.clear();
+        self.0.resize(words, 0);
+    }
+
+    #[inline]
+    pub(super) fn set<P: Handle>(&mut self, p: P, marked: bool) {
+        let number = p.number() as usize;
+        if let Some(word) = self.0.get_mut(number / 64) {
+            *word = *word & !(1 << (number % 64)) | u64::from(marked) << (number % 64);
+        }
+    }
+
+    #[inline]
+    pub(super) fn has<P: Handle>(&self, p: P) -> bool {
+        let number = p.number() as usize;
+        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+}
+
+/// A move of all timers from one structure to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub(super) to: Kind,
+    /// Timers that are there already.
+    pub(super) arrived: usize,
+    /// All that are there are due before this tick or at it, all others at it or later.
+    pub(super) boundary: Tick,
+}

@@ -1,0 +1,336 @@
+//! The operations: one structure does the work, or, during a move, one of two.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use alloc::vec::Vec;
+
+use super::choice::{Habit, Kind, Limits, Serving, most_slots};
+use super::parts::{Marks, Move, Parts, RecordOf, room, serve, with_part};
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::Explanation;
+use crate::family::ladder::LadderQueue;
+use crate::storage::{Discipline, Handle, Nodes, Popped};
+
+/// What the slab keeps for each timer.
+pub(super) type SlotRecord<P> = RecordOf<LadderQueue, P>;
+
+/// The adaptive queue over handles `P`.
+pub struct Adaptive<P: Handle, L> {
+    pub(super) parts: Parts<P>,
+    /// What serves, or is being left.
+    pub(super) kind: Kind,
+    /// The same, for a jump; `Two` during a move.
+    pub(super) serving: Serving,
+    /// The structure whose head leaves first.
+    pub(super) first: Kind,
+    pub(super) len: usize,
+    /// With more or fewer timers than this, the next insert or removal chooses anew.
+    most: usize,
+    least: usize,
+    /// Each structure that may come to serve as many timers has room for them.
+    reserved: usize,
+    pub(super) going: Option<Move>,
+    pub(super) marks: Marks,
+    habit: Habit,
+    /// Whether it is a wheel that gives way to a ladder once most timers expire.
+    is_undecided: bool,
+    /// Not later than the greatest `now` that was seen.
+    pub(super) now: Tick,
+    _limits: PhantomData<L>,
+}
+
+impl<P: Handle, L> fmt::Debug for Adaptive<P, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adaptive")
+            .field("kind", &self.kind)
+            .field("len", &self.len)
+            .field("going", &self.going)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P: Handle, L: Limits> Adaptive<P, L> {
+    /// More than `timers`: those that are inserted during a move, and the slots that they take.
+    const fn with_slack(timers: usize) -> usize {
+        timers.saturating_add(timers / 2).saturating_add(16)
+    }
+
+    /// Makes room for `timers` in all structures that may come to serve them.
+    #[cold]
+    fn grow(&mut self, timers: usize) -> Result<(), Reject> {
+        let slots = Self::with_slack(timers);
+        let is_small = slots <= most_slots::<L>();
+        let kinds = [Kind::Flat, Kind::Heap, Kind::Wheel];
+        for kind in kinds.into_iter().filter(|&kind| is_small && kind <= Kind::of::<L>(timers)) {
+            let most = timers.min(kind.most::<L>());
+            self.parts.reserve(kind, Self::with_slack(most), slots)?;
+        }
+        if !is_small && self.kind != Kind::Ladder && !self.habit.is_to_expire() {
+            self.parts.reserve(Kind::Wheel, slots, slots)?;
+        }
+        if !is_small || timers > L::WHEEL {
+            self.parts.reserve(Kind::Ladder, timers, slots)?;
+        }
+        room(&mut self.marks.0, Marks::words(slots))?;
+        self.reserved = timers;
+        // What serves may have no room for so many slots: the next insert leaves it then.
+        if self.len == 0 {
+            self.kind = self.best();
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Whether all slots of `reserved` timers have places in the arrays of all structures.
+    fn is_small(&self) -> bool {
+        Self::with_slack(self.reserved) <= most_slots::<L>()
+    }
+
+    /// Whether all of them have places in the wheel's array.
+    fn wheel_is_large(&self) -> bool {
+        self.parts.wheel_records.0.len() > Self::with_slack(self.reserved)
+    }
+
+    /// The structure for the timers that there are.
+    fn best(&self) -> Kind {
+        let by_len = Kind::of::<L>(self.len);
+        if self.kind == Kind::Ladder {
+            Kind::Ladder
+        } else if by_len == Kind::Ladder || !self.is_small() {
+            if self.wheel_is_large() && !self.habit.is_to_expire() { Kind::Wheel } else { Kind::Ladder }
+        } else if by_len < self.kind && self.len >= self.kind.least::<L>() {
+            // Small, but not small enough.
+            self.kind
+        } else {
+            by_len
+        }
+    }
+
+    /// Notes what serves, and sets the populations at which to choose anew.
+    pub(super) fn settle(&mut self) {
+        self.serving = if self.going.is_some() { Serving::Two } else { self.kind.serving() };
+        self.first = match self.going {
+            Some(going) if going.arrived > 0 => going.to,
+            _ => self.kind,
+        };
+        let is_small = self.is_small();
+        self.is_undecided = self.kind == Kind::Wheel && (self.len > L::WHEEL || !is_small);
+        self.most = match self.kind {
+            Kind::Ladder => usize::MAX,
+            Kind::Wheel if self.is_undecided && self.wheel_is_large() => usize::MAX,
+            kind if is_small => kind.most::<L>(),
+            _ => 0,
+        };
+        self.least = if is_small { self.kind.least::<L>() } else { 0 };
+        self.habit.judge::<L>(self.len);
+    }
+
+    /// Begins a move if another structure serves better. `head` is what the operation has changed.
+    #[cold]
+    #[inline(never)]
+    fn choose(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        head: HeadChange,
+    ) -> HeadChange {
+        if self.going.is_some() {
+            return head;
+        }
+        self.now = now;
+        let best = self.best();
+        if best == self.kind {
+            self.settle();
+            return head;
+        }
+        self.begin(nodes, best);
+        HeadChange::Changed
+    }
+
+    /// The structure that has `p`.
+    #[inline]
+    pub(super) fn kind_of(&self, p: P) -> Kind {
+        match self.going {
+            Some(going) if self.marks.has(p) => going.to,
+            _ => self.kind,
+        }
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. and 2. hold for each structure, whose timers `kind_of`
+// tells apart, and the marks hold bits only. Records that lie beside the slab are there for each
+// slot that was inserted (`cover`); 3. no user code is called at all, and no structure is called
+// whose memory was not made (`grow` comes before `begin`); 4. it holds structures that promise so,
+// numbers and vectors of numbers.
+unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
+    type Record = SlotRecord<P>;
+    const NEW: Self = Self {
+        parts: Parts::NEW,
+        kind: Kind::Flat,
+        serving: Serving::Flat,
+        first: Kind::Flat,
+        len: 0,
+        most: L::FLAT,
+        least: 0,
+        reserved: 0,
+        going: None,
+        marks: Marks(Vec::new()),
+        habit: Habit::NEW,
+        is_undecided: false,
+        now: 0,
+        _limits: PhantomData,
+    };
+    const ORDER: Order = Order::Exact;
+    const MOVES: bool = true;
+
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        let timers = len.checked_add(additional).ok_or(Reject::Full)?;
+        if timers <= self.reserved {
+            return Ok(());
+        }
+        let more = timers.max(self.reserved.saturating_add(self.reserved / 2)).max(8);
+        if additional == 1 && self.grow(more).is_ok() {
+            return Ok(());
+        }
+        self.grow(timers)
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        self.len += 1;
+        let head = serve!(
+            self,
+            nodes,
+            |order, records| order.insert(records, p, deadline, now),
+            self.insert_moving(nodes, p, deadline, now)
+        );
+        if self.len > self.most { self.choose(nodes, now, head) } else { head }
+    }
+
+    #[inline]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
+        self.len -= 1;
+        self.habit.moved();
+        let head =
+            serve!(self, nodes, |order, records| order.remove(records, p), self.remove_moving(nodes, p));
+        if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
+    }
+
+    #[inline]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        self.habit.moved();
+        serve!(
+            self,
+            nodes,
+            |order, records| order.reschedule(records, p, deadline, now),
+            self.reschedule_moving(nodes, p, deadline, now)
+        )
+    }
+
+    #[inline]
+    fn head(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
+        with_part!(ref self.parts, self.first, nodes, |order, records| order.head(records))
+    }
+
+    fn second(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
+        match self.going {
+            Some(Move { arrived: 1, .. }) => {
+                with_part!(ref self.parts, self.kind, nodes, |order, records| order.head(records))
+            }
+            _ => with_part!(ref self.parts, self.first, nodes, |order, records| order.second(records)),
+        }
+    }
+
+    fn any(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<P> {
+        with_part!(ref self.parts, self.first, nodes, |order, records| order.any(records))
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Tick {
+        with_part!(ref self.parts, self.kind_of(p), nodes, |order, records| order.expiry(records, p))
+    }
+
+    #[inline]
+    fn next_expiry(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
+        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records))
+    }
+
+    #[inline]
+    fn next_wake(&self, nodes: &impl Nodes<P, SlotRecord<P>>) -> Option<Tick> {
+        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
+    }
+
+    #[inline]
+    fn due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, now: Tick, budget: &mut usize) -> Option<P> {
+        with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
+    }
+
+    #[inline]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, SlotRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let popped = serve!(
+            self,
+            nodes,
+            |order, records| order.pop(records, now, budget)?,
+            self.pop_moving(nodes, now, budget)?
+        );
+        self.len -= 1;
+        self.habit.expired();
+        if self.len < self.least || self.is_undecided && self.habit.is_to_expire() {
+            let _ = self.choose(nodes, now, HeadChange::Same);
+        }
+        Some(popped)
+    }
+
+    fn explain(&self, nodes: &impl Nodes<P, SlotRecord<P>>, p: P) -> Explanation {
+        with_part!(ref self.parts, self.kind_of(p), nodes, |order, records| order.explain(records, p))
+    }
+
+    fn for_each(&self, nodes: &impl Nodes<P, SlotRecord<P>>, mut visit: impl FnMut(P)) {
+        with_part!(ref self.parts, self.kind, nodes, |order, records| order.for_each(records, &mut visit));
+        if let Some(going) = self.going {
+            with_part!(ref self.parts, going.to, nodes, |order, records| order.for_each(records, &mut visit));
+        }
+    }
+
+    fn start_sequence_at(&mut self, next: u32) {
+        if self.len == 0 {
+            self.parts.start_sequence_at(next);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.parts.clear();
+        self.len = 0;
+        self.going = None;
+        self.kind = Kind::Flat;
+        self.kind = self.best();
+        self.settle();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.parts.heap_bytes() + self.marks.0.capacity() * size_of::<u64>()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, SlotRecord<P>>, len: usize) -> Result<(), Violation> {
+        self.check_all(nodes, len)
+    }
+}

@@ -1,0 +1,165 @@
+use std::collections::BTreeSet;
+use std::vec::Vec;
+
+use super::super::testing::{Exact, Random, SlabTwin};
+use super::choice::Kind;
+use super::{AdaptiveQueue, Limits};
+use crate::SlabQueue;
+use crate::contract::{Tick, Violation};
+
+/// Limits that a small test passes often.
+#[derive(Clone, Copy, Debug)]
+struct Tiny;
+
+impl Limits for Tiny {
+    const FLAT: usize = 4;
+    const HEAP: usize = 12;
+    const WHEEL: usize = 60;
+    const EXPIRIES: i32 = 20;
+}
+
+type Twin = SlabTwin<AdaptiveQueue<Tiny>>;
+type Queue = SlabQueue<AdaptiveQueue<Tiny>, u32>;
+
+/// Where the timers are, and where they move to.
+fn state(queue: &Queue) -> (Kind, Option<Kind>) {
+    (queue.order.kind, queue.order.going.map(|going| going.to))
+}
+
+#[test]
+fn agrees_with_a_sorted_vec() {
+    let (sizes, seeds) = if cfg!(miri) { (&[9, 40][..], 1..3) } else { (&[3, 9, 25, 70, 300][..], 0..8) };
+    for &ids in sizes {
+        for seed in seeds.clone() {
+            SlabTwin::<AdaptiveQueue<Tiny>, Exact>::over_slab(ids).run(seed);
+        }
+    }
+}
+
+/// The population rises and falls over all limits, on few ticks and on many. Every move that there
+/// is comes to pass, and operations of each kind meet it half done.
+#[test]
+fn every_move_keeps_the_order() {
+    use Kind::{Flat, Heap, Ladder, Wheel};
+    let mut seen = BTreeSet::new();
+    for seed in 0..if cfg!(miri) { 2 } else { 24 } {
+        let (most, spread) = ([8, 20, 50, 90][seed as usize % 4], [1, 3, 40, 1 << 20][seed as usize / 4 % 4]);
+        let mut random = Random::new(seed);
+        let mut twin = Twin::over_slab(most);
+        for step in 0..40 * most {
+            let growing = (step / (3 * most)).is_multiple_of(2);
+            let (id, before) = (random.below(most), state(&twin.queue).0);
+            let deadline = twin.now + Tick::from(random.below(spread));
+            match (twin.keys[id as usize].is_some(), growing, random.below(4)) {
+                (false, true, _) => twin.insert(id, deadline),
+                (true, _, 0) if seed % 3 > 0 => twin.reschedule(id, deadline),
+                (true, false, 1) => twin.remove(id),
+                (_, false, 2) => {
+                    let _ = twin.advance(twin.now + Tick::from(random.below(2)), 1 + most as usize / 20);
+                }
+                (_, true, 3) if random.below(8) == 0 => twin.pop(twin.now),
+                _ => {}
+            }
+            let (kind, to) = state(&twin.queue);
+            seen.insert((before, to.unwrap_or(kind)));
+        }
+        twin.advance(Tick::MAX, usize::MAX);
+    }
+    if !cfg!(miri) {
+        let all = [(Flat, Heap), (Heap, Flat), (Heap, Wheel), (Wheel, Heap), (Wheel, Ladder)];
+        assert!(all.iter().all(|pair| seen.contains(pair)), "{seen:?}");
+    }
+}
+
+/// Many timers are promised to a queue of few: it leaves the small structures before it needs the
+/// room.
+#[test]
+fn a_large_reservation_makes_a_wheel() {
+    for first in [0, 1, 4, 9, 20, 60] {
+        let mut queue = Queue::new();
+        for at in 0..first {
+            queue.insert(Tick::from(at / 3), at).unwrap();
+        }
+        queue.reserve(1000).unwrap();
+        let bytes = queue.heap_bytes();
+        for at in first..1000 {
+            queue.insert(Tick::from(at / 3), at).unwrap();
+            assert_eq!(queue.check(), Ok(()));
+        }
+        assert_eq!((state(&queue), queue.heap_bytes()), ((Kind::Wheel, None), bytes));
+        let mut order = Vec::new();
+        queue.advance(Tick::MAX, |expired| order.push(expired.value));
+        assert!(order.into_iter().eq(0..1000));
+        assert_eq!(state(&queue).0, Kind::Ladder, "a thousand have expired");
+    }
+}
+
+/// Time-outs that are moved again and again stay in the wheel; once most expire, a ladder takes
+/// over, and stays.
+#[test]
+fn a_wheel_stays_until_most_expire() {
+    let mut queue = Queue::new();
+    let mut keys = Vec::new();
+    for at in 0..500 {
+        keys.push(queue.insert(1000, at).unwrap().key);
+        for turn in 0..4 {
+            let key = keys[(at as usize * 7 + turn) % keys.len()];
+            let _ = queue.reschedule(key, 1000 + Tick::from(at)).unwrap();
+        }
+        assert_eq!(queue.check(), Ok(()));
+    }
+    assert_eq!(state(&queue), (Kind::Wheel, None));
+    let mut moves = 0;
+    for at in 500..10_000 {
+        assert!(queue.pop_expired(3000 + Tick::from(at)).is_some());
+        queue.insert(Tick::from(at), at).unwrap();
+        moves += u32::from(state(&queue) == (Kind::Wheel, Some(Kind::Ladder)));
+        assert!(moves == 0 || queue.check() == Ok(()));
+    }
+    assert_eq!(state(&queue), (Kind::Ladder, None));
+    assert!((500 / 8..=500).contains(&moves), "{moves}");
+    queue.clear();
+    assert_eq!(state(&queue), (Kind::Ladder, None));
+}
+
+#[test]
+fn clear_ends_a_move() {
+    let mut queue = Queue::new();
+    let mut at = 0;
+    while state(&queue) != (Kind::Heap, Some(Kind::Wheel)) {
+        queue.insert(at, 0).unwrap();
+        at += 1;
+    }
+    queue.clear();
+    assert_eq!((state(&queue), queue.check()), ((Kind::Flat, None), Ok(())));
+    queue.insert(1, 1).unwrap();
+    assert_eq!(queue.pop_expired(1).map(|expired| expired.value), Some(1));
+}
+
+#[test]
+fn check_names_what_a_move_broke() {
+    let moving = || {
+        let mut queue = Queue::new();
+        while state(&queue) != (Kind::Heap, Some(Kind::Wheel)) {
+            let at = queue.len() as u32;
+            queue.insert(Tick::from(at) + 1, at).unwrap();
+        }
+        assert_eq!(queue.check(), Ok(()));
+        queue
+    };
+    let mut queue = moving();
+    queue.order.len += 1;
+    assert_eq!(queue.check(), Err(Violation::Count));
+    let mut queue = moving();
+    queue.order.marks.reset();
+    assert_eq!(queue.check(), Err(Violation::Position));
+    let mut queue = moving();
+    queue.order.going.as_mut().unwrap().boundary = 1;
+    assert_eq!(queue.check(), Err(Violation::Order));
+    let mut queue = moving();
+    queue.order.going.as_mut().unwrap().boundary = Tick::MAX;
+    assert_eq!(queue.check(), Err(Violation::Order));
+    let mut queue = moving();
+    queue.order.going.as_mut().unwrap().arrived += 1;
+    assert_eq!(queue.check(), Err(Violation::Count));
+}
