@@ -6,6 +6,8 @@
 //!
 //! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
 //! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines.
+//! With a fourth argument, a number, each deadline is one of that many delays from the queue's
+//! `now`, which moves on by a tick for each timer that is inserted before the count.
 
 use core::hint::black_box;
 
@@ -33,7 +35,12 @@ fn measured(work: impl FnOnce()) {
     work();
 }
 
-fn run<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, operation: &str) {
+fn run<Q: TimerQueue>(
+    mut queue: Q,
+    mut values: impl Iterator<Item = Q::Value>,
+    operation: &str,
+    delays: Option<u64>,
+) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     // Room for all of them, so that no insert that is counted makes the storage grow.
     let filler: Vec<_> =
@@ -43,14 +50,22 @@ fn run<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, 
     }
     let before = if operation == "insert" { MANY } else { 2 * MANY };
     let mut keys = Vec::with_capacity(2 * MANY);
+    let deadline = |now: u64, random: &mut Random| match delays {
+        Some(delays) => now + SPREAD + random.below(delays),
+        None => random.below(SPREAD),
+    };
     for value in values.by_ref().take(before) {
-        keys.extend(queue.insert(random.below(SPREAD), value).ok().map(|Inserted { key, .. }| key));
+        if delays.is_some() {
+            assert!(queue.pop_expired(queue.now() + 1).is_none(), "the delays are longer than the test");
+        }
+        let at = deadline(queue.now(), &mut random);
+        keys.extend(queue.insert(at, value).ok().map(|Inserted { key, .. }| key));
     }
     for at in 0..keys.len() {
         let other = random.below(keys.len() as u64) as usize;
         keys.swap(at, other);
     }
-    let deadlines: Vec<u64> = (0..MANY).map(|_| random.below(SPREAD)).collect();
+    let deadlines: Vec<u64> = (0..MANY).map(|_| deadline(queue.now(), &mut random)).collect();
     let new: Vec<_> = values.take(MANY).collect();
     match operation {
         "insert" => measured(|| {
@@ -79,22 +94,22 @@ fn run<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, 
     queue.check().expect("the queue is whole");
 }
 
-fn slab<F: Family>(operation: &str) {
+fn slab<F: Family>(operation: &str, delays: Option<u64>) {
     let queue = SlabQueue::<F, u32>::with_capacity(3 * MANY).expect("room");
-    run(queue, 0..5 * MANY as u32, operation);
+    run(queue, 0..5 * MANY as u32, operation, delays);
 }
 
-fn hook<F: Family>(operation: &str) {
+fn hook<F: Family>(operation: &str, delays: Option<u64>) {
     let timers: Vec<Timer<F, u32>> = (0..5 * MANY as u32).map(Timer::new).collect();
     let mut queue = HookQueue::<F, u32>::new();
     queue.reserve(3 * MANY).expect("room");
-    run(queue, timers.iter(), operation);
+    run(queue, timers.iter(), operation, delays);
 }
 
 macro_rules! run_one {
-    ([$family:expr, $storage:expr, $operation:expr] $($id:literal => $of:ty;)+) => {
+    ([$family:expr, $storage:expr, $operation:expr, $delays:expr] $($id:literal => $of:ty;)+) => {
         match ($family, $storage) {
-            $(($id, "slab") => slab::<$of>($operation), ($id, "hook") => hook::<$of>($operation),)+
+            $(($id, "slab") => slab::<$of>($operation, $delays), ($id, "hook") => hook::<$of>($operation, $delays),)+
             other => panic!("no such queue: {other:?}"),
         }
     };
@@ -108,7 +123,11 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["list"] => println!("{}", for_each_family!(names []).join("\n")),
-        [family, storage, operation] => for_each_family!(run_one [family, storage, operation]),
-        _ => panic!("FAMILY STORAGE OPERATION, or list"),
+        [family, storage, operation] => for_each_family!(run_one [family, storage, operation, None]),
+        [family, storage, operation, delays] => {
+            let delays = Some(delays.parse().expect("a number of delays"));
+            for_each_family!(run_one [family, storage, operation, delays]);
+        }
+        _ => panic!("FAMILY STORAGE OPERATION [DELAYS], or list"),
     }
 }

@@ -61,6 +61,11 @@ pub enum Whereabouts {
         /// Positions that are in use.
         positions: usize,
     },
+    /// In the list of one delay, behind another timer.
+    DelayList {
+        /// The delay of the timers that are appended, in ticks.
+        delay: Span,
+    },
     /// In a bucket of the exact wheel.
     Bucket {
         /// The level, from 0.
@@ -120,6 +125,9 @@ impl fmt::Display for Whereabouts {
             Self::InOrder => f.write_str("fires as soon as the clock reaches it"),
             Self::Heap { arity, position, positions } => {
                 write!(f, "in a {arity}-ary heap at position {position} of {positions}")
+            }
+            Self::DelayList { delay } => {
+                write!(f, "in the list of delay {delay}, behind another timer")
             }
             Self::Bucket { level, bucket, first, last, moves_at } => {
                 write!(f, "level {level}, bucket {bucket} [{first}, {}); ", end(last))?;

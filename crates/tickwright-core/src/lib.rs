@@ -34,8 +34,8 @@ pub use explain::Explanation;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use family::{
-    DefaultFamily, DefaultQueue, adaptive::AdaptiveQueue, dary_heap::DaryHeap, flat::FlatQueue,
-    ladder::LadderQueue,
+    DefaultFamily, DefaultQueue, adaptive::AdaptiveQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay,
+    flat::FlatQueue, ladder::LadderQueue,
 };
 #[doc(inline)]
 pub use family::{

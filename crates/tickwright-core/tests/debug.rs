@@ -6,8 +6,8 @@ use core::fmt::Debug;
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::{Discipline, Record};
 use tickwright_core::{
-    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, HookQueue, LentHeap, RbTree, RbTreeCached,
-    SlabQueue, SortedList, Timer, Wheel,
+    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, LentHeap, RbTree,
+    RbTreeCached, SlabQueue, SortedList, Timer, Wheel,
 };
 
 fn shows(value: impl Debug, words: &[&str]) {
@@ -50,6 +50,9 @@ fn structures_and_records() {
     }
     {
         structure!(DaryHeap<4>, ["Heap", "len: 0"], ["cell: 0"]);
+    }
+    {
+        structure!(FixedDelay, ["Delays", "Heap", "Lists"], ["expiry", "mark: 0"]);
     }
     {
         structure!(BoundedHeap<4, 4>, ["Heap", "len: 0"], ["cell: 0"]);

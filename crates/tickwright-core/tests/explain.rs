@@ -3,8 +3,8 @@
 
 use tickwright_core::explain::Whereabouts;
 use tickwright_core::{
-    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, HookQueue, Inserted, KeyError, RbTree, RbTreeCached,
-    Removed, SlabQueue, SortedList, Timer, Wheel,
+    AvlTree, BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, Inserted, KeyError, RbTree,
+    RbTreeCached, Removed, SlabQueue, SortedList, Timer, Wheel,
 };
 
 /// Inserts timers for `deadlines` at `now`. Returns what both storages say of each.
@@ -51,6 +51,16 @@ fn heaps_say_the_position() {
     assert!(queue.pop_expired(1).is_some());
     let line = queue.explain(keys[2]).unwrap().to_string();
     assert_eq!(line, "due at 3; in a 4-ary heap at position 3 of 3");
+}
+
+#[test]
+fn a_list_of_a_delay_says_the_delay() {
+    let expected = [
+        "due at 1500; in a 4-ary heap at position 1 of 2",
+        "due at 1500; in the list of delay 500, behind another timer",
+        "due at 2000; in a 4-ary heap at position 2 of 2",
+    ];
+    assert_eq!(lines::<FixedDelay>(1000, &[1500, 1500, 2000]), expected);
 }
 
 #[test]

@@ -21,6 +21,16 @@ fn wheels_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_328);
 }
 
+/// The table of lists is no part of the queue.
+#[cfg(feature = "alloc")]
+#[test]
+fn a_queue_of_fixed_delays_has_not_grown() {
+    use tickwright_core::{FixedDelay, SlabQueue};
+
+    assert_eq!(size_of::<SlabQueue<FixedDelay, ()>>(), 168);
+    assert_eq!(sizes::<FixedDelay>(), (88, 40));
+}
+
 #[test]
 fn queues_and_nodes_have_not_grown() {
     assert_eq!(sizes::<SortedList>(), (40, 32));

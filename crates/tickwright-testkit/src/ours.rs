@@ -4,7 +4,6 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-use tickwright_core::family::dary_heap::{Arity, DaryHeap, Degree};
 use tickwright_core::storage::hook::HookPtr;
 use tickwright_core::storage::slab::Idx;
 use tickwright_core::storage::{Discipline, Ordered};
@@ -64,29 +63,25 @@ where
     }
 }
 
-/// As [`NoWalk`], for growing heaps whose sequence numbers begin at `FIRST`: near the last one they
-/// are numbered again soon.
+/// As [`NoWalk`], for queues whose arrival numbers begin at `FIRST`: near the last one they are
+/// numbered again soon.
 #[derive(Debug)]
 pub struct Worn<const FIRST: u32>;
 
-impl<const D: usize, const FIRST: u32> Walk<DaryHeap<D>> for Worn<FIRST>
-where
-    DaryHeap<D>: Family,
-    Degree<D>: Arity,
-{
-    fn prepare_slab(queue: &mut SlabQueue<DaryHeap<D>, u32>) {
+impl<F: Family, const FIRST: u32> Walk<F> for Worn<FIRST> {
+    fn prepare_slab(queue: &mut SlabQueue<F, u32>) {
         queue.start_sequence_at(FIRST);
     }
 
-    fn prepare_hook(queue: &mut HookQueue<'_, DaryHeap<D>, Cell<u32>>) {
+    fn prepare_hook(queue: &mut HookQueue<'_, F, Cell<u32>>) {
         queue.start_sequence_at(FIRST);
     }
 
-    fn slab(_: &SlabQueue<DaryHeap<D>, u32>) -> Option<Vec<u32>> {
+    fn slab(_: &SlabQueue<F, u32>) -> Option<Vec<u32>> {
         None
     }
 
-    fn hook(_: &HookQueue<'_, DaryHeap<D>, Cell<u32>>) -> Option<Vec<u32>> {
+    fn hook(_: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>> {
         None
     }
 }

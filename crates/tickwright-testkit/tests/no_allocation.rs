@@ -230,6 +230,32 @@ fn no_memory_hands_the_value_back() {
     for_each_slab_only_family!(slabs []);
 }
 
+/// Each timer is moved to a delay of its own, while no memory is to be had.
+fn reschedules_without_memory<F: Family>() {
+    let mut queue: SlabQueue<F, u64> = SlabQueue::new();
+    let keys: Vec<_> = (0..200).map(|n| queue.insert(500, n).expect("room").key).collect();
+    for (n, &key) in (0..).zip(&keys) {
+        let deadline = 1 + n * 37 % 200 * 5;
+        let _ = without_memory(|| queue.reschedule(key, deadline)).expect("a reschedule needs no memory");
+        assert_eq!(queue.check(), Ok(()), "{}/slab", F::ID);
+    }
+    let left = core::iter::from_fn(|| queue.pop_expired(9000));
+    let mut left: Vec<_> = left.map(|timer| (timer.expiry, timer.deadline)).collect();
+    assert!(left.is_sorted_by_key(|(expiry, _)| *expiry), "{}/slab", F::ID);
+    left.sort_unstable_by_key(|(_, deadline)| *deadline);
+    assert!(left.into_iter().map(|(_, deadline)| deadline).eq((0..200).map(|n| 1 + n * 5)), "{}/slab", F::ID);
+}
+
+/// A queue that gets no memory for a reschedule does without, in order.
+#[test]
+fn a_reschedule_needs_no_memory() {
+    macro_rules! all {
+        ([] $($id:literal => $family:ty;)+) => {$(reschedules_without_memory::<$family>();)+};
+    }
+    for_each_family!(all []);
+    for_each_slab_only_family!(all []);
+}
+
 /// All that a dictionary does, on a hook one; answers how many entries went through it.
 fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);

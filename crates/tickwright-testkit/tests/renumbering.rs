@@ -1,7 +1,7 @@
-//! Heaps whose sequence is nearly used up from the start: they renumber within a few inserts, and
+//! Structures whose sequence is nearly used up from the start: they renumber within a few inserts, and
 //! nothing else shows it.
 
-use tickwright_core::DaryHeap;
+use tickwright_core::{DaryHeap, FixedDelay};
 use tickwright_testkit::clauses::{Tools, Verdict};
 use tickwright_testkit::ours::{Hook, Slab, Worn};
 use tickwright_testkit::registry::{Kind, ours};
@@ -19,11 +19,13 @@ fn worn() -> Vec<Kind> {
         Kind::of::<Slab<DaryHeap<4>, Worn<LATER>>>(),
         Kind::of::<Hook<DaryHeap<2>, Worn<LATER>>>(),
         Kind::of::<Hook<DaryHeap<4>, Worn<SOON>>>(),
+        Kind::of::<Slab<FixedDelay, Worn<SOON>>>(),
+        Kind::of::<Hook<FixedDelay, Worn<LATER>>>(),
     ]
 }
 
 #[test]
-fn a_heap_that_renumbers_keeps_every_clause() {
+fn a_queue_that_renumbers_keeps_every_clause() {
     for kind in worn() {
         for clause in &kind.clauses {
             let verdict = (clause.verdict)(&Tools::default());
@@ -34,7 +36,7 @@ fn a_heap_that_renumbers_keeps_every_clause() {
 }
 
 #[test]
-fn a_heap_that_renumbers_gives_the_same_event_log() {
+fn a_queue_that_renumbers_gives_the_same_event_log() {
     let list = &ours()[0];
     for seed in 0..60 {
         let script = decode(&noise(seed, 800));
@@ -71,4 +73,6 @@ fn equal_deadlines_stay_first_in_first_out() {
     equals_keep_their_order::<Slab<DaryHeap<4>, Worn<SOON>>>();
     equals_keep_their_order::<Hook<DaryHeap<2>, Worn<SOON>>>();
     equals_keep_their_order::<Hook<DaryHeap<4>, Worn<LATER>>>();
+    equals_keep_their_order::<Slab<FixedDelay, Worn<AT_ONCE>>>();
+    equals_keep_their_order::<Hook<FixedDelay, Worn<LATER>>>();
 }

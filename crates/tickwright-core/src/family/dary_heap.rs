@@ -87,6 +87,7 @@
 //! heap must say so, where Xenomai's lost the timer.
 
 mod buffer;
+mod check;
 #[cfg(all(test, feature = "alloc"))]
 mod mutants;
 mod siblings;
@@ -101,9 +102,10 @@ use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
 #[cfg(feature = "alloc")]
-use buffer::Growing;
+pub(super) use buffer::Growing;
 pub use buffer::{Arity, Degree, Group, MOST, groups_for};
-use buffer::{Buffer, Entry, Inline, Lent};
+pub(super) use buffer::{Buffer, Entry, key};
+use buffer::{Inline, Lent};
 use siblings::{earliest, pick};
 
 /// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
@@ -220,18 +222,45 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
+/// A record that remembers the cell of its node's entry. Heaps of other families have their own.
+pub(super) trait InCell {
+    /// The cell that [`set_cell`](Self::set_cell) was given last, while the node has an entry.
+    fn cell(&self) -> usize;
+
+    /// Remembers a cell.
+    fn set_cell(&mut self, cell: u32);
+}
+
+impl InCell for HeapRecord {
+    #[inline]
+    fn cell(&self) -> usize {
+        self.cell as usize
+    }
+
+    #[inline]
+    fn set_cell(&mut self, cell: u32) {
+        self.cell = cell;
+    }
+}
+
 /// The `D`-ary heap over handles `P` in the buffer `B`.
 #[derive(Debug)]
 pub struct Heap<P, B, const D: usize> {
     buffer: B,
-    len: usize,
-    next_sequence: u32,
+    /// How many entries there are.
+    pub(super) len: usize,
+    /// The number of the next arrival.
+    pub(super) next_sequence: u32,
     /// The root's cell is empty, since the head was taken out and nothing has been inserted since.
     hole: bool,
     _handles: core::marker::PhantomData<P>,
 }
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
+    /// No entries, no memory taken.
+    pub(super) const EMPTY: Self =
+        Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
+
     /// How many cells are in use, from the root's on.
     #[inline]
     fn cells(&self) -> usize {
@@ -241,7 +270,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// The cell and the entry of the head: the root, or, where that is a hole, the earliest of its
     /// children.
     #[inline]
-    fn first(&self) -> Option<(usize, &Entry<P>)> {
+    pub(super) fn first(&self) -> Option<(usize, &Entry<P>)> {
         if self.hole {
             let below = Self::children(Self::ROOT);
             let siblings = self.buffer.group(below)?;
@@ -254,7 +283,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Whether the entry in `cell` is the head.
     #[inline]
-    fn is_head(&self, cell: usize) -> bool {
+    pub(super) fn is_head(&self, cell: usize) -> bool {
         if self.hole {
             cell / D == Self::children(Self::ROOT) && self.first().is_some_and(|(first, _)| first == cell)
         } else {
@@ -276,7 +305,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Takes the entry out of `cell`, which is in use. Out of the root's it leaves a hole, for the
     /// next insert to fill.
     #[inline]
-    fn vacate(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, cell: usize) {
+    pub(super) fn vacate<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
         if B::LEAVES_HOLE && cell == Self::ROOT && self.len > 1 {
             self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
             self.hole = true;
@@ -296,6 +325,71 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
             // cell.
             self.settle(nodes, cell, key, p);
         }
+    }
+
+    /// Inserts an entry, into the hole if there is one. Room was reserved. Returns whether it is the
+    /// head.
+    #[inline]
+    pub(super) fn push<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
+        self.len += 1;
+        let at = if self.hole {
+            self.hole = false;
+            self.sink(nodes, Self::ROOT, key, p)
+        } else {
+            let last = Self::ROOT + self.len - 1;
+            if last / D >= self.buffer.groups() {
+                self.buffer.set_groups(last / D + 1);
+            }
+            self.rise(nodes, last, key, p)
+        };
+        at == Self::ROOT
+    }
+
+    /// The entry that leaves after the head.
+    #[inline]
+    pub(super) fn second_entry(&self) -> Option<Entry<P>> {
+        let (head, _) = self.first()?;
+        let below = self.buffer.group(Self::children(head)).map(pick);
+        let beside = self.hole.then(|| {
+            let mut siblings = *self.buffer.group(head / D)?;
+            siblings[head % D] = Entry::EMPTY;
+            Some(pick(&siblings))
+        });
+        let candidates = [below, beside.flatten()];
+        candidates.into_iter().flatten().max_by_key(Entry::key)
+    }
+
+    /// Every entry, in the order of their cells.
+    pub(super) fn entries(&self) -> impl Iterator<Item = Entry<P>> + '_ {
+        let cells = Self::ROOT..Self::ROOT + self.cells();
+        cells.map(|cell| self.entry(cell)).filter(|entry| entry.node.is_some())
+    }
+
+    /// Makes room for `additional` entries beyond `len`.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is none; nothing has changed then.
+    #[inline]
+    pub(super) fn reserve_entries(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        self.buffer.reserve(len, additional)
+    }
+
+    /// Where the entry in `cell` stands, for people.
+    pub(super) fn whereabouts(&self, cell: usize) -> Whereabouts {
+        let position = cell.saturating_sub(Self::ROOT) + 1;
+        Whereabouts::Heap { arity: D, position, positions: self.cells() }
+    }
+
+    /// Bytes held on the heap.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.buffer.heap_bytes()
+    }
+
+    /// Forgets all entries; keeps the memory.
+    pub(super) fn forget_entries(&mut self) {
+        self.buffer.clear();
+        self.len = 0;
+        self.hole = false;
     }
 
     /// Puts the last cell out of use. Answers it, and what stood in it.
@@ -319,13 +413,12 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 // can name it.
 unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P, B, D> {
     type Record = HeapRecord;
-    const NEW: Self =
-        Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
+    const NEW: Self = Self::EMPTY;
     const ORDER: Order = Order::Exact;
 
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
-        self.buffer.reserve(len, additional)
+        self.reserve_entries(len, additional)
     }
 
     #[inline]
@@ -337,19 +430,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         now: Tick,
     ) -> HeadChange {
         let sequence = self.take_sequence(nodes);
-        let key = buffer::key(deadline.max(now), sequence);
-        self.len += 1;
-        let at = if self.hole {
-            self.hole = false;
-            self.sink(nodes, Self::ROOT, key, p)
-        } else {
-            let last = Self::ROOT + self.len - 1;
-            if last / D >= self.buffer.groups() {
-                self.buffer.set_groups(last / D + 1);
-            }
-            self.rise(nodes, last, key, p)
-        };
-        HeadChange::when(at == Self::ROOT)
+        let key = key(deadline.max(now), sequence);
+        HeadChange::when(self.push(nodes, key, p))
     }
 
     #[inline]
@@ -371,7 +453,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
         // First: renumbering moves the node.
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell as usize;
-        let key = buffer::key(deadline.max(now), sequence);
+        let key = key(deadline.max(now), sequence);
         let led = self.is_head(from);
         let to = self.settle(nodes, from, key, p);
         HeadChange::when(led || self.is_head(to))
@@ -384,15 +466,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
 
     #[inline]
     fn second(&self, _: &impl Nodes<P, HeapRecord>) -> Option<P> {
-        let (head, _) = self.first()?;
-        let below = self.buffer.group(Self::children(head)).map(pick);
-        let beside = self.hole.then(|| {
-            let mut siblings = *self.buffer.group(head / D)?;
-            siblings[head % D] = Entry::EMPTY;
-            Some(pick(&siblings))
-        });
-        let candidates = [below, beside.flatten()];
-        candidates.into_iter().flatten().max_by_key(Entry::key)?.node
+        self.second_entry()?.node
     }
 
     #[inline]
@@ -424,13 +498,12 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
 
     fn explain(&self, nodes: &impl Nodes<P, HeapRecord>, p: P) -> Explanation {
         let expiry = self.expiry(nodes, p);
-        let position = (nodes.record(p).cell as usize).saturating_sub(Self::ROOT) + 1;
-        let whereabouts = Whereabouts::Heap { arity: D, position, positions: self.cells() };
+        let whereabouts = self.whereabouts(nodes.record(p).cell());
         Explanation::new(expiry, expiry, whereabouts)
     }
 
     fn for_each(&self, _: &impl Nodes<P, HeapRecord>, visit: impl FnMut(P)) {
-        (Self::ROOT..Self::ROOT + self.cells()).filter_map(|cell| self.entry(cell).node).for_each(visit);
+        self.entries().filter_map(|entry| entry.node).for_each(visit);
     }
 
     fn start_sequence_at(&mut self, next: u32) {
@@ -440,52 +513,14 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize> Discipline<P> for Heap<P
     }
 
     fn clear(&mut self) {
-        self.buffer.clear();
-        self.len = 0;
-        self.hole = false;
+        self.forget_entries();
     }
 
     fn heap_bytes(&self) -> usize {
-        self.buffer.heap_bytes()
+        self.buffer_bytes()
     }
 
     fn check(&self, nodes: &impl Nodes<P, HeapRecord>, len: usize) -> Result<(), Violation> {
-        if self.hole && (len == 0 || !B::LEAVES_HOLE) {
-            return Err(Violation::Head);
-        }
-        let cells = self.cells();
-        if self.len != len || self.buffer.groups() != buffer::groups_for::<D>(cells) {
-            return Err(Violation::Count);
-        }
-        if !self.buffer.rest_is_empty() {
-            return Err(Violation::UnusedCell);
-        }
-        for cell in 0..self.buffer.groups() * D {
-            let entry = self.entry(cell);
-            let hole = self.hole && cell == Self::ROOT;
-            if cell < Self::ROOT || cell >= Self::ROOT + cells || hole {
-                if entry != Entry::EMPTY {
-                    return Err(Violation::UnusedCell);
-                }
-                continue;
-            }
-            let p = entry.node.ok_or(Violation::Count)?;
-            if entry.sequence() >= self.next_sequence {
-                return Err(Violation::Sequence);
-            }
-            if nodes.record(p).cell as usize != cell {
-                return Err(Violation::Position);
-            }
-            let parent = self.entry(Self::parent(cell));
-            if cell > Self::ROOT && parent.node.is_some() {
-                if parent.key() == entry.key() {
-                    return Err(Violation::Sequence);
-                }
-                if entry.precedes(&parent) {
-                    return Err(Violation::HeapOrder);
-                }
-            }
-        }
-        Ok(())
+        self.check_entries(nodes, len)
     }
 }

@@ -11,6 +11,8 @@ pub mod avl;
 pub mod coarse_wheel;
 pub mod dary_heap;
 mod digits;
+#[cfg(feature = "alloc")]
+pub mod fixed_delay;
 pub mod flat;
 #[cfg(feature = "alloc")]
 pub mod ladder;
@@ -36,6 +38,7 @@ pub mod wheel;
 /// | [`SortedList`](crate::SortedList) | at most a dozen or two timers for ever: with up to 16 it is the fastest, by hooks up to 32; its worst insert walks all |
 /// | [`RbTreeCached`](crate::RbTreeCached) | no array may grow, and nodes are the caller's: few timers cost less than over a heap, and an insert is O(log n) without a buffer |
 /// | [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel) | time-outs by the thousand that are mostly moved or cancelled, in ticks of about a millisecond |
+/// | [`FixedDelay`](crate::FixedDelay) | most timers have one of a few delays, counted from the queue's `now` |
 /// | [`BoundedHeap`](crate::BoundedHeap) | without an allocator: this default needs the feature `alloc` |
 ///
 /// One type for all targets, unlike Xenomai, whose default is the list but for x86-64: there a
@@ -80,6 +83,7 @@ macro_rules! for_each_family {
             "flat" => $crate::FlatQueue;
             "heap2" => $crate::DaryHeap<2>;
             "heap4" => $crate::DaryHeap<4>;
+            "fixed-delay" => $crate::FixedDelay;
             "rb" => $crate::RbTree;
             "rb-cached" => $crate::RbTreeCached;
             "avl" => $crate::AvlTree;

@@ -70,12 +70,12 @@ pub struct Entry<P> {
     pub(super) ticks_to_end: Tick,
     /// How far the sequence number is from [`u32::MAX`].
     pub(super) numbers_to_end: u32,
-    pub(super) node: Option<P>,
+    pub(in crate::family) node: Option<P>,
 }
 
 /// What entries are ordered by: the greater, the earlier.
 #[inline]
-pub(super) fn key(expiry: Tick, sequence: u32) -> u128 {
+pub(in crate::family) fn key(expiry: Tick, sequence: u32) -> u128 {
     u128::from(!expiry) << 64 | u128::from(!sequence)
 }
 
@@ -85,12 +85,12 @@ impl<P: Handle> Entry<P> {
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
-    pub(super) fn expiry(&self) -> Tick {
+    pub(in crate::family) fn expiry(&self) -> Tick {
         !self.ticks_to_end
     }
 
     #[inline]
-    pub(super) fn sequence(&self) -> u32 {
+    pub(in crate::family) fn sequence(&self) -> u32 {
         !self.numbers_to_end
     }
 
@@ -103,7 +103,7 @@ impl<P: Handle> Entry<P> {
     /// Expiry and sequence as one number, as [`key`] makes it: a comparison without a branch on
     /// equal expiries.
     #[inline]
-    pub(super) fn key(&self) -> u128 {
+    pub(in crate::family) fn key(&self) -> u128 {
         u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
     }
 

@@ -5,12 +5,12 @@
 
 use super::buffer::{Buffer, Entry};
 use super::siblings::earliest;
-use super::{Heap, HeapRecord};
+use super::{Heap, InCell};
 use crate::storage::{Handle, Nodes};
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// The cell of the earliest entry, at the end of group 0 so that every other group is whole.
-    pub(super) const ROOT: usize = D - 1;
+    pub(in crate::family) const ROOT: usize = D - 1;
 
     /// The group of the children of the entry in `cell`.
     #[inline]
@@ -26,15 +26,15 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// What stands in a cell; an empty entry where there is no cell.
     #[inline]
-    pub(super) fn entry(&self, cell: usize) -> Entry<P> {
+    pub(in crate::family) fn entry(&self, cell: usize) -> Entry<P> {
         self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
     }
 
     /// Writes an entry into a cell, and the cell into its node.
     #[inline]
-    pub(super) fn place(&mut self, nodes: &mut impl Nodes<P, HeapRecord>, cell: usize, key: u128, p: P) {
+    pub(super) fn place<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize, key: u128, p: P) {
         self.buffer.group_mut(cell / D)[cell % D].set(key, p);
-        nodes.record_mut(p).cell = cell as u32;
+        nodes.record_mut(p).set_cell(cell as u32);
     }
 
     /// Puts an entry into the hole or above it: later parents come down. Answers its cell.
@@ -42,9 +42,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// Here and below an entry travels as its parts, which fit in registers: one that is stored by
     /// its parts and read as a whole waits for the store.
     #[inline(always)]
-    pub(super) fn rise(
+    pub(in crate::family) fn rise<R: InCell>(
         &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
+        nodes: &mut impl Nodes<P, R>,
         mut hole: usize,
         key: u128,
         p: P,
@@ -67,9 +67,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Puts an entry into the hole or below it: earlier children come up. Answers its cell.
     #[inline(always)]
-    pub(super) fn sink(
+    pub(in crate::family) fn sink<R: InCell>(
         &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
+        nodes: &mut impl Nodes<P, R>,
         mut hole: usize,
         key: u128,
         p: P,
@@ -87,9 +87,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
 
     /// Puts an entry into the hole, or above or below it. Answers its cell.
     #[inline(always)]
-    pub(super) fn settle(
+    pub(in crate::family) fn settle<R: InCell>(
         &mut self,
-        nodes: &mut impl Nodes<P, HeapRecord>,
+        nodes: &mut impl Nodes<P, R>,
         hole: usize,
         key: u128,
         p: P,
@@ -118,7 +118,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
     /// them in place, by a heapsort of its own: cold, and needs no memory. A sorted array is a
     /// heap.
     #[cold]
-    pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, HeapRecord>) {
+    pub(super) fn renumber<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {
             let (_, key, last) = self.take_last();
             if let Some(p) = last {

@@ -1,0 +1,485 @@
+//! A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
+//! in the heap itself.
+//!
+//! The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks; 0 for a
+//! deadline that has passed. `now` never goes back. So timers with the same delay arrive in order
+//! of expiry, and an insert is an append. A head that leaves hands its cell of the heap to the
+//! timer behind it.
+//!
+//! A delay may have one list of 256, by a hash of the delay. It takes that list when the list is
+//! empty, or when the list has held a single timer since it was empty; that timer then stays in the
+//! heap, alone. So delays that occur once do not block delays that occur often. A delay whose list
+//! is another's uses the heap: nothing is searched.
+//!
+//! # Invariants
+//! 1. Each pending node has an entry in the heap, or stands behind another in a list: as many nodes
+//!    are reached as are pending ([`Violation::Count`]). The heap keeps the invariants of
+//!    [`dary_heap`](super::dary_heap), and an entry has the expiry of its node
+//!    ([`Violation::Position`]).
+//! 2. `prev` of a node's `next` is the node, and a node with an entry has no `prev`
+//!    ([`Violation::BackLink`]). Nodes inside of a list name that list ([`Violation::Bucket`]).
+//! 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
+//!    are equal, and are below the counter ([`Violation::Sequence`]).
+//! 4. The table has the last node of each list of two or more, and each `tail` of the table is the
+//!    last node that one head leads to ([`Violation::Head`]).
+//! 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
+//!    is marked as shared, an empty one is not ([`Violation::Occupied`]).
+//!
+//! # Layout
+//! ```text
+//!   heap                      lists, by hash of the delay
+//!          10                  7: delay 500, tail 510
+//!        /    \               31: delay  20, tail  25
+//!      12      97 alone
+//!
+//!      [10] <-> [40] <-> [40] <-> [510]      the list of delay 500
+//!      [12] <-> [25]                         the list of delay  20
+//!
+//!   record   expiry: 8 bytes | next: 4 | prev: 4 | place: 4 | mark: 4
+//!              no prev:  place is the cell of the heap, mark is the list's number and 1, or 0
+//!              a prev:   place is the list's number, mark is the arrival number
+//! ```
+//! The entries of the heap have 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The
+//! table has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). It is allocated at the first
+//! insert. A queue that gets no memory for it works as a heap.
+//!
+//! # Costs
+//! `h` is the number of entries in the heap: one for each list that is not empty, and one for each
+//! timer without a list.
+//!
+//! | operation | worst | usual | cache lines |
+//! |---|---|---|---|
+//! | insert | as a heap of `h` | O(1): an append | 3: the list, its tail, the record |
+//! | remove | O(log h) | O(1): inside of a list | 3; at the head as pop |
+//! | reschedule | as a heap of `h`; O(n) without memory | O(1): an append | remove + insert |
+//! | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 to 3 |
+//! | pop | O(log h) | O(log h) | the record, that of the next, a group and a record per level |
+//! | advance, k expired | O(k log h) | the same | as k pops |
+//!
+//! When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
+//! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule numbers the timers
+//! again, in O(n log h), without allocation.
+//!
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit), and 16 (hook 24) per entry of
+//! the heap. `with_capacity` and `reserve` make room for an entry per timer; inserts one by one
+//! make room for the entries that there are. Then a reschedule that takes a timer out of a list may
+//! allocate. If it gets no memory, it inserts the timer into its old list in order, by a scan from
+//! the tail: O(n). After a reservation nothing allocates. `clear` is O(1), plus the table.
+//!
+//! # Choose when
+//! - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
+//! - most of them are cancelled or moved in time: inside of a list neither touches the heap;
+//! - exact order is wanted: equal expiries leave in the order of arrival, across lists too.
+//!
+//! # Avoid when
+//! - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
+//!   timer;
+//! - the caller counts delays from a clock that is ahead of the queue's `now`. Example: ticks of a
+//!   nanosecond, deadlines of "the time is 1,203, plus 500", in a queue that was last advanced to
+//!   1,000. Its delay is 703 here, and the next one's another.
+//!
+//! # References
+//! libevent, `event_base_init_common_timeout` (a queue per duration, whose head is in the min-heap:
+//! event.c, since 2.0); Varghese & Lauck, SOSP 1987 (timers of one interval arrive in order);
+//! TCP stacks that keep a list per kind of timer, such as NetBSD's and Linux's time-wait queues;
+//! Knuth, TAOCP 3, 6.4 (multiplicative hashing by the golden ratio).
+
+mod check;
+mod lists;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use lists::{DelayList, Lists};
+pub use record::FixedDelayRecord;
+use record::Place;
+
+use super::dary_heap::{Growing, Heap, MOST, key};
+use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::explain::{Explanation, Whereabouts};
+use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Shape};
+
+/// The lists by delay with their heap, as the type argument of a queue.
+///
+/// ```
+/// use tickwright_core::{FixedDelay, SlabQueue};
+///
+/// let mut queue: SlabQueue<FixedDelay, &str> = SlabQueue::new();
+/// let answered = queue.insert(500, "request 1")?.key;
+/// queue.insert(500, "request 2")?;
+/// queue.insert(30, "retry")?;
+/// queue.remove(answered)?;
+/// assert!(queue.expired(500).map(|timer| timer.value).eq(["retry", "request 2"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FixedDelay;
+
+impl Family for FixedDelay {
+    type Of<P: Handle> = Delays<P>;
+    const ID: &'static str = "fixed-delay";
+    const SHAPE: Shape = Shape::Heap;
+}
+
+/// The lists by delay and their heap over handles `P`.
+#[derive(Debug)]
+pub struct Delays<P: Handle> {
+    /// The heads of the lists, and the timers without a list.
+    heap: Heap<P, Growing<P, 4>, 4>,
+    lists: Lists<P>,
+}
+
+/// What a node has left behind.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// It was the head of the queue.
+    led: bool,
+    /// The cell of its entry, which no successor took.
+    cell: Option<usize>,
+    /// The number of its list, whatever is left of it.
+    list: Option<usize>,
+}
+
+impl<P: Handle> Delays<P> {
+    /// A number for the next arrival, greater than any in the queue.
+    #[inline]
+    fn take_arrival(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) -> u32 {
+        if self.heap.next_sequence == u32::MAX {
+            self.renumber(nodes);
+        }
+        let arrival = self.heap.next_sequence;
+        self.heap.next_sequence += 1;
+        arrival
+    }
+
+    /// Appends `p` to the list of its delay, or writes the record of a node that is to be in the
+    /// heap, and returns the key of its entry.
+    #[inline]
+    fn append(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        now: Tick,
+        arrival: u32,
+    ) -> Option<u128> {
+        let delay = expiry - now;
+        let number = Lists::<P>::number_of(delay);
+        let mut taken = None;
+        if let Some(list) = self.lists.0.get_mut(number) {
+            if let Some(tail) = list.tail
+                && list.delay == delay
+                // It is later in a list that has taken a timer without memory for an entry.
+                && nodes.record(tail).expiry <= expiry
+            {
+                list.link(nodes, tail, p, expiry, number, arrival);
+                return None;
+            }
+            if !list.shared {
+                *list = DelayList { delay, tail: Some(p), shared: false };
+                taken = Some(number);
+            }
+        }
+        *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, None, taken);
+        Some(key(expiry, arrival))
+    }
+
+    /// Unlinks `p` from its list. A successor takes the cell that a head had.
+    #[inline(always)]
+    fn leave(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Left {
+        let record = nodes.record(p);
+        let next = record.next;
+        match record.place() {
+            Place::Inside { prev, list } => {
+                nodes.record_mut(prev).next = next;
+                match next {
+                    Some(next) => nodes.record_mut(next).prev = Some(prev),
+                    None => self.lists.end_at(list, prev),
+                }
+                Left { led: false, cell: None, list: Some(list) }
+            }
+            Place::InHeap { cell, list } => {
+                let led = self.heap.is_head(cell);
+                match next {
+                    Some(next) => self.succeed(nodes, cell, list, next),
+                    None => self.lists.leave(list, p),
+                }
+                Left { led, cell: if next.is_none() { Some(cell) } else { None }, list }
+            }
+        }
+    }
+
+    /// Makes `p`, the second of its list, the head, whose entry is in `cell`. It is not earlier
+    /// than the head was, so its entry can only sink. Never inlined: a timer that leaves the
+    /// inside of a list needs none of it, and saves no registers for it.
+    #[inline(never)]
+    fn succeed(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        cell: usize,
+        list: Option<usize>,
+        p: P,
+    ) {
+        let record = nodes.record_mut(p);
+        let &mut FixedDelayRecord { expiry, next, mark: arrival, .. } = record;
+        *record = FixedDelayRecord::in_heap(expiry, next, list);
+        nodes.prefetch(next);
+        self.heap.sink(nodes, cell, key(expiry, arrival), p);
+    }
+
+    /// Inserts `p` into a list that is not empty, behind the last node that is not later. Needs no
+    /// memory. Returns whether `p` is the head of the queue.
+    #[cold]
+    fn insert_sorted(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        expiry: Tick,
+        arrival: u32,
+        number: usize,
+    ) -> bool {
+        let mut right = None;
+        let mut at = self.lists.0.get(number).and_then(|list| list.tail);
+        // Every node from `right` on is later than `expiry`.
+        while let Some(left) = at {
+            let record = nodes.record_mut(left);
+            if record.expiry <= expiry {
+                record.next = Some(p);
+                *nodes.record_mut(p) = FixedDelayRecord::inside(expiry, left, right, number, arrival);
+                match right {
+                    Some(right) => nodes.record_mut(right).prev = Some(p),
+                    None => self.lists.end_at(number, p),
+                }
+                return false;
+            }
+            match record.place() {
+                Place::Inside { prev, .. } => (right, at) = (at, Some(prev)),
+                Place::InHeap { cell, .. } => {
+                    let (expiry_of_head, next) = (record.expiry, record.next);
+                    let arrival_of_head = self.heap.entry(cell).sequence();
+                    *record = FixedDelayRecord::inside(expiry_of_head, p, next, number, arrival_of_head);
+                    *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, at, Some(number));
+                    let cell = self.heap.settle(nodes, cell, key(expiry, arrival), p);
+                    return self.heap.is_head(cell);
+                }
+            }
+        }
+        debug_assert!(false, "the list of a node that has left it is not empty");
+        false
+    }
+
+    /// Gives the nodes the numbers 0, 1, ... in their order, when the counter is used up. Takes all
+    /// out, in order, into one chain, and appends each to the list that it was in.
+    #[cold]
+    fn renumber(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) {
+        let (mut first, mut last) = (None, None);
+        while let Some(p) = self.head(nodes) {
+            let record = nodes.record(p);
+            let (expiry, next) = (record.expiry, record.next);
+            let list = match record.place() {
+                Place::InHeap { list, .. } => list,
+                Place::Inside { list, .. } => Some(list),
+            };
+            let listed = list.filter(|&list| next.is_some() || self.lists.ends_at(list, p));
+            let _ = self.remove(nodes, p);
+            *nodes.record_mut(p) = FixedDelayRecord::in_heap(expiry, None, listed);
+            match last {
+                Some(last) => nodes.record_mut(last).next = Some(p),
+                None => first = Some(p),
+            }
+            last = Some(p);
+        }
+        // The heap is empty, and so are all lists; they keep their delays.
+        let mut arrival = 0;
+        while let Some(p) = first {
+            let record = nodes.record_mut(p);
+            first = record.next.take();
+            let expiry = record.expiry;
+            let number = match record.place() {
+                Place::InHeap { list, .. } => list,
+                Place::Inside { .. } => None,
+            };
+            let list = number.and_then(|number| Some((number, self.lists.0.get_mut(number)?)));
+            let linked = list.is_some_and(|(number, list)| match list.tail {
+                Some(tail) => {
+                    list.link(nodes, tail, p, expiry, number, arrival);
+                    true
+                }
+                None => {
+                    list.tail = Some(p);
+                    false
+                }
+            });
+            if !linked {
+                // Behind all: the nodes come in order.
+                self.heap.push(nodes, key(expiry, arrival), p);
+            }
+            arrival += 1;
+        }
+        self.heap.next_sequence = arrival;
+    }
+}
+
+// SAFETY: the promises of `Discipline`, 1. handles come from `insert` and stay in entries, links
+// and tails only while they are linked; 2. a node that leaves is overwritten by its successor or
+// vacated in the heap, which the sift of `dary_heap` does for the only cell that names it; its
+// neighbors are joined over it, and a tail that names it becomes the node before it or none; a
+// record names neighbors alone; `clear` forgets entries and tails; 3. no user code is called at
+// all; 4. it holds handles, ticks and numbers only.
+unsafe impl<P: Handle> Discipline<P> for Delays<P> {
+    type Record = FixedDelayRecord<P>;
+    const NEW: Self = Self { heap: Heap::EMPTY, lists: Lists::NONE };
+    const ORDER: Order = Order::Exact;
+
+    /// A reservation is for a heap of all timers; a single insert needs one entry more than there
+    /// are.
+    #[inline]
+    fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
+        if self.lists.0.is_empty() {
+            self.lists.allocate();
+        }
+        if len.checked_add(additional).is_none_or(|total| total > MOST) {
+            return Err(Reject::Full);
+        }
+        self.heap.reserve_entries(if additional == 1 { self.heap.len } else { len }, additional)
+    }
+
+    #[inline]
+    fn insert(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        let arrival = self.take_arrival(nodes);
+        let entry = self.append(nodes, p, deadline.max(now), now, arrival);
+        HeadChange::when(entry.is_some_and(|key| self.heap.push(nodes, key, p)))
+    }
+
+    #[inline]
+    fn remove(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+        let left = self.leave(nodes, p);
+        if let Some(cell) = left.cell {
+            self.heap.vacate(nodes, cell);
+        }
+        HeadChange::when(left.led)
+    }
+
+    #[inline]
+    fn reschedule(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        p: P,
+        deadline: Tick,
+        now: Tick,
+    ) -> HeadChange {
+        // First: renumbering moves the node.
+        let arrival = self.take_arrival(nodes);
+        let expiry = deadline.max(now);
+        let left = self.leave(nodes, p);
+        let leads = match (self.append(nodes, p, expiry, now, arrival), left.cell) {
+            (None, None) => false,
+            (None, Some(cell)) => {
+                self.heap.vacate(nodes, cell);
+                false
+            }
+            (Some(key), Some(cell)) => {
+                let cell = self.heap.settle(nodes, cell, key, p);
+                self.heap.is_head(cell)
+            }
+            (Some(key), None) => {
+                if self.heap.reserve_entries(self.heap.len, 1).is_ok() {
+                    self.heap.push(nodes, key, p)
+                } else {
+                    // The list that it was in is shared, so `append` has not taken that one.
+                    self.lists.leave(Some(Lists::<P>::number_of(expiry - now)), p);
+                    left.list.is_some_and(|list| self.insert_sorted(nodes, p, expiry, arrival, list))
+                }
+            }
+        };
+        HeadChange::when(left.led || leads)
+    }
+
+    #[inline]
+    fn head(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+        self.heap.first()?.1.node
+    }
+
+    #[inline]
+    fn second(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+        let behind = nodes.record(self.head(nodes)?).next.map(|p| {
+            let record = nodes.record(p);
+            (key(record.expiry, record.mark), Some(p))
+        });
+        let beside = self.heap.second_entry().map(|entry| (entry.key(), entry.node));
+        [behind, beside].into_iter().flatten().max_by_key(|&(key, _)| key)?.1
+    }
+
+    #[inline]
+    fn expiry(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Tick {
+        nodes.record(p).expiry
+    }
+
+    #[inline]
+    fn next_expiry(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<Tick> {
+        self.heap.first().map(|(_, entry)| entry.expiry())
+    }
+
+    #[inline]
+    fn pop(
+        &mut self,
+        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        now: Tick,
+        budget: &mut usize,
+    ) -> Option<Popped<P>> {
+        let entry = self.heap.first()?.1;
+        let (expiry, handle) = (entry.expiry(), entry.node?);
+        if *budget == 0 || expiry > now {
+            return None;
+        }
+        let _ = self.remove(nodes, handle);
+        Some(Popped { handle, deadline: expiry, expiry })
+    }
+
+    fn explain(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Explanation {
+        let expiry = self.expiry(nodes, p);
+        let whereabouts = match nodes.record(p).place() {
+            Place::InHeap { cell, .. } => self.heap.whereabouts(cell),
+            Place::Inside { list, .. } => {
+                let delay = self.lists.0.get(list).map_or(0, |list| list.delay);
+                Whereabouts::DelayList { delay }
+            }
+        };
+        Explanation::new(expiry, expiry, whereabouts)
+    }
+
+    fn for_each(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, mut visit: impl FnMut(P)) {
+        for entry in self.heap.entries() {
+            let mut next = entry.node;
+            while let Some(p) = next {
+                visit(p);
+                next = nodes.record(p).next;
+            }
+        }
+    }
+
+    fn start_sequence_at(&mut self, next: u32) {
+        if self.heap.len == 0 {
+            self.heap.next_sequence = next;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.heap.forget_entries();
+        self.lists.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.heap.buffer_bytes() + self.lists.heap_bytes()
+    }
+
+    fn check(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, len: usize) -> Result<(), Violation> {
+        self.check_all(nodes, len)
+    }
+}

@@ -1,0 +1,449 @@
+//! Behavior through both shells against a sorted vector, and `check` against damage.
+
+use core::ops::Range;
+use std::vec::Vec;
+
+use super::lists::{LISTS, Lists};
+use super::record::Place;
+use super::{Delays, FixedDelay, FixedDelayRecord};
+use crate::contract::{Span, Tick, Violation};
+use crate::explain::Whereabouts;
+use crate::family::testing::{Entry, Exact, Model, Random, VecNodes, prepared_twins, twins};
+use crate::storage::Discipline;
+use crate::storage::hook::{HookQueue, Timer};
+use crate::storage::slab::SlabQueue;
+
+/// How many timers a script has: ids `0..IDS`.
+const IDS: u32 = 48;
+
+const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
+
+/// Up to `count` delays, the shortest first, that hash to the list of delay 7.
+fn colliding(count: usize) -> Vec<Span> {
+    let number = Lists::<usize>::number_of(7);
+    (7..).filter(|&delay| Lists::<usize>::number_of(delay) == number).take(count).collect()
+}
+
+/// The exact model with delays that its number stands for.
+macro_rules! delays {
+    ($(#[$meta:meta])* $name:ident, $random:ident => $span:expr) => {
+        $(#[$meta])*
+        #[derive(Debug, Default)]
+        struct $name(Exact);
+
+        impl Model for $name {
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            fn get(&self, at: usize) -> Option<Entry> {
+                self.0.get(at)
+            }
+
+            fn insert(&mut self, id: u32, deadline: Tick, now: Tick) {
+                self.0.insert(id, deadline, now);
+            }
+
+            fn remove(&mut self, id: u32) {
+                self.0.remove(id);
+            }
+
+            fn span($random: &mut Random) -> Span {
+                $span
+            }
+        }
+    };
+}
+
+delays! {
+    /// Two delays most of the time, and some others, among them both ends of the range.
+    FewDelays, random => match random.below(12) {
+        0 => Span::MAX - Span::from(random.below(2)),
+        1 => 0,
+        2 => random.below(64).into(),
+        3..=6 => 30,
+        _ => 5,
+    }
+}
+
+delays! {
+    /// Delays that one list is for, one of which comes more often.
+    Collisions, random => {
+        let known = [7, 384, 617, 994, 1227, 1371];
+        known[(random.below(8) as usize).saturating_sub(2)]
+    }
+}
+
+#[test]
+fn agrees_with_a_sorted_vec() {
+    twins::<FixedDelay, Exact>(IDS, SEEDS);
+    twins::<FixedDelay, FewDelays>(IDS, SEEDS);
+    twins::<FixedDelay, Collisions>(IDS, SEEDS);
+}
+
+/// Shells whose arrival numbers begin at `first`.
+fn worn_shells<M: Model>(first: u32) {
+    prepared_twins::<FixedDelay, M>(
+        IDS,
+        SEEDS,
+        |slab| slab.queue.start_sequence_at(first),
+        |hook| hook.queue.start_sequence_at(first),
+    );
+}
+
+#[test]
+fn used_up_arrival_numbers_are_given_again_in_order() {
+    for first in [u32::MAX, u32::MAX - 1, u32::MAX - 40, u32::MAX - 100] {
+        worn_shells::<Exact>(first);
+        worn_shells::<FewDelays>(first);
+        worn_shells::<Collisions>(first);
+    }
+}
+
+type Queue = SlabQueue<FixedDelay, u32>;
+
+/// Values in the order in which they leave.
+fn drain(queue: &mut Queue) -> Vec<u32> {
+    queue.expired(Tick::MAX).map(|timer| timer.value).collect()
+}
+
+#[test]
+fn the_delays_of_the_model_share_a_list() {
+    assert_eq!(colliding(6), [7, 384, 617, 994, 1227, 1371]);
+}
+
+/// Six timers are due at tick 100: two lists and two lone timers, in turns.
+#[test]
+fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
+    for first in [0, u32::MAX - 7, u32::MAX - 4] {
+        let mut queue = Queue::new();
+        queue.start_sequence_at(first);
+        let mut value = 0;
+        for now in [0, 40, 60, 70] {
+            assert!(queue.pop_expired(now).is_none());
+            for _ in 0..2 {
+                queue.insert(100, value).unwrap();
+                value += 1;
+            }
+            assert_eq!(queue.check(), Ok(()));
+        }
+        let key = queue.peek().unwrap().key;
+        let _ = queue.reschedule(key, 100).unwrap();
+        assert_eq!(queue.check(), Ok(()));
+        assert_eq!(drain(&mut queue), [1, 2, 3, 4, 5, 6, 7, 0]);
+    }
+}
+
+#[test]
+fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
+    let mut queue = Queue::new();
+    let keys: Vec<_> = (0..100).map(|n| queue.insert(5 + 20 * Tick::from(n % 2), n).unwrap().key).collect();
+    assert_eq!((queue.order.heap.len, queue.check()), (2, Ok(())));
+    for key in &keys[10..60] {
+        assert!(!queue.remove(*key).unwrap().head.is_changed());
+    }
+    assert_eq!((queue.order.heap.len, queue.check()), (2, Ok(())));
+    for key in &keys[60..] {
+        assert!(!queue.reschedule(*key, 25).unwrap().is_changed());
+    }
+    assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
+    // A head leaves by each of the three ways: its successor has its cell.
+    assert!(queue.remove(keys[0]).unwrap().head.is_changed());
+    assert!(queue.reschedule(keys[2], 25).unwrap().is_changed());
+    assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
+    assert_eq!((queue.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
+}
+
+/// The delay and the last value of the list that the colliding delays share.
+fn list(queue: &Queue) -> (Span, bool) {
+    let list = queue.order.lists.0[Lists::<usize>::number_of(7)];
+    (list.delay, list.shared)
+}
+
+#[test]
+fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
+    let delays = colliding(3);
+    let mut queue = Queue::new();
+    queue.insert(delays[0], 0).unwrap();
+    assert_eq!(list(&queue), (delays[0], false));
+    queue.insert(delays[1], 1).unwrap();
+    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], false), 2));
+    queue.insert(delays[1], 2).unwrap();
+    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 2));
+    // A third delay goes into the heap, and so does the first.
+    queue.insert(delays[2], 3).unwrap();
+    queue.insert(delays[0], 4).unwrap();
+    assert_eq!((list(&queue), queue.order.heap.len), ((delays[1], true), 4));
+    assert_eq!(queue.check(), Ok(()));
+    // The lone timer of the delay that was first leaves; the list does not notice.
+    assert_eq!(queue.pop_expired(delays[0]).map(|timer| timer.value), Some(0));
+    assert_eq!((list(&queue), queue.check()), ((delays[1], true), Ok(())));
+    assert_eq!(drain(&mut queue), [4, 1, 2, 3]);
+    assert_eq!(list(&queue), (delays[1], false));
+    let mut queue = Queue::new();
+    for value in 0..2 {
+        queue.insert(delays[0], value).unwrap();
+    }
+    // It is empty: taken again.
+    assert_eq!(drain(&mut queue), [0, 1]);
+    queue.insert(delays[1], 2).unwrap();
+    assert_eq!(queue.order.lists.0[Lists::<usize>::number_of(0)].delay, 0, "the clock is at its end");
+    assert_eq!(queue.check(), Ok(()));
+}
+
+#[test]
+fn a_cleared_queue_has_empty_lists() {
+    let mut queue = Queue::new();
+    for value in 0..10 {
+        queue.insert(7, value).unwrap();
+    }
+    queue.clear();
+    assert_eq!((queue.check(), queue.next_expiry(), list(&queue)), (Ok(()), None, (0, false)));
+    queue.insert(7, 3).unwrap();
+    assert_eq!((queue.check(), drain(&mut queue)), (Ok(()), Vec::from([3])));
+}
+
+#[test]
+fn deadlines_at_the_end_of_time_have_the_delay_that_is_left() {
+    let mut queue = Queue::new();
+    for (value, now) in [0, 0, 1, Tick::MAX - 7, Tick::MAX, Tick::MAX].into_iter().enumerate() {
+        assert!(queue.pop_expired(now).is_none_or(|timer| timer.expiry >= Tick::MAX - 3));
+        queue.insert(now.saturating_add(Tick::MAX - 3), value as u32).unwrap();
+        queue.insert(Tick::MAX, 10 + value as u32).unwrap();
+        assert_eq!(queue.check(), Ok(()));
+    }
+    let mut last = 0;
+    for timer in queue.expired(Tick::MAX) {
+        assert!(timer.expiry >= last);
+        last = timer.expiry;
+    }
+}
+
+#[test]
+fn many_timers_of_few_and_of_many_delays_leave_in_order() {
+    let mut random = Random::new(5);
+    let count = if cfg!(miri) { 500 } else { 30_000 };
+    let mut queue = Queue::new();
+    let mut model = Vec::new();
+    let mut now = 0;
+    for id in 0..count {
+        now += Tick::from(random.below(3));
+        let delay = match random.below(10) {
+            0..=5 => 1_000_000,
+            6..=8 => 1_000_000 + Tick::from(random.below(10)),
+            _ => 1_000_000 + Tick::from(random.below(100_000)),
+        };
+        assert!(queue.pop_expired(now).is_none());
+        queue.insert(now + delay, id).unwrap();
+        model.push((now + delay, id));
+    }
+    assert_eq!(queue.check(), Ok(()));
+    model.sort_unstable();
+    for (expiry, id) in model {
+        let fired = queue.pop_expired(Tick::MAX).unwrap();
+        assert_eq!((fired.expiry, fired.value), (expiry, id));
+    }
+    assert_eq!(queue.check(), Ok(()));
+}
+
+/// With room for all entries 48 bytes, else the entries that there are.
+#[test]
+fn a_timer_takes_32_bytes_and_16_in_the_heap() {
+    let table = LISTS * 16;
+    let count = 100_000;
+    let queue = Queue::with_capacity(count).unwrap();
+    // Three unused cells before the root, one behind the last entry, and index 0 of the slab.
+    assert_eq!(queue.heap_bytes(), 48 * count + 4 * 16 + 32 + table);
+    let mut queue = Queue::new();
+    assert_eq!(
+        (queue.heap_bytes(), size_of::<Queue>()),
+        (0, size_of::<SlabQueue<super::super::dary_heap::DaryHeap<4>, u32>>() + 24)
+    );
+    for value in 0..1_000 {
+        queue.insert(500, value).unwrap();
+    }
+    let heap = queue.order.heap_bytes();
+    assert!(heap <= table + 4 * 64, "{heap} bytes for one entry");
+}
+
+#[test]
+fn an_explanation_tells_the_list_or_the_cell() {
+    let mut queue = Queue::new();
+    let keys: Vec<_> = (0..3).map(|value| queue.insert(500, value).unwrap().key).collect();
+    let head = Whereabouts::Heap { arity: 4, position: 1, positions: 1 };
+    assert_eq!(queue.explain(keys[0]).unwrap().whereabouts, head);
+    assert_eq!(queue.explain(keys[2]).unwrap().whereabouts, Whereabouts::DelayList { delay: 500 });
+    let said = std::format!("{}", queue.explain(keys[1]).unwrap());
+    assert_eq!(said, "due at 500; in the list of delay 500, behind another timer");
+}
+
+type Id = usize;
+type Records = VecNodes<FixedDelayRecord<Id>>;
+
+fn records(count: usize) -> Records {
+    VecNodes((0..count).map(|_| <FixedDelayRecord<Id> as crate::storage::Record<Id>>::IDLE).collect())
+}
+
+/// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25; 4 and 5 have delay 7 and are due at
+/// 12; 6 is alone with a delay of 384, whose list is that of 7; 7 is alone in its list.
+fn whole() -> (Delays<Id>, Records) {
+    let mut queue = Delays::NEW;
+    let mut records = records(9);
+    let timers = [(20, 0), (20, 0), (25, 5), (12, 5), (12, 5), (389, 5), (60, 5)];
+    for (id, (deadline, now)) in (1..).zip(timers) {
+        queue.reserve(id - 1, 1).unwrap();
+        let _ = queue.insert(&mut records, id, deadline, now);
+    }
+    assert_eq!(queue.check(&records, 7), Ok(()));
+    assert_eq!((queue.heap.len, queue.heap.next_sequence), (4, 7));
+    (queue, records)
+}
+
+fn broken(wound: impl Fn(&mut Delays<Id>, &mut Records)) -> Violation {
+    let (mut queue, mut records) = whole();
+    wound(&mut queue, &mut records);
+    queue.check(&records, 7).unwrap_err()
+}
+
+#[test]
+fn every_broken_field_is_found() {
+    let number = |delay| Lists::<Id>::number_of(delay);
+
+    // The number of nodes, and a circle of links.
+    let (queue, nodes) = whole();
+    for len in [6, 8] {
+        assert_eq!(queue.check(&nodes, len), Err(Violation::Count));
+    }
+    assert_eq!(broken(|_, records| records.0[2].next = None), Violation::Head);
+    assert_eq!(broken(|_, records| records.0[3].next = Some(2)), Violation::BackLink);
+    assert_eq!(broken(|_, records| records.0[3].next = Some(8)), Violation::BackLink);
+    let stray = |next| {
+        broken(|queue, records| {
+            records.0[3].next = Some(8);
+            records.0[8] = FixedDelayRecord::inside(25, 3, next, number(20), 6);
+            queue.lists.0[number(20)].tail = Some(8);
+        })
+    };
+    assert_eq!(stray(None), Violation::Count);
+    assert_eq!(stray(Some(3)), Violation::BackLink);
+
+    // The record of an entry: expiry, cell, and where it stands.
+    for head in [1, 4, 6, 7] {
+        assert_eq!(broken(|_, records| records.0[head].expiry += 1), Violation::Position);
+        assert_eq!(broken(|_, records| records.0[head].place += 1), Violation::Position);
+        assert_eq!(broken(|_, records| records.0[head].prev = Some(8)), Violation::BackLink);
+    }
+    // Inside of a list: back links, the list, the order, arrival numbers.
+    for inside in [2, 3, 5] {
+        assert_eq!(broken(|_, records| records.0[inside].prev = Some(6)), Violation::BackLink);
+        assert_eq!(broken(|_, records| records.0[inside].prev = None), Violation::BackLink);
+        assert_eq!(broken(|_, records| records.0[inside].place += 1), Violation::Bucket);
+        assert_eq!(broken(|_, records| records.0[inside].expiry = 3), Violation::Order);
+        assert_eq!(broken(|_, records| records.0[inside].mark = 7), Violation::Sequence);
+    }
+    assert_eq!(broken(|_, records| records.0[2].mark = 0), Violation::Sequence);
+    assert_eq!(broken(|_, records| records.0[5].mark = 2), Violation::Sequence);
+    // A head that names no list, or another.
+    assert_eq!(broken(|_, records| records.0[1].mark = 0), Violation::Bucket);
+    assert_eq!(broken(|_, records| records.0[7].mark = 0), Violation::Head);
+
+    // The table: ends, marks and delays.
+    let table = |delay: Span, wound: fn(&mut super::DelayList<Id>)| {
+        broken(|queue, _| wound(&mut queue.lists.0[number(delay)]))
+    };
+    for delay in [20, 7] {
+        assert_eq!(table(delay, |list| list.tail = None), Violation::Head);
+        assert_eq!(table(delay, |list| list.tail = Some(1)), Violation::Head);
+        assert_eq!(table(delay, |list| list.shared = false), Violation::Occupied);
+        assert_eq!(table(delay, |list| list.delay += 1), Violation::Bucket);
+    }
+    assert_eq!(table(3, |list| list.shared = true), Violation::Occupied);
+    assert_eq!(table(3, |list| list.tail = Some(6)), Violation::Head);
+    assert_eq!(broken(|queue, _| queue.lists = Lists::NONE), Violation::Head);
+    // The heap's own invariants are those of the heap.
+    assert_eq!(broken(|queue, _| queue.heap.next_sequence = 5), Violation::Sequence);
+}
+
+/// The table gets no memory: every timer is in the heap.
+#[test]
+fn a_queue_without_lists_is_a_heap() {
+    let mut queue: Delays<Id> = Delays::NEW;
+    let mut records = records(40);
+    for id in 1..40 {
+        queue.heap.reserve_entries(id - 1, 1).unwrap();
+        let _ = queue.insert(&mut records, id, 10 + (id as Tick % 3), 0);
+        assert_eq!(queue.check(&records, id), Ok(()));
+    }
+    assert_eq!(queue.heap.len, 39);
+    let _ = queue.reschedule(&mut records, 5, 12, 3);
+    let _ = queue.remove(&mut records, 6);
+    assert_eq!(queue.check(&records, 38), Ok(()));
+    let order = core::iter::from_fn(|| queue.pop(&mut records, 99, &mut 1)).map(|popped| popped.handle);
+    let expected = (1..40).filter(|id| id % 3 == 0 && *id != 6).chain((1..40).filter(|id| id % 3 == 1));
+    assert!(order.eq(expected.chain((1..40).filter(|id| id % 3 == 2 && *id != 5)).chain([5])));
+}
+
+/// What a reschedule does when no entry can be had: the timer stays in its list, in order, and a
+/// list that is then not in the order of its delay takes no more.
+#[test]
+fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
+    for expiry in 0..50 {
+        let mut queue: Delays<Id> = Delays::NEW;
+        let mut records = records(9);
+        for (id, now) in (1..=4).zip([0, 10, 10, 20]) {
+            queue.reserve(id - 1, 1).unwrap();
+            let _ = queue.insert(&mut records, id, now + 20, now);
+        }
+        // Out of the middle, and the head.
+        for id in [2, 1] {
+            let arrival = queue.take_arrival(&mut records);
+            let left = queue.leave(&mut records, id);
+            assert!(left.cell.is_none());
+            let first = (1..=4).filter(|other| *other != id).map(|other| records.0[other].expiry);
+            let earliest = first.min().unwrap();
+            let led = queue.insert_sorted(&mut records, id, expiry, arrival, left.list.unwrap());
+            assert_eq!(led, expiry < earliest);
+            assert_eq!((queue.check(&records, 4), queue.heap.len), (Ok(()), 1));
+        }
+        // The list has one with expiry 49 at most: not in the order of its delay, if later than 41.
+        let _ = queue.insert(&mut records, 5, 41, 21);
+        assert_eq!(queue.check(&records, 5), Ok(()));
+        let mut last = 0;
+        let mut order = Vec::new();
+        while let Some(popped) = queue.pop(&mut records, 99, &mut 1) {
+            assert!(popped.expiry >= last);
+            last = popped.expiry;
+            order.push(popped.handle);
+        }
+        assert_eq!((order.len(), queue.check(&records, 0)), (5, Ok(())));
+        // Equals in the order of their arrival: 3 at 30, 4 at 40, then 2, 1, then 5 at 41.
+        let at = |id| order.iter().position(|other| *other == id).unwrap();
+        assert!(at(2) < at(1) && (expiry < 30 || at(3) < at(2)) && (expiry < 40 || at(4) < at(2)));
+        assert_eq!(at(1) < at(5), expiry <= 41);
+    }
+}
+
+#[test]
+fn a_node_tells_where_it_stands() {
+    let (queue, records) = whole();
+    assert!(matches!(records.0[1].place(), Place::InHeap { list: Some(_), .. }));
+    assert!(matches!(records.0[2].place(), Place::Inside { prev: 1, .. }));
+    assert!(matches!(records.0[6].place(), Place::InHeap { list: None, .. }));
+    let mut visited = Vec::new();
+    queue.for_each(&records, |id| visited.push(id));
+    visited.sort_unstable();
+    assert_eq!(visited, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn nodes_of_hooks_have_40_bytes() {
+    #[cfg(target_pointer_width = "64")]
+    assert_eq!(size_of::<Timer<FixedDelay, ()>>(), 40);
+    let timers: Vec<Timer<FixedDelay, u32>> = (0..4).map(Timer::new).collect();
+    let mut queue: HookQueue<'_, FixedDelay, u32> = HookQueue::new();
+    for timer in &timers {
+        queue.insert(9, timer).unwrap();
+    }
+    drop(queue);
+    assert!(timers.iter().all(|timer| !timer.is_linked()));
+}
