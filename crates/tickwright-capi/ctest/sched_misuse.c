@@ -22,7 +22,7 @@ static void clean(void *data)
 static void no_sched(tw_sched *sched)
 {
     tw_job job;
-    tw_timing timing = { 0, 0, 0, 0, 0 };
+    tw_timing timing = { 0, 0, 0, 0, 0, 0 };
     tw_sched_info info;
     tw_sched_counts counts;
     uint64_t number;
@@ -111,7 +111,7 @@ static void bad_ids(void)
     bad[10] = UINT64_C(1) << 32;
     bad[11] = (uint64_t)INT64_MIN;
     for (i = 0; i < 12; i++) {
-        tw_timing timing = { 0, 0, 0, 0, 0 };
+        tw_timing timing = { 0, 0, 0, 0, 0, 0 };
         uint64_t ns;
         int64_t ms;
         EQUAL(tw_sched_start(sched, bad[i], 1), -ENOENT);
@@ -145,7 +145,7 @@ static void delays(void)
 {
     tw_sched *sched = new_sched(0);
     static const int64_t NEGATIVE[] = { -1, -300, INT64_MIN };
-    tw_timing base = { 0, 0, 0, 0, 0 }, timing;
+    tw_timing base = { 0, 0, 0, 0, 0, 0 }, timing;
     tw_job job;
     int count = 0, i;
     memset(&job, 0, sizeof job);
@@ -166,7 +166,7 @@ static void delays(void)
         EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     }
     timing = base;
-    timing.base = 3;
+    timing.base = 4;
     job.timing = timing;
     EQUAL(tw_sched_add_job(sched, &job, NULL), -EINVAL);
     timing = base;

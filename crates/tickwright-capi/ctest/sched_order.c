@@ -219,8 +219,8 @@ static void wall(void)
 static void slack(void)
 {
     tw_sched *sched = new_sched(0);
-    tw_timing timing = { TW_BASE_NOW, 0, 0, 0, 4000000 };
-    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0 } };
+    tw_timing timing = { TW_BASE_NOW, 0, 0, 0, 4000000, 0 };
+    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0, 0 } };
     int i;
     for (i = 0; i < 10; i++) {
         timing.when = 20000000 + i * 100000;
@@ -231,6 +231,50 @@ static void slack(void)
     EQUAL(run(sched), 0);
     advance_ms(sched, (uint64_t)tw_sched_wait(sched));
     EQUAL(run(sched), 10);
+    end_sched(sched);
+}
+
+/* Delays that count from a time that the caller has read, 30 ms ago. */
+static void since(void)
+{
+    tw_sched *sched = new_sched(0);
+    tw_job job = { note, NULL, NULL, NULL, 0, { 0, 0, 0, 0, 0, 0 } };
+    uint64_t now, id;
+    int64_t left;
+    int first;
+    EQUAL(tw_sched_now(sched, &now), 0);
+    advance_ms(sched, 30);
+    first = tw_sched_add_since(sched, now, 100, note, NULL);
+    CHECK(first > 0);
+    EQUAL(tw_sched_remaining(sched, (uint64_t)first, &left), 1);
+    EQUAL(left, 70);
+    job.timing.base = TW_BASE_SINCE;
+    job.timing.since = now;
+    job.timing.when = 40 * 1000000;
+    CHECK(tw_sched_add_job(sched, &job, &id) > 0);
+    EQUAL(tw_sched_remaining(sched, id, &left), 1);
+    EQUAL(left, 10);
+    EQUAL(tw_sched_start_since(sched, id, now, 50), 0);
+    EQUAL(tw_sched_remaining(sched, id, &left), 1);
+    EQUAL(left, 20);
+    EQUAL(tw_sched_start_since(sched, id, now, 10), 0);
+    EQUAL(tw_sched_wait(sched), 0);
+    EQUAL(run(sched), 1);
+    /* The base is the only one that reads the field. */
+    job.timing.base = TW_BASE_NOW;
+    CHECK(tw_sched_add_job(sched, &job, &id) > 0);
+    EQUAL(tw_sched_remaining(sched, id, &left), 1);
+    EQUAL(left, 40);
+    EQUAL(tw_sched_start_since(sched, id, now, -1), -EINVAL);
+    EQUAL(tw_sched_start_since(NULL, id, now, 1), -EINVAL);
+    EQUAL(tw_sched_start_since(sched, UINT64_MAX, now, 1), -ENOENT);
+    EQUAL(tw_sched_add_since(sched, now, -1, note, NULL), -EINVAL);
+    EQUAL(tw_sched_add_since(sched, now, 1, NULL, NULL), -EINVAL);
+    /* Beyond the end of the clock it is never due. */
+    EQUAL(tw_sched_start_since(sched, id, UINT64_MAX, INT64_MAX), 0);
+    advance_ms(sched, 70);
+    EQUAL(run(sched), 1);
+    EQUAL(run(sched), 0);
     end_sched(sched);
 }
 
@@ -246,5 +290,6 @@ int main(void)
     periods();
     wall();
     slack();
+    since();
     return 0;
 }

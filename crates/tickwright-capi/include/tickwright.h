@@ -462,6 +462,9 @@ typedef void (*tw_cleanup_fn)(void *data);
 #define tw_sched_replace_job(sched, old, job, became, id) \
     tw_sched_add_job_from(sched, job, old, became, id, "job", __FILE__, __LINE__)
 
+#define tw_sched_add_since(sched, since_ns, delay_ms, call, data) \
+    tw_sched_add_since_from(sched, since_ns, delay_ms, call, data, #call, __FILE__, __LINE__)
+
 /* `name` and `file` below stay where they are for as long as the scheduler, as literals do; they are told apart by address. Null is fine. */
 
 /* Calls back after a delay. An `int` id, or an error as above. Threads: any. */
@@ -473,11 +476,20 @@ TW_API int tw_sched_add_variable_from(tw_sched *sched, int64_t delay_ms, tw_sche
 /* Calls back when the clock shows `at_ns`; the past is due at once. Again means after the delay that this was. Threads: any. */
 TW_API int tw_sched_add_at_from(tw_sched *sched, uint64_t at_ns, tw_sched_fn call, void *data, const char *name, const char *file, int line);
 
+/* Calls back `delay_ms` after `since_ns`, a time that the clock has shown: see TW_BASE_SINCE. Threads: any. */
+TW_API int tw_sched_add_since_from(tw_sched *sched, uint64_t since_ns, int64_t delay_ms, tw_sched_fn call, void *data, const char *name, const char *file, int line);
+
 enum tw_base {
-    TW_BASE_NOW = 0,   /* `when` is counted from now */
+    TW_BASE_NOW = 0,   /* `when` is counted from now: each call reads the clock */
     TW_BASE_CLOCK = 1, /* `when` is what the clock shows (tw_sched_now) */
-    TW_BASE_WALL = 2   /* `when` is the time of day, from 1970-01-01 UTC; if that is set, the timer goes with it. TW_CLOCK_REALTIME and _VIRTUAL only, else -ENOTSUP */
+    TW_BASE_WALL = 2,  /* `when` is the time of day, from 1970-01-01 UTC; if that is set, the timer goes with it. TW_CLOCK_REALTIME and _VIRTUAL only, else -ENOTSUP */
+    TW_BASE_SINCE = 3  /* `when` is counted from `since`, a time that the clock has shown */
 };
+
+/* TW_BASE_SINCE is for loops and callbacks that arm many timers at one time: they read the clock once (tw_sched_now, or tw_firing.now), as libuv and libev
+ * do for each turn of their loop. A call then reads no clock, except on TW_FAMILY_COARSE and while timers by the time of day are pending. The callback
+ * never runs before `since` + `when`. Seen from the call, that is earlier than TW_BASE_NOW by the age of `since`: for example, a delay of 100 ms from a
+ * time that is 30 ms old ends 70 ms after the call. So read the clock again after each wait, as uv_update_time and ev_now_update do. */
 
 /* What becomes of periods that passed without a run. */
 enum tw_missed {
@@ -498,6 +510,7 @@ typedef struct tw_timing {
     int64_t period; /* ns, on a grid that does not drift; 0: none */
     int64_t slack;  /* ns that it may be late, so that timers meet and one wake-up serves them;
                        rounded down to 1024 ns and to four significant bits; at most 4.5 hours */
+    uint64_t since; /* ns of the clock, with TW_BASE_SINCE; the other bases ignore it */
 } tw_timing;
 
 enum tw_job_flags {
@@ -523,6 +536,9 @@ TW_API int tw_sched_add_job_from(tw_sched *sched, const tw_job *job, uint64_t re
 /* Arms a kept timer that is idle, or gives one that is pending another time: its id stays. One that runs is armed when its callback has ended, whatever that answers.
  * 0; -EINVAL; -ENOENT; -ENOMEM; -ECANCELED. Threads: any. */
 TW_API int tw_sched_start(tw_sched *sched, uint64_t id, int64_t delay_ms);
+
+/* The same, and the delay is counted from `since_ns`, a time that the clock has shown: see TW_BASE_SINCE. Threads: any. */
+TW_API int tw_sched_start_since(tw_sched *sched, uint64_t id, uint64_t since_ns, int64_t delay_ms);
 
 /* The same with everything; -ENOTSUP too. Threads: any. */
 TW_API int tw_sched_start_timing(tw_sched *sched, uint64_t id, const tw_timing *timing);

@@ -26,6 +26,8 @@ pub struct tw_timing {
     pub period: i64,
     /// In ns.
     pub slack: i64,
+    /// What `when` counts from with `TW_BASE_SINCE`, in ns.
+    pub since: u64,
 }
 
 /// A timer to be.
@@ -66,6 +68,7 @@ numbers! {
     TW_BASE_NOW = 0;
     TW_BASE_CLOCK = 1;
     TW_BASE_WALL = 2;
+    TW_BASE_SINCE = 3;
     TW_MISSED_COLLAPSE = 0;
     TW_MISSED_BURST = 1;
     TW_MISSED_SKIP = 2;
@@ -149,19 +152,30 @@ fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
-pub(crate) fn after(delay_ms: i64) -> Result<Timing, c_int> {
-    Ok(Timing::after(Duration::from_millis(span(delay_ms)?)))
+/// A delay of the caller's in ns. One beyond the clock's end stays beyond it.
+fn delay(delay_ms: i64) -> Result<u64, c_int> {
+    Ok(span(delay_ms)?.saturating_mul(1_000_000))
 }
 
+pub(crate) fn after(delay_ms: i64) -> Result<Timing, c_int> {
+    Ok(Timing::after_nanos(delay(delay_ms)?))
+}
+
+pub(crate) fn since(since_ns: u64, delay_ms: i64) -> Result<Timing, c_int> {
+    Ok(Timing::since_nanos(Instant::from_nanos(since_ns), delay(delay_ms)?))
+}
+
+#[inline]
 pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
     let when = span(asked.when)?;
-    let timing = Timing::at(match asked.base {
-        TW_BASE_NOW => When::After(Duration::from_nanos(when)),
-        TW_BASE_CLOCK => When::At(Instant::from_nanos(when)),
-        TW_BASE_WALL => When::Wall(Duration::from_nanos(when)),
+    let timing = match asked.base {
+        TW_BASE_NOW => Timing::after_nanos(when),
+        TW_BASE_CLOCK => Timing::at(When::At(Instant::from_nanos(when))),
+        TW_BASE_WALL => Timing::at(When::Wall(Duration::from_nanos(when))),
+        TW_BASE_SINCE => Timing::since_nanos(Instant::from_nanos(asked.since), when),
         _ => return Err(code::INVALID),
-    });
-    let timing = timing.slack(Duration::from_nanos(span(asked.slack)?)).missed(match asked.missed {
+    };
+    let timing = timing.missed(match asked.missed {
         TW_MISSED_COLLAPSE => Missed::Collapse,
         TW_MISSED_BURST => Missed::Burst,
         TW_MISSED_SKIP => Missed::Skip,
@@ -169,6 +183,10 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
         TW_MISSED_PERSIST => Missed::Persist,
         _ => return Err(code::INVALID),
     });
+    let timing = match span(asked.slack)? {
+        0 => timing,
+        slack => timing.slack(Duration::from_nanos(slack)),
+    };
     match span(asked.period)? {
         0 => Ok(timing),
         period => Ok(timing.every(Duration::from_nanos(period))),

@@ -16,20 +16,27 @@ pub use crate::handle::tw_sched;
 use crate::handle::{Call, Driver, RETURNING, forget_threads, timer, tw_sched_fn};
 use crate::job::{
     Place, TW_CLOCK_BOOTTIME, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL, TW_JOB_KEEP,
-    TW_JOB_VARIABLE, after, cancelled, refused, simple, timing, tw_job, tw_timing,
+    TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job, tw_timing,
 };
 use crate::state::{Shared, begin, create, destroy, end, shared, state};
 
-/// What an add answers: the `int` id, and what became of an old timer.
+/// What an add answers: the `int` id and the other one.
+#[inline]
+fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
+    let added = sched.scheduler.timer(timing).origin(origin).add_numbered(call).map_err(forgotten)?;
+    Ok((added.1, added.0.to_bits()))
+}
+
+/// The same, and what became of an old timer.
 fn place(
     sched: &tw_sched,
-    old: Option<TimerId>,
+    old: TimerId,
     timing: Timing,
     origin: Place,
     call: Call,
 ) -> Result<(c_int, u64, Cancelled<Call>), c_int> {
-    let placed = sched.scheduler.timer(timing).origin(origin).place(old, call).map_err(forgotten)?;
-    Ok((placed.int_id.unwrap_or(c_int::MAX), placed.id.to_bits(), placed.old))
+    let placed = sched.scheduler.timer(timing).origin(origin).place(Some(old), call).map_err(forgotten)?;
+    Ok((placed.int_id, placed.id.to_bits(), placed.old))
 }
 
 /// Why a callback was refused, which is not cleaned up then.
@@ -45,7 +52,7 @@ fn add(
     call: Result<Call, c_int>,
     origin: Place,
 ) -> c_int {
-    answer::code(|| Ok(place(shared(sched)?, None, timing?, origin, call?)?.0))
+    answer::code(|| Ok(add_call(shared(sched)?, timing?, origin, call?)?.0))
 }
 
 /// The machine's clock of that number.
@@ -158,6 +165,20 @@ exported!(
         add(sched, after(delay_ms), simple(call, data, true), Place { name, file, line })
     }
 
+    /// Calls back a delay after a time.
+    fn tw_sched_add_since_from(
+        sched: *mut tw_sched,
+        since_ns: u64,
+        delay_ms: i64,
+        call: tw_sched_fn,
+        data: *mut c_void,
+        name: *const c_char,
+        file: *const c_char,
+        line: c_int,
+    ) -> c_int {
+        add(sched, since(since_ns, delay_ms), simple(call, data, false), Place { name, file, line })
+    }
+
     /// Calls back at a time.
     fn tw_sched_add_at_from(
         sched: *mut tw_sched,
@@ -195,24 +216,32 @@ exported!(
             let mut call = simple(job.call, job.data, variable)?;
             call.token = job.token;
             let origin = Place { name, file, line };
-            let (int, bits, old) = if keep {
+            let old = if replaced == 0 { None } else { sched.named(replaced) };
+            let (int, bits) = if keep {
                 if replaced != 0 {
                     return Err(code::INVALID);
                 }
                 call.cleanup = job.cleanup;
                 let kept = sched.scheduler.keep(&origin, call).map_err(forgotten)?;
-                (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits(), Cancelled::NotFound)
-            } else {
-                let old = if replaced == 0 { None } else { sched.named(replaced) };
+                (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits())
+            } else if let Some(old) = old {
                 call.cleanup = job.cleanup;
-                place(sched, old, timing, origin, call)?
+                let (int, bits, old) = place(sched, old, timing, origin, call)?;
+                // SAFETY: the header's contract.
+                unsafe { put(id, bits) };
+                // The clean-up of the old one may be all that the caller waits for: it comes last.
+                let old = cancelled(old).unwrap_or_else(|absent| absent);
+                // SAFETY: the header's contract.
+                unsafe { put(became, old) };
+                return Ok(int);
+            } else {
+                call.cleanup = job.cleanup;
+                add_call(sched, timing, origin, call)?
             };
             // SAFETY: the header's contract.
             unsafe { put(id, bits) };
-            // The clean-up of the old one may be all that the caller waits for: it comes last.
-            let old = cancelled(old).unwrap_or_else(|absent| absent);
             // SAFETY: the header's contract.
-            unsafe { put(became, old) };
+            unsafe { put(became, code::ABSENT) };
             Ok(int)
         })
     }
@@ -220,6 +249,11 @@ exported!(
     /// Arms a timer that exists, after a delay.
     fn tw_sched_start(sched: *mut tw_sched, id: u64, delay_ms: i64) -> c_int {
         start(sched, id, after(delay_ms))
+    }
+
+    /// Arms a timer that exists, a delay after a time.
+    fn tw_sched_start_since(sched: *mut tw_sched, id: u64, since_ns: u64, delay_ms: i64) -> c_int {
+        start(sched, id, since(since_ns, delay_ms))
     }
 
     /// Arms a timer that exists.

@@ -154,7 +154,7 @@ fn confirmations() -> String {
     }
     alike! {
         tw_firing { sched, id, due, now, overruns, token }
-        tw_timing { base, missed, when, period, slack }
+        tw_timing { base, missed, when, period, slack, since }
         tw_job { call, data, cleanup, token, flags, timing }
         tw_sched_info { id, int_id, state, due, interval, token, data }
         tw_sched_counts {

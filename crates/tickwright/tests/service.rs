@@ -1,6 +1,8 @@
 //! The service on the virtual clock: grids, policies, slack, steps of the wall, sleep.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 
 use tickwright::clock::{Clock, Instant, VirtualHost};
 use tickwright::service::{
@@ -437,5 +439,84 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
                 assert!((0..=MS.max(on - back)).contains(&late), "back {back}, on {on}: {late} ns late");
             }
         }
+    }
+}
+
+/// A pass after which no timer is armed again.
+fn finished(service: &mut Service<&'static str>) -> Vec<&'static str> {
+    service.begin_pass();
+    let mut ran = Vec::new();
+    while let Some(due) = service.take() {
+        ran.push(due.payload);
+        let _ = service.finish(due.id, due.payload, Next::Done);
+    }
+    ran
+}
+
+const NOTHING: [&str; 0] = [];
+
+/// A clock that counts its reads.
+struct CountedClock(tickwright::clock::VirtualClock, Arc<AtomicU32>);
+
+impl Clock for CountedClock {
+    fn now(&self) -> Instant {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.now()
+    }
+
+    fn wall_offset(&self) -> Option<i64> {
+        self.0.wall_offset()
+    }
+}
+
+#[test]
+fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
+    for structure in Structure::all() {
+        let (host, reads) = (VirtualHost::new(), Arc::new(AtomicU32::new(0)));
+        host.advance(secs(100));
+        let clock = CountedClock(host.real_time(), Arc::clone(&reads));
+        let mut service = Service::new(Settings::new().structure(structure).clock(clock));
+        let base = service.now();
+        // The instant is 3 s old when it is used.
+        host.advance(secs(3));
+        let before = reads.load(Ordering::Relaxed);
+        let id = service.add(Timing::since(base, secs(10)), &Site::here("add"), "add").unwrap();
+        let kept = service.keep(&Site::here("kept"), "kept").unwrap();
+        service.start(kept, Timing::since(base, secs(20))).unwrap();
+        service.start(id, Timing::since(base, secs(5))).unwrap();
+        let read = reads.load(Ordering::Relaxed) - before;
+        // The lateness of a granular structure counts from now.
+        assert_eq!(read, if structure.is_exact() { 0 } else { 3 }, "{structure}");
+        assert_eq!(service.find(id).unwrap().due, base + secs(5), "{structure}");
+        assert_eq!(service.find(id).unwrap().period, secs(5), "again means after the delay: {structure}");
+        host.advance(secs(2) - Duration::from_nanos(1));
+        assert_eq!(finished(&mut service), NOTHING, "{structure}");
+        host.advance(secs(40));
+        assert_eq!(finished(&mut service), ["add", "kept"], "{structure}");
+
+        // The wall is looked at while timers by it are pending.
+        service.add(Timing::at(When::Wall(secs(1000))), &Site::here("wall"), "wall").unwrap();
+        let before = reads.load(Ordering::Relaxed);
+        service.start(kept, Timing::since(base, secs(60))).unwrap();
+        assert!(reads.load(Ordering::Relaxed) > before, "{structure}");
+        assert_eq!(service.check(), Ok(()), "{structure}");
+    }
+}
+
+#[test]
+fn an_instant_may_be_past_or_to_come() {
+    for structure in exact() {
+        let host = VirtualHost::new();
+        host.advance(secs(100));
+        let mut service = Service::new(Settings::new().structure(structure).clock(host.monotonic()));
+        let later = service.now() + secs(10);
+        for (name, base) in [("past", Instant::ZERO), ("later", later), ("never", Instant::MAX)] {
+            service.add(Timing::since(base, secs(1)), &Site::here("x"), name).unwrap();
+        }
+        assert_eq!(finished(&mut service), ["past"], "{structure}");
+        host.advance(secs(11));
+        assert_eq!(finished(&mut service), ["later"], "{structure}");
+        host.advance(secs(1 << 30));
+        assert_eq!(finished(&mut service), NOTHING, "{structure}");
     }
 }

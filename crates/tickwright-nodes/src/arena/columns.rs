@@ -118,21 +118,6 @@ impl<R> Records<R> {
         self.0.push(R::IDLE);
     }
 
-    /// Appends idle records until there are `records`.
-    ///
-    /// # Errors
-    /// [`Full`] when there is no memory; nothing has changed then.
-    pub fn grow(&mut self, records: usize) -> Result<(), Full>
-    where
-        R: Record<Idx>,
-    {
-        self.try_reserve_exact(records.saturating_sub(self.0.len()))?;
-        while self.0.len() < records {
-            self.push();
-        }
-        Ok(())
-    }
-
     /// Bytes on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

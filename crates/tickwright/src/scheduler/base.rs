@@ -88,6 +88,7 @@ impl<C> Scheduler<C> {
         Some(Self { core, ended: Condvar::new(), queued: AtomicUsize::new(0), served: AtomicUsize::new(0) })
     }
 
+    #[inline]
     pub(super) fn lock(&self) -> Held<'_, C> {
         match try_lock(&self.core) {
             Some(core) => core,
@@ -114,6 +115,7 @@ impl<C> Scheduler<C> {
     }
 
     /// Does with the callback what is refused after a shutdown.
+    #[inline(always)]
     pub(super) fn admit<R>(
         &self,
         callback: C,
@@ -126,6 +128,7 @@ impl<C> Scheduler<C> {
     }
 
     /// The lock, unless nothing can be armed any more.
+    #[inline]
     fn lock_for_more(&self) -> Result<Held<'_, C>, Refusal> {
         let core = self.lock();
         if core.shut { Err(Refusal::Shutdown) } else { Ok(core) }

@@ -35,8 +35,8 @@ pub struct NewTimer<'s, C, O = Site> {
 pub struct Placed<C> {
     /// The new timer's id.
     pub id: TimerId,
-    /// Its `int` id, where those are issued.
-    pub int_id: Option<i32>,
+    /// Its `int` id, or 0 where none are issued.
+    pub int_id: i32,
     /// What became of the old one.
     pub old: Cancelled<C>,
 }
@@ -115,10 +115,20 @@ impl<'s, C, O: Origin> NewTimer<'s, C, O> {
     pub fn place(self, old: Option<TimerId>, callback: C) -> Result<Placed<C>, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
         scheduler.admit(callback, |core, callback| {
-            let id = core.service.add(timing, &origin, callback)?;
-            let int_id = core.service.int_id(id);
+            let (id, int_id) = core.service.add_numbered(timing, &origin, callback)?;
             let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, Service::cancel));
             Ok(Placed { id, int_id, old })
         })
+    }
+
+    /// For the C interface: as [`add`](Self::add), and returns both ids as `place` does.
+    ///
+    /// # Errors
+    /// As `add`.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn add_numbered(self, callback: C) -> Result<(TimerId, i32), Refused<C>> {
+        let Self { scheduler, timing, origin } = self;
+        scheduler.admit(callback, |core, callback| core.service.add_numbered(timing, &origin, callback))
     }
 }

@@ -26,14 +26,17 @@ pub enum State {
     Running,
 }
 
-/// What is noted of a timer: 24 bytes and its payload.
-pub(super) struct Entry<P> {
-    /// `None` while it runs, and until [`add`](super::Service::add) has put it there.
-    pub(super) payload: Option<P>,
+/// What is noted of a timer, but for its payload: 28 bytes. Packed, so that the generation of its
+/// slot fills 32 with it.
+#[derive(Clone, Copy)]
+#[repr(C, packed(4))]
+pub(super) struct Entry {
     /// In ns: by the wall if [`WALL`](Flag::Wall) is set, else by the steady timeline.
     pub(super) due: u64,
     /// In ns.
     pub(super) period: u64,
+    /// The `int` id, or 0 where none are issued.
+    pub(super) int: i32,
     pub(super) site: u16,
     /// In which pass it was armed.
     pub(super) pass: u16,
@@ -43,8 +46,7 @@ pub(super) struct Entry<P> {
     flags: u8,
 }
 
-// A plain callback and its data, with the slot's generation.
-const _: () = assert!(size_of::<Slot<Entry<(fn(), usize)>>>() <= 48);
+const _: () = assert!(size_of::<Slot<Entry>>() == 32);
 
 /// What is true of a timer or not.
 #[derive(Clone, Copy)]
@@ -72,13 +74,13 @@ pub(super) struct Aim {
     pub(super) delay: u64,
 }
 
-impl<P> Entry<P> {
+impl Entry {
     /// A timer that is not armed.
     pub(super) fn idle(site: u16) -> Self {
         Self {
-            payload: None,
             due: 0,
             period: 0,
+            int: 0,
             site,
             pass: 0,
             slack: Slack::NONE,
@@ -89,26 +91,39 @@ impl<P> Entry<P> {
     }
 
     /// Notes what it is armed for. It was not run since.
+    #[inline]
     pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
         self.due = aim.due;
         self.missed = timing.missed;
         self.period = timing.period_ns.unwrap_or(aim.delay);
         self.slack = Slack::at_most(timing.slack_ns);
-        self.set(Flag::Wall, aim.wall);
-        self.set(Flag::Periodic, timing.period_ns.is_some());
-        self.set(Flag::Started, false);
+        let kept = self.flags & !(Flag::Wall as u8 | Flag::Periodic as u8 | Flag::Started as u8);
+        let periodic = timing.period_ns.is_some();
+        let wall = u8::from(aim.wall) * Flag::Wall as u8;
+        self.flags = kept | wall | (u8::from(periodic) * Flag::Periodic as u8);
     }
 
+    /// Notes that it is armed, and in the queue from now on.
+    #[inline]
+    pub(super) fn arm(&mut self, pass: u16) {
+        self.pass = pass;
+        self.state = State::Pending;
+        self.set(Flag::Linked, true);
+    }
+
+    #[inline]
     pub(super) fn is(&self, flag: Flag) -> bool {
         self.flags & flag as u8 != 0
     }
 
+    #[inline]
     pub(super) fn set(&mut self, flag: Flag, on: bool) {
         let bit = flag as u8;
         self.flags = if on { self.flags | bit } else { self.flags & !bit };
     }
 
     /// Clears a flag, and says whether it was set.
+    #[inline]
     pub(super) fn take(&mut self, flag: Flag) -> bool {
         let was = self.is(flag);
         self.set(flag, false);
@@ -130,6 +145,7 @@ impl Slack {
     const UNIT: u64 = 1024;
 
     /// The greatest that is not above `ns`.
+    #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;
         if units < 8 {

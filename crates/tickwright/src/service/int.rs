@@ -24,8 +24,6 @@ pub(super) struct IntIds {
     ring: Vec<Cell>,
     last: i32,
     live: usize,
-    /// The id of the timer in each slot, or 0.
-    of: Vec<i32>,
 }
 
 const LEAST: usize = 64;
@@ -37,6 +35,7 @@ impl IntIds {
         Self { last, ..Self::default() }
     }
 
+    #[inline]
     fn cell(&self, id: i32) -> usize {
         // The ring's length is a power of two, or 0: then there is no such cell.
         id as usize & self.ring.len().wrapping_sub(1)
@@ -47,8 +46,6 @@ impl IntIds {
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         let live = self.live.saturating_add(additional);
-        // Slot 0 has no timer.
-        self.of.try_reserve(live.saturating_add(1).saturating_sub(self.of.len())).ok()?;
         let cells = live.saturating_mul(2).max(LEAST).checked_next_power_of_two()?;
         if cells > 1 << 31 {
             return None;
@@ -66,26 +63,28 @@ impl IntIds {
         Some(())
     }
 
-    /// The next id, for a timer in `slot`; `None` when there is no memory, or there are 2^30
-    /// timers.
-    pub(super) fn issue(&mut self, slot: u32) -> Option<i32> {
-        let slots = slot as usize + 1;
-        self.reserve(1)?;
-        if self.of.len() < slots {
-            self.of.try_reserve(slots - self.of.len()).ok()?;
-            self.of.resize(slots, 0);
+    /// The next id, for a timer that [`put`](Self::put) follows with; `None` when there is no
+    /// memory, or there are 2^30 timers.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<i32> {
+        if self.live >= self.ring.len() / 2 {
+            self.reserve(1)?;
         }
         // Half of the cells are empty, so one is found.
         loop {
             self.last = self.last.checked_add(1).unwrap_or(1);
-            let at = self.cell(self.last);
-            if self.ring[at].id == 0 {
-                self.ring[at] = Cell { id: self.last, slot };
-                self.live += 1;
-                self.of[slot as usize] = self.last;
+            if self.ring[self.cell(self.last)].id == 0 {
                 return Some(self.last);
             }
         }
+    }
+
+    /// Gives the id that [`next`](Self::next) has returned to the timer in `slot`.
+    #[inline]
+    pub(super) fn put(&mut self, id: i32, slot: u32) {
+        let at = self.cell(id);
+        self.ring[at] = Cell { id, slot };
+        self.live += 1;
     }
 
     pub(super) fn find(&self, id: i32) -> Option<u32> {
@@ -93,22 +92,15 @@ impl IntIds {
         (id > 0 && cell.id == id).then_some(cell.slot)
     }
 
-    /// The id of the timer in `slot`.
-    pub(super) fn of(&self, slot: u32) -> Option<i32> {
-        self.of.get(slot as usize).copied().filter(|&id| id > 0)
-    }
-
-    /// The timer in `slot` is gone.
-    pub(super) fn release(&mut self, slot: u32) {
-        if let Some(id) = self.of(slot) {
-            let at = self.cell(id);
-            self.ring[at] = Cell::default();
-            self.of[slot as usize] = 0;
-            self.live -= 1;
-        }
+    /// The timer of an id that was put is gone.
+    #[inline]
+    pub(super) fn release(&mut self, id: i32) {
+        let at = self.cell(id);
+        self.ring[at] = Cell::default();
+        self.live -= 1;
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.ring.capacity() * size_of::<Cell>() + self.of.capacity() * size_of::<i32>()
+        self.ring.capacity() * size_of::<Cell>()
     }
 }

@@ -1,5 +1,6 @@
 //! The life of a timer: added, armed, cancelled, gone.
 
+use tickwright_core::Tick;
 use tickwright_core::storage::Handle;
 use tickwright_nodes::arena::Idx;
 
@@ -8,30 +9,46 @@ use super::entry::{Aim, Entry, Flag, Slack, State};
 use super::held::Host;
 use super::site::Origin;
 use super::table::TimerId;
-use super::timing::{Timing, When, roundest};
+use super::timing::{Target, Timing, roundest};
 use super::wall::{shifted, unshifted};
 use super::words::{Refusal, Refused, Removal};
-use crate::clock::{Instant, nanos};
+use crate::clock::Instant;
 
 impl<P> Service<P> {
     /// Adds a timer and arms it. When it is done, it is gone.
     ///
     /// # Errors
     /// [`Refused`] with the payload: no memory, or a wall time on a clock without one.
+    #[inline]
     pub fn add(&mut self, timing: Timing, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
+        self.add_numbered(timing, origin, payload).map(|(id, _)| id)
+    }
+
+    /// As [`add`](Self::add). Returns the `int` id too, or 0 where none are issued.
+    #[inline(always)]
+    pub(crate) fn add_numbered(
+        &mut self,
+        timing: Timing,
+        origin: &impl Origin,
+        payload: P,
+    ) -> Result<(TimerId, i32), Refused<P>> {
         // The origin and the clock are the user's code: they are asked while all is whole.
         let site = self.sites.number(origin);
-        let now = self.clock.now().as_nanos();
+        let now = self.now_for(&timing);
         let aim = match self.aim(&timing, now) {
             Ok(aim) => aim,
             Err(reason) => return Err(Refused { reason, payload }),
         };
         let mut timer = Entry::idle(site);
         timer.aim(&aim, &timing);
-        let (id, slot) = self.place(timer, payload)?;
+        let deadline = self.deadline(aim.wall, aim.due, timer.slack, now);
+        timer.arm(self.pass);
+        let (id, slot, int) = self.place(timer, payload)?;
         self.statistics.armed += 1;
-        self.file(slot, now);
-        Ok(id)
+        self.walls += usize::from(aim.wall);
+        self.table.queue_mut().insert(slot, deadline);
+        self.tell_alarm(slot);
+        Ok((id, int))
     }
 
     /// Adds a timer that is not armed, and that is kept when it is done or cancelled, until it is
@@ -43,7 +60,7 @@ impl<P> Service<P> {
         let site = self.sites.number(origin);
         let mut timer = Entry::idle(site);
         timer.set(Flag::Kept, true);
-        self.place(timer, payload).map(|(id, _)| id)
+        self.place(timer, payload).map(|(id, ..)| id)
     }
 
     /// Arms a timer that is idle, or gives one that is pending another time; one that runs is armed
@@ -51,10 +68,13 @@ impl<P> Service<P> {
     ///
     /// # Errors
     /// [`Refusal`]; the timer is then as it was.
+    #[inline]
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
-        let now = self.clock.now().as_nanos();
+        let now = self.now_for(&timing);
         let aim = self.aim(&timing, now)?;
+        let deadline = self.deadline(aim.wall, aim.due, Slack::at_most(timing.slack_ns), now);
+        let pass = self.pass;
         let entry = self.table.entry(slot);
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // Cancelled in its run: it is as good as gone.
@@ -62,15 +82,16 @@ impl<P> Service<P> {
         }
         let was_wall = entry.is(Flag::Wall) && entry.state == State::Pending;
         entry.aim(&aim, &timing);
-        let restarted = entry.state == State::Running;
-        entry.set(Flag::Restarted, restarted);
         self.statistics.armed += 1;
-        if restarted {
+        if entry.state == State::Running {
+            entry.set(Flag::Restarted, true);
             return Ok(());
         }
-        self.walls -= usize::from(was_wall);
+        let was_linked = entry.is(Flag::Linked);
+        entry.arm(pass);
+        self.walls = self.walls + usize::from(aim.wall) - usize::from(was_wall);
         self.drop_aside(slot);
-        self.file(slot, now);
+        self.link(slot, deadline, was_linked);
         Ok(())
     }
 
@@ -113,92 +134,137 @@ impl<P> Service<P> {
         payloads
     }
 
-    /// Puts an idle timer into a slot.
-    fn place(&mut self, timer: Entry<P>, payload: P) -> Result<(TimerId, Idx), Refused<P>> {
-        let site = timer.site;
-        let Ok((id, slot)) = self.table.occupy(timer) else {
-            return Err(Refused { reason: Refusal::Full, payload });
-        };
-        if let Some(ints) = &mut self.ints
-            && ints.issue(slot.number()).is_none()
-        {
-            self.table.vacate(slot);
-            return Err(Refused { reason: Refusal::Full, payload });
+    /// Puts a timer that is not linked into a slot.
+    #[inline(always)]
+    fn place(&mut self, mut timer: Entry, payload: P) -> Result<(TimerId, Idx, i32), Refused<P>> {
+        if let Some(ints) = &mut self.ints {
+            let Some(int) = ints.next() else { return Err(Refused { reason: Refusal::Full, payload }) };
+            timer.int = int;
         }
-        self.table.entry(slot).payload = Some(payload);
-        self.sites.row(site).added += 1;
+        let (id, slot) = self
+            .table
+            .occupy(timer, payload)
+            .map_err(|payload| Refused { reason: Refusal::Full, payload })?;
+        if let Some(ints) = &mut self.ints {
+            ints.put(timer.int, slot.number());
+        }
+        self.sites.row(timer.site).added += 1;
         self.statistics.high_water = self.statistics.high_water.max(self.table.live());
-        Ok((id, slot))
+        Ok((id, slot, timer.int))
     }
 
     /// Gives the slot of a timer that is not in the queue back.
+    #[inline]
     pub(super) fn free(&mut self, slot: Idx) -> Option<P> {
         self.host.take_if(|host| host.slot == slot);
         if let Some(ints) = &mut self.ints {
-            ints.release(slot.number());
+            ints.release(self.table.entry(slot).int);
         }
         self.table.vacate(slot)
     }
 
+    /// The time to which a timing is aimed. A delay from a given instant needs none: then this is
+    /// the instant, unless more than the delay rests on the time.
+    #[inline]
+    fn now_for(&self, timing: &Timing) -> u64 {
+        match timing.target {
+            // The lateness of a granular structure counts from now, and the wall is looked at then.
+            Target::Since(instant, _) if self.walls == 0 && self.structure.is_exact() => instant,
+            _ => self.clock.now().as_nanos(),
+        }
+    }
+
     /// What a timing means now.
+    #[inline]
     fn aim(&self, timing: &Timing, now: u64) -> Result<Aim, Refusal> {
-        let (wall, due, delay) = match timing.when {
-            When::After(delay) => (false, now.saturating_add(nanos(delay)), nanos(delay)),
-            When::At(at) => (false, at.as_nanos(), at.as_nanos().saturating_sub(now)),
-            When::Wall(date) => {
+        let (wall, due, delay) = match timing.target {
+            Target::After(delay) => (false, now.saturating_add(delay), delay),
+            Target::Since(instant, delay) => (false, instant.saturating_add(delay), delay),
+            Target::At(at) => (false, at, at.saturating_sub(now)),
+            Target::Wall(date) => {
                 let offset = self.clock.get().wall_offset().ok_or(Refusal::NoWall)?;
-                (true, nanos(date), nanos(date).saturating_sub(shifted(now, offset)))
+                (true, date, date.saturating_sub(shifted(now, offset)))
             }
         };
         Ok(Aim { wall, due, delay })
     }
 
-    /// Puts a timer into the queue, by the due time noted in it; one that is there already is
-    /// moved. Room was reserved when the slot was occupied.
+    /// The tick for a due time, by the wall or by the steady timeline.
     #[inline]
-    pub(super) fn file(&mut self, slot: Idx, now: u64) {
+    fn deadline(&mut self, wall: bool, due: u64, slack: Slack, now: u64) -> Tick {
         self.look_at_wall(now);
-        let pass = self.pass;
-        let entry = self.table.entry(slot);
-        entry.pass = pass;
-        let (wall, mut due) = (entry.is(Flag::Wall), entry.due);
-        if wall {
-            if self.walls == 0 {
-                self.wall_offset = self.clock.get().wall_offset().unwrap_or(0);
-            }
-            due = unshifted(due, self.wall_offset);
-        }
-        self.file_at(slot, due, now);
+        let due = if wall { self.steady(due) } else { due };
+        self.deadline_at(due, slack, now)
     }
 
-    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
-    /// was.
-    #[inline(always)]
-    pub(super) fn file_at(&mut self, slot: Idx, due: u64, now: u64) {
+    /// A time by the wall on the steady timeline.
+    #[cold]
+    fn steady(&mut self, date: u64) -> u64 {
+        if self.walls == 0 {
+            self.wall_offset = self.clock.get().wall_offset().unwrap_or(0);
+        }
+        unshifted(date, self.wall_offset)
+    }
+
+    /// The tick for a due time on the steady timeline.
+    #[inline]
+    fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
             // Lateness counts from the queue's clock.
             self.table.queue_mut().touch(ticks.now(Instant::from_nanos(now)));
         }
-        let entry = self.table.entry(slot);
         let earliest = ticks.deadline(Instant::from_nanos(due));
-        let deadline = match entry.slack {
+        match slack {
             Slack::NONE => earliest,
             slack => {
                 let latest = ticks.now(Instant::from_nanos(due.saturating_add(slack.ns())));
                 roundest(earliest, latest.max(earliest))
             }
-        };
-        entry.state = State::Pending;
-        let linked = entry.is(Flag::Linked);
-        entry.set(Flag::Linked, true);
-        self.walls += usize::from(entry.is(Flag::Wall));
+        }
+    }
+
+    /// Puts a timer into the queue, by the due time noted in it; one that is there already is
+    /// moved. Room was reserved when the slot was occupied.
+    pub(super) fn file(&mut self, slot: Idx, now: u64) {
+        let entry = self.table.entry(slot);
+        let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
+        let deadline = self.deadline(wall, due, slack, now);
+        let pass = self.pass;
+        self.table.entry(slot).pass = pass;
+        self.file_for(slot, deadline);
+    }
+
+    /// As [`file`](Self::file), due at `due` on the steady timeline. It counts as armed when it
+    /// was.
+    pub(super) fn file_at(&mut self, slot: Idx, due: u64, now: u64) {
+        let slack = self.table.entry(slot).slack;
+        let deadline = self.deadline_at(due, slack, now);
+        self.file_for(slot, deadline);
+    }
+
+    fn file_for(&mut self, slot: Idx, deadline: Tick) {
+        let entry = self.table.entry(slot);
+        let (wall, was_linked) = (entry.is(Flag::Wall), entry.is(Flag::Linked));
+        entry.arm(entry.pass);
+        self.walls += usize::from(wall);
+        self.link(slot, deadline, was_linked);
+    }
+
+    /// Links a timer into the queue, or moves it there.
+    #[inline]
+    fn link(&mut self, slot: Idx, deadline: Tick, was_linked: bool) {
         let queue = self.table.queue_mut();
-        if linked {
+        if was_linked {
             queue.reschedule(slot, deadline);
         } else {
             queue.insert(slot, deadline);
         }
+        self.tell_alarm(slot);
+    }
+
+    #[inline]
+    fn tell_alarm(&mut self, slot: Idx) {
         if self.alarm.is_some() && (self.urgent == 0 || !self.is_host(slot)) {
             self.bring_alarm_forward(slot);
         }

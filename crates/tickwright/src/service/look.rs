@@ -32,7 +32,7 @@ impl<P> Service<P> {
     /// asked for.
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
-        self.ints.as_ref()?.of(self.table.find(id)?.number())
+        Some(self.table.get(self.table.find(id)?)?.int).filter(|&int| int > 0)
     }
 
     /// The timer of an `int` id.
@@ -44,7 +44,7 @@ impl<P> Service<P> {
     /// The payload of a timer that does not run.
     #[must_use]
     pub fn payload(&self, id: TimerId) -> Option<&P> {
-        self.table.get(self.table.find(id)?)?.payload.as_ref()
+        self.table.payload(self.table.find(id)?)
     }
 
     /// The first timer in slot `*from` or a later one, and puts the number of the slot behind it
@@ -99,11 +99,11 @@ impl<P> Service<P> {
             let pending = entry.state == State::Pending;
             let linked = entry.is(Flag::Linked);
             let in_one_place = if pending { linked != ahead } else { !linked && !ahead };
-            if !in_one_place || entry.payload.is_some() == (entry.state == State::Running) {
+            if !in_one_place || self.table.payload(slot).is_some() == (entry.state == State::Running) {
                 return Err(Violation::Storage);
             }
             if let Some(ints) = &self.ints
-                && ints.of(slot.number()).and_then(|id| ints.find(id)) != Some(slot.number())
+                && ints.find(entry.int) != Some(slot.number())
             {
                 return Err(Violation::Position);
             }
@@ -121,11 +121,11 @@ impl<P> Service<P> {
         if right { Ok(()) } else { Err(Violation::Count) }
     }
 
-    fn info(&self, slot: Idx, entry: &Entry<P>) -> Option<Info> {
+    fn info(&self, slot: Idx, entry: &Entry) -> Option<Info> {
         let due = if entry.is(Flag::Wall) { unshifted(entry.due, self.wall_offset) } else { entry.due };
         Some(Info {
             id: self.table.id(slot)?,
-            int_id: self.ints.as_ref().and_then(|ints| ints.of(slot.number())),
+            int_id: Some(entry.int).filter(|&int| int > 0),
             state: entry.state,
             due: Instant::from_nanos(due),
             period: Duration::from_nanos(entry.period),

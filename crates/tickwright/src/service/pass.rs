@@ -21,7 +21,7 @@ impl<P> Service<P> {
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
             // The number comes round: nobody is to be taken for one armed in this pass.
-            self.table.entries_mut().for_each(|entry| entry.pass = 0);
+            self.table.change_all(|entry| entry.pass = 0);
             1
         });
         self.cutoff = self.ticks.now(Instant::from_nanos(now));
@@ -72,8 +72,8 @@ impl<P> Service<P> {
     /// Marks a timer as running: one by the wall with the wall's `offset`.
     fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(slot)?;
+        let payload = self.table.take_payload(slot)?;
         let entry = self.table.entry(slot);
-        let payload = entry.payload.take()?;
         entry.state = State::Running;
         let base = offset.map_or(now, |offset| shifted(now, offset));
         let (overruns, due, from) = match entry.is(Flag::Periodic) {
@@ -114,8 +114,8 @@ impl<P> Service<P> {
         let (kept, suppressed) = (entry.is(Flag::Kept), entry.take(Flag::Suppressed));
         let restarted = entry.take(Flag::Restarted);
         let again = restarted || (!suppressed && next != Next::Done);
-        entry.payload = Some(payload);
         entry.state = State::Idle;
+        self.table.put_payload(slot, payload);
         if again {
             let now = self.clock.now().as_nanos();
             if !restarted {

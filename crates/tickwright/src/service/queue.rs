@@ -1,25 +1,51 @@
-//! The queue of a service: a structure, chosen when the service is made, over the slots of the
-//! service's own arena.
+//! The queue of a service: a structure, chosen when the service is made, and one slab for its
+//! records and the service's own entries.
+//!
+//! ```text
+//!   slot      0          1           2             3
+//!   cell   [ unused | record      | record     | vacant -> 1 ]     what the structure walks
+//!          [        | gen, entry  | gen, entry | gen, free   ]     what the service notes
+//! ```
+//! A record and its entry are at most 64 bytes for every family of the library. So to arm a timer
+//! again reads one or two cache lines of its own, beside those of the structure and its neighbors.
+
+use core::num::NonZeroU32;
 
 use tickwright_core::storage::{Discipline, Family, Nodes, Popped, Record};
 use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Full, Idx, Records};
+use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId};
+use tickwright_nodes::hint;
+
+use super::entry::Entry;
 
 /// The record that family `F` keeps for each slot.
 pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
-/// A structure and the records of its slots, whatever its family. The first methods are about
-/// memory; a slot that is passed to the others has a record.
+/// A structure and the slots of its timers, whatever its family.
 pub(super) trait Queue: Send {
-    /// Appends idle records until there are `records`.
-    fn grow(&mut self, records: usize) -> Result<(), Full>;
-    /// The successor of a slot on the free list of the arena.
-    fn next_vacant(&self, slot: Idx) -> Option<Idx>;
-    fn set_vacant(&mut self, slot: Idx, next: Option<Idx>);
-    fn set_idle(&mut self, slot: Idx);
+    /// Takes a slot for a timer that is not linked. `None`: there is no memory, or no slot number.
+    fn occupy(&mut self, entry: Entry) -> Option<SlotId>;
+    /// Gives back a slot that is not linked, and returns whether it was live.
+    fn vacate(&mut self, slot: Idx) -> bool;
+    /// Gets memory for `additional` more slots.
+    fn reserve_slots(&mut self, additional: usize) -> Result<(), Full>;
     /// Makes room for `additional` more linked slots, so that as many inserts cannot fail.
     fn reserve(&mut self, additional: usize) -> Result<(), Full>;
     fn heap_bytes(&self) -> usize;
+
+    /// How many slots there are, live or not, slot 0 among them.
+    fn slots(&self) -> usize;
+    /// For how many slots there is memory.
+    fn slot_capacity(&self) -> usize;
+    /// How many slots are live.
+    fn live(&self) -> usize;
+    /// The generation and the entry of a live slot.
+    fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
+    /// The entry of a live slot, to change.
+    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry>;
+    /// Slots that are not used yet begin after generation `last`: for tests of retirement.
+    #[cfg(test)]
+    fn start_after(&mut self, last: u32);
 
     /// How many slots are linked.
     fn len(&self) -> usize;
@@ -46,11 +72,99 @@ pub(super) trait Queue: Send {
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// A structure over slots that somebody else owns.
+/// A record of a structure, and the slot of its timer.
+struct Cell<R> {
+    record: R,
+    slot: Slot<Entry>,
+}
+
+/// The slab.
+struct Cells<R>(Vec<Cell<R>>);
+
+impl<R: Record<Idx>> Cells<R> {
+    /// Lets all records forget their last timers.
+    fn forget(&mut self) {
+        if R::REMEMBERS {
+            self.0.iter_mut().for_each(|cell| cell.record.forget());
+        }
+    }
+}
+
+impl<R: Record<Idx>> Columns for Cells<R> {
+    type Value = Entry;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve(additional).map_err(|_| Full)
+    }
+
+    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve_exact(additional).map_err(|_| Full)
+    }
+
+    fn push(&mut self, last: u32) {
+        self.0.push(Cell { record: R::IDLE, slot: Slot::Free { last } });
+    }
+
+    #[inline]
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.record(p).next_vacant()
+    }
+
+    #[inline]
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        self.record_mut(p).set_vacant(next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        *self.record_mut(p) = R::IDLE;
+    }
+
+    #[inline]
+    fn slot(&self, at: usize) -> Option<&Slot<Entry>> {
+        self.0.get(at).map(|cell| &cell.slot)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Entry>> {
+        self.0.get_mut(at).map(|cell| &mut cell.slot)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Cell<R>>()
+    }
+}
+
+impl<R> Nodes<Idx, R> for Cells<R> {
+    #[inline]
+    fn record(&self, p: Idx) -> &R {
+        &self.0[p.at()].record
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Idx) -> &mut R {
+        &mut self.0[p.at()].record
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        hint::prefetch(self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at)));
+    }
+}
+
+/// A structure over the slab.
 struct Linked<F: Family> {
     order: F::Of<Idx>,
-    records: Records<RecordOf<F>>,
+    arena: Arena<Cells<RecordOf<F>>>,
     now: Tick,
+    /// How many slots are linked.
     len: usize,
 }
 
@@ -60,20 +174,16 @@ impl<F: Family> Queue for [Linked<F>; 1]
 where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
-    fn grow(&mut self, records: usize) -> Result<(), Full> {
-        self[0].records.grow(records)
+    fn occupy(&mut self, entry: Entry) -> Option<SlotId> {
+        self[0].arena.occupy(entry).ok()
     }
 
-    fn next_vacant(&self, slot: Idx) -> Option<Idx> {
-        self[0].records.record(slot).next_vacant()
+    fn vacate(&mut self, slot: Idx) -> bool {
+        self[0].arena.vacate(slot).is_some()
     }
 
-    fn set_vacant(&mut self, slot: Idx, next: Option<Idx>) {
-        self[0].records.record_mut(slot).set_vacant(next);
-    }
-
-    fn set_idle(&mut self, slot: Idx) {
-        *self[0].records.record_mut(slot) = Record::IDLE;
+    fn reserve_slots(&mut self, additional: usize) -> Result<(), Full> {
+        self[0].arena.reserve(additional)
     }
 
     fn reserve(&mut self, additional: usize) -> Result<(), Full> {
@@ -81,7 +191,35 @@ where
     }
 
     fn heap_bytes(&self) -> usize {
-        self[0].records.heap_bytes() + self[0].order.heap_bytes()
+        self[0].arena.columns.heap_bytes() + self[0].order.heap_bytes()
+    }
+
+    fn slots(&self) -> usize {
+        self[0].arena.columns.len()
+    }
+
+    fn slot_capacity(&self) -> usize {
+        self[0].arena.columns.capacity()
+    }
+
+    fn live(&self) -> usize {
+        self[0].arena.len()
+    }
+
+    fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)> {
+        self[0].arena.live(slot).map(|(id, entry)| (id.generation, entry))
+    }
+
+    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry> {
+        match self[0].arena.columns.slot_mut(slot.at()) {
+            Some(Slot::Live { value, .. }) => Some(value),
+            _ => None,
+        }
+    }
+
+    #[cfg(test)]
+    fn start_after(&mut self, last: u32) {
+        self[0].arena.first_generation = last;
     }
 
     fn len(&self) -> usize {
@@ -90,22 +228,23 @@ where
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
         // What it says of its head is about `next_wake`; the alarm is set by what is exact.
-        let _ = self[0].order.insert(&mut self[0].records, slot, deadline, self[0].now);
+        let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
         self[0].len += 1;
     }
 
     fn remove(&mut self, slot: Idx) {
-        let _ = self[0].order.remove(&mut self[0].records, slot);
+        let _ = self[0].order.remove(&mut self[0].arena.columns, slot);
         self[0].len -= 1;
     }
 
     fn reschedule(&mut self, slot: Idx, deadline: Tick) {
-        let _ = self[0].order.reschedule(&mut self[0].records, slot, deadline, self[0].now);
+        let _ = self[0].order.reschedule(&mut self[0].arena.columns, slot, deadline, self[0].now);
     }
 
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)> {
         self[0].now = self[0].now.max(now);
-        let Popped { handle, expiry, .. } = self[0].order.pop(&mut self[0].records, self[0].now, moves)?;
+        let Popped { handle, expiry, .. } =
+            self[0].order.pop(&mut self[0].arena.columns, self[0].now, moves)?;
         self[0].len -= 1;
         Some((handle, expiry))
     }
@@ -115,37 +254,38 @@ where
     }
 
     fn next_expiry(&self) -> Option<Tick> {
-        self[0].order.next_expiry(&self[0].records)
+        self[0].order.next_expiry(&self[0].arena.columns)
     }
 
     fn next_wake(&self) -> Option<Tick> {
-        self[0].order.next_wake(&self[0].records)
+        self[0].order.next_wake(&self[0].arena.columns)
     }
 
     fn head(&self) -> Option<Idx> {
-        self[0].order.head(&self[0].records)
+        self[0].order.head(&self[0].arena.columns)
     }
 
     fn second(&self) -> Option<Idx> {
-        self[0].order.second(&self[0].records)
+        self[0].order.second(&self[0].arena.columns)
     }
 
     fn expiry(&self, slot: Idx) -> Tick {
-        self[0].order.expiry(&self[0].records, slot)
+        self[0].order.expiry(&self[0].arena.columns, slot)
     }
 
     fn clear(&mut self) {
         self[0].order.clear();
-        self[0].records.forget();
+        self[0].arena.columns.forget();
         self[0].len = 0;
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(Idx)) {
-        self[0].order.for_each(&self[0].records, visit);
+        self[0].order.for_each(&self[0].arena.columns, visit);
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self[0].order.check(&self[0].records, self[0].len)
+        self[0].arena.check()?;
+        self[0].order.check(&self[0].arena.columns, self[0].len)
     }
 }
 
@@ -155,7 +295,8 @@ where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
-    let queue = Linked::<F> { order, records: Records::EMPTY, now: 0, len: 0 };
+    let arena = Arena::starting_after(0, Cells(Vec::new()));
+    let queue = Linked::<F> { order, arena, now: 0, len: 0 };
     let mut one = Vec::new();
     one.try_reserve_exact(1).ok()?;
     one.push(queue);

@@ -1,22 +1,21 @@
-//! The timers of a service: an arena whose records are those of a structure, chosen when the
-//! service is made.
+//! The timers of a service: the queue with their slots, and their payloads beside it.
 //!
 //! ```text
-//!   slot       0        1          2          3
-//!   queue   [ unused | record  | record   | vacant -> 1 ]     what the structure walks
-//!   slots   [ unused | gen, E  | gen, E   | gen, free   ]     E: the service's entry of the timer
+//!   slot        0        1        2        3
+//!   queue    [ unused | cell   | cell   | vacant -> 1 ]     the family's records, the entries
+//!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
 //! An id is a slot and its generation, turned by a number of the service's own: so the id of one
 //! service is most likely stale in another.
 
 use core::fmt;
-use core::num::NonZeroU64;
+use core::num::{NonZeroU32, NonZeroU64};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use tickwright_core::Violation;
 use tickwright_core::storage::Handle;
-use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId};
+use tickwright_nodes::arena::{Full, Idx};
 
 use super::entry::Entry;
 use super::queue::Queue;
@@ -59,80 +58,13 @@ impl fmt::Display for TimerId {
     }
 }
 
-/// The entries, and the queue that has a record for each of their slots.
-struct Rows<P> {
-    queue: Box<dyn Queue>,
-    /// As many as there is memory for slots: [`push`](Columns::push) finds its record there.
-    records: usize,
-    slots: Vec<Slot<Entry<P>>>,
-}
-
-impl<P> Rows<P> {
-    fn grow_records(&mut self) -> Result<(), Full> {
-        let slots = self.slots.capacity();
-        if self.records < slots {
-            self.queue.grow(slots)?;
-            self.records = slots;
-        }
-        Ok(())
-    }
-}
-
-impl<P> Columns for Rows<P> {
-    type Value = Entry<P>;
-
-    fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.records
-    }
-
-    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.slots.try_reserve(additional).map_err(|_| Full)?;
-        self.grow_records()
-    }
-
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.slots.try_reserve_exact(additional).map_err(|_| Full)?;
-        self.grow_records()
-    }
-
-    fn push(&mut self, last: u32) {
-        self.slots.push(Slot::Free { last });
-    }
-
-    fn next_vacant(&self, p: Idx) -> Option<Idx> {
-        self.queue.next_vacant(p)
-    }
-
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        self.queue.set_vacant(p, next);
-    }
-
-    fn set_idle(&mut self, p: Idx) {
-        self.queue.set_idle(p);
-    }
-
-    #[inline]
-    fn slot(&self, at: usize) -> Option<&Slot<Entry<P>>> {
-        self.slots.get(at)
-    }
-
-    #[inline]
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Entry<P>>> {
-        self.slots.get_mut(at)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.queue.heap_bytes() + self.slots.capacity() * size_of::<Slot<Entry<P>>>()
-    }
-}
-
 /// The timers of a service, and the queue over them.
 pub(super) struct Table<P> {
-    arena: Arena<Rows<P>>,
+    queue: Box<dyn Queue>,
+    /// By slot: `None` while the timer runs, and where there is none.
+    payloads: Vec<Option<P>>,
+    /// How many there are.
+    live: usize,
     /// By how much ids turn generations in the circle of 1 to 2^32 - 1; less than that.
     salt: u32,
     /// The queue takes so many timers without more memory. Never fewer than there are, so arming
@@ -148,29 +80,31 @@ fn salt() -> u32 {
 
 impl<P> Table<P> {
     pub(super) fn new(queue: Box<dyn Queue>) -> Self {
-        let rows = Rows { queue, records: 0, slots: Vec::new() };
-        Self { arena: Arena::starting_after(0, rows), salt: salt(), room: 0 }
+        Self { queue, payloads: Vec::new(), live: 0, salt: salt(), room: 0 }
     }
 
+    #[inline]
     pub(super) fn queue(&self) -> &dyn Queue {
-        &*self.arena.columns.queue
+        &*self.queue
     }
 
+    #[inline]
     pub(super) fn queue_mut(&mut self) -> &mut dyn Queue {
-        &mut *self.arena.columns.queue
+        &mut *self.queue
     }
 
     /// Room for `additional` more timers, idle or linked.
     pub(super) fn reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.arena.reserve(additional)?;
+        self.queue.reserve_slots(additional)?;
+        let slots = self.queue.slot_capacity();
+        self.payloads.try_reserve_exact(slots.saturating_sub(self.payloads.len())).map_err(|_| Full)?;
         self.make_room(self.live().checked_add(additional).ok_or(Full)?)
     }
 
     /// Room in the queue for `timers` in all.
     fn make_room(&mut self, timers: usize) -> Result<(), Full> {
         if timers > self.room {
-            let queue = self.queue_mut();
-            queue.reserve(timers.saturating_sub(queue.len()))?;
+            self.queue.reserve(timers.saturating_sub(self.queue.len()))?;
             self.room = timers;
         }
         Ok(())
@@ -183,39 +117,75 @@ impl<P> Table<P> {
         self.make_room(timers.saturating_mul(2).max(64)).or_else(|_| self.make_room(timers))
     }
 
+    #[inline]
     pub(super) fn live(&self) -> usize {
-        self.arena.len()
+        self.live
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.arena.columns.heap_bytes()
+        self.queue.heap_bytes() + self.payloads.capacity() * size_of::<Option<P>>()
     }
 
-    /// Takes a slot for an idle timer, and returns its id too. When memory or slot numbers are used
-    /// up, nothing is changed.
-    pub(super) fn occupy(&mut self, timer: Entry<P>) -> Result<(TimerId, Idx), Full> {
-        if self.live() >= self.room {
-            self.make_more_room()?;
+    /// Takes a slot for a timer that is not linked, and returns its id too. When memory or slot
+    /// numbers are used up, nothing is changed, and the payload comes back.
+    #[inline(always)]
+    pub(super) fn occupy(&mut self, timer: Entry, payload: P) -> Result<(TimerId, Idx), P> {
+        if self.live() >= self.room && self.make_more_room().is_err() {
+            return Err(payload);
         }
-        let id = self.arena.occupy(timer).map_err(|_| Full)?;
-        Ok((self.named(id), id.index))
+        let Some(id) = self.queue.occupy(timer) else { return Err(payload) };
+        let slot = id.index;
+        if slot.at() >= self.payloads.len() && self.append_payloads(slot).is_err() {
+            self.queue.vacate(slot);
+            return Err(payload);
+        }
+        self.payloads[slot.at()] = Some(payload);
+        self.live += 1;
+        Ok((self.named(slot, id.generation), slot))
+    }
+
+    /// Makes a place for the payload of a slot that is new.
+    #[cold]
+    fn append_payloads(&mut self, slot: Idx) -> Result<(), Full> {
+        let places = slot.at() + 1;
+        self.payloads.try_reserve(places - self.payloads.len()).map_err(|_| Full)?;
+        self.payloads.resize_with(places, || None);
+        Ok(())
     }
 
     /// Gives a slot back that is not linked; its id is stale from now on.
+    #[inline]
     pub(super) fn vacate(&mut self, slot: Idx) -> Option<P> {
-        self.arena.vacate(slot)?.1.payload
+        self.live -= usize::from(self.queue.vacate(slot));
+        self.take_payload(slot)
+    }
+
+    /// The payload of a timer, if it does not run.
+    pub(super) fn payload(&self, slot: Idx) -> Option<&P> {
+        self.payloads.get(slot.at())?.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn take_payload(&mut self, slot: Idx) -> Option<P> {
+        self.payloads.get_mut(slot.at())?.take()
+    }
+
+    /// Puts the payload of a live timer back.
+    pub(super) fn put_payload(&mut self, slot: Idx, payload: P) {
+        self.payloads[slot.at()] = Some(payload);
     }
 
     /// The upper half is never 0: so an `int` id is no id of a timer.
-    fn named(&self, id: SlotId) -> TimerId {
-        let (sum, over) = id.generation.get().overflowing_add(self.salt);
-        let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(id.index.number());
+    #[inline]
+    fn named(&self, slot: Idx, generation: NonZeroU32) -> TimerId {
+        let (sum, over) = generation.get().overflowing_add(self.salt);
+        let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(slot.number());
         // The number of a slot is never 0: nothing is added to it.
         TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
     }
 
     pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {
-        self.arena.live(slot).map(|(id, _)| self.named(id))
+        self.queue.get(slot).map(|(generation, _)| self.named(slot, generation))
     }
 
     /// The slot of a live timer.
@@ -224,45 +194,46 @@ impl<P> Table<P> {
         id.slot().filter(|&slot| self.id(slot) == Some(id))
     }
 
-    pub(super) fn get(&self, slot: Idx) -> Option<&Entry<P>> {
-        self.arena.live(slot).map(|(_, entry)| entry)
+    pub(super) fn get(&self, slot: Idx) -> Option<&Entry> {
+        self.queue.get(slot).map(|(_, entry)| entry)
     }
 
     /// The entry of a live timer.
     #[inline]
-    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry<P> {
-        match self.arena.columns.slot_mut(slot.at()) {
-            Some(Slot::Live { value, .. }) => value,
-            _ => unreachable!("the queue and the service name live timers"),
+    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry {
+        match self.queue.get_mut(slot) {
+            Some(entry) => entry,
+            None => unreachable!("the queue and the service name live timers"),
         }
     }
 
     /// All slots, live or not, from number `from`.
     pub(super) fn slots(&self, from: usize) -> impl Iterator<Item = Idx> + use<P> {
-        (from.max(1)..self.arena.columns.len()).filter_map(Idx::of)
+        (from.max(1)..self.queue.slots()).filter_map(Idx::of)
     }
 
     /// All live slots.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Idx, &Entry<P>)> + '_ {
-        self.arena.iter().map(|(id, entry)| (id.index, entry))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Idx, &Entry)> + '_ {
+        self.slots(0).filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
-    pub(super) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry<P>> {
-        self.arena.columns.slots.iter_mut().filter_map(|slot| match slot {
-            Slot::Live { value, .. } => Some(value),
-            Slot::Free { .. } => None,
-        })
+    /// Calls `change` with the entry of each live slot.
+    pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
+        for slot in self.slots(0) {
+            if let Some(entry) = self.queue.get_mut(slot) {
+                change(entry);
+            }
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), Violation> {
-        self.arena.check()?;
-        self.queue().check()
+        self.queue.check()?;
+        if self.live == self.queue.live() { Ok(()) } else { Err(Violation::Storage) }
     }
 
-    /// Slots that are not used yet begin after generation `last`: for tests of retirement.
     #[cfg(test)]
     pub(super) fn start_after(&mut self, last: u32) {
-        self.arena.first_generation = last;
+        self.queue.start_after(last);
     }
 
     #[cfg(test)]

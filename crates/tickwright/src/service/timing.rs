@@ -11,6 +11,12 @@ pub enum When {
     /// The timer is due this long after it is armed. A step of the wall clock does not touch it.
     /// From 584 years on it is never due.
     After(Duration),
+    /// The timer is due this long after this instant, which the service's clock has shown: the time
+    /// at which a pass or a callback began, or at which a loop woke. Arming it then reads no clock
+    /// (but over granular structures, and while timers by the wall are pending). It never runs
+    /// before `instant + delay`; seen from the call, that is earlier than `After` by the age of the
+    /// instant.
+    Since(Instant, Duration),
     /// The timer is due when the service's clock shows this instant. A past one is due at once.
     At(Instant),
     /// The timer is due when the wall clock shows this, counted from 1970-01-01 UTC. If the wall
@@ -67,21 +73,80 @@ pub enum Missed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a timing does nothing by itself"]
 pub struct Timing {
-    pub(super) when: When,
+    pub(super) target: Target,
     pub(super) period_ns: Option<u64>,
     pub(super) missed: Missed,
     pub(super) slack_ns: u64,
 }
 
+/// A [`When`] in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    After(u64),
+    /// The instant, and the delay.
+    Since(u64, u64),
+    At(u64),
+    Wall(u64),
+}
+
 impl Timing {
     /// At `when`, once.
+    #[inline]
     pub fn at(when: When) -> Self {
-        Self { when, period_ns: None, missed: Missed::default(), slack_ns: 0 }
+        Self::aimed(match when {
+            When::After(delay) => Target::After(nanos(delay)),
+            When::Since(instant, delay) => Target::Since(instant.as_nanos(), nanos(delay)),
+            When::At(instant) => Target::At(instant.as_nanos()),
+            When::Wall(date) => Target::Wall(nanos(date)),
+        })
+    }
+
+    fn aimed(target: Target) -> Self {
+        Self { target, period_ns: None, missed: Missed::default(), slack_ns: 0 }
+    }
+
+    /// As [`after`](Self::after), in ns: for the C interface, which has no `Duration` to take
+    /// apart.
+    #[doc(hidden)]
+    #[inline]
+    pub fn after_nanos(delay: u64) -> Self {
+        Self::aimed(Target::After(delay))
+    }
+
+    /// As [`since`](Self::since), in ns.
+    #[doc(hidden)]
+    #[inline]
+    pub fn since_nanos(instant: Instant, delay: u64) -> Self {
+        Self::aimed(Target::Since(instant.as_nanos(), delay))
+    }
+
+    /// `delay` after `instant`, once. This spares each call its read of the clock where many timers
+    /// are armed at one time:
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
+    /// use tickwright::service::Timing;
+    ///
+    /// let scheduler = Scheduler::new(Settings::new());
+    /// let now = scheduler.now(); // one read for all of them
+    /// for seconds in 1..=3 {
+    ///     let timing = Timing::since(now, Duration::from_secs(seconds));
+    ///     scheduler.timer(timing).add(Boxed::new(|_| Next::Done))?;
+    /// }
+    /// # Ok::<(), tickwright::service::Refused<Boxed>>(())
+    /// ```
+    ///
+    /// What holds then is at [`When::Since`].
+    #[inline]
+    pub fn since(instant: Instant, delay: Duration) -> Self {
+        Self::at(When::Since(instant, delay))
     }
 
     /// `delay` from now, once. From 584 years on it is never due.
+    #[inline]
     pub fn after(delay: Duration) -> Self {
-        Self::at(When::After(delay))
+        Self::after_nanos(nanos(delay))
     }
 
     /// And then every `period`, on a grid. For a grid that never moves add

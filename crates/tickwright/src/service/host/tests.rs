@@ -1,11 +1,13 @@
 //! The alarm is set for the second timer: by whichever structure, and not by its array.
 
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Full, Idx};
+use tickwright_nodes::arena::{Full, Idx, SlotId};
 
 use crate::clock::VirtualHost;
+use crate::service::entry::Entry;
 use crate::service::queue::Queue;
 use crate::service::table::Table;
 use crate::service::{Service, Settings, Site, Structure, Timing};
@@ -55,7 +57,10 @@ macro_rules! truth {
 
 impl Queue for SecondCell {
     truth! {
-        fn next_vacant(&self, slot: Idx) -> Option<Idx>;
+        fn slots(&self) -> usize;
+        fn slot_capacity(&self) -> usize;
+        fn live(&self) -> usize;
+        fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
         fn heap_bytes(&self) -> usize;
         fn len(&self) -> usize;
         fn next_expiry(&self) -> Option<Tick>;
@@ -67,15 +72,20 @@ impl Queue for SecondCell {
     }
 
     truth! { mut
-        fn grow(records: usize) -> Result<(), Full>;
-        fn set_vacant(slot: Idx, next: Option<Idx>);
-        fn set_idle(slot: Idx);
+        fn occupy(entry: Entry) -> Option<SlotId>;
+        fn vacate(slot: Idx) -> bool;
+        fn reserve_slots(additional: usize) -> Result<(), Full>;
+        fn start_after(last: u32);
         fn reserve(additional: usize) -> Result<(), Full>;
         fn remove(slot: Idx);
         fn reschedule(slot: Idx, deadline: Tick);
         fn pop(now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
         fn touch(now: Tick);
         fn clear();
+    }
+
+    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry> {
+        self.truth.get_mut(slot)
     }
 
     fn insert(&mut self, slot: Idx, deadline: Tick) {
