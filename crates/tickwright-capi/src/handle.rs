@@ -182,6 +182,7 @@ impl tw_sched {
     }
 
     /// The timer of an id of either kind: of a 64-bit one the upper half is never 0.
+    #[inline]
     pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
         match i32::try_from(id) {
             Ok(int) => self.scheduler.from_int(int),

@@ -132,6 +132,7 @@ pub(crate) fn refused(reason: Refusal) -> c_int {
 }
 
 /// What a cancel that may change a running timer found. What it removed is cleaned up.
+#[inline]
 pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     match found {
         Cancelled::Removed(call) => {

@@ -51,6 +51,7 @@ impl<C: Callback> Scheduler<C> {
 
     /// Cancels a timer, and never waits: one that runs will not run again.
     /// [`cancel_sync`](Self::cancel_sync) waits for its end.
+    #[inline]
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, Service::cancel)
     }

@@ -70,12 +70,13 @@ impl<P> Service<P> {
     /// [`Refusal`]; the timer is then as it was.
     #[inline]
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
-        let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
         let now = self.now_for(&timing);
-        let aim = self.aim(&timing, now)?;
-        let deadline = self.deadline(aim.wall, aim.due, Slack::at_most(timing.slack_ns), now);
+        let aim = self.aim(&timing, now);
+        let slack = Slack::at_most(timing.slack_ns);
+        let deadline = aim.as_ref().map_or(0, |aim| self.deadline(aim.wall, aim.due, slack, now));
         let pass = self.pass;
-        let entry = self.table.entry(slot);
+        let (slot, entry) = self.table.find_mut(id).ok_or(Refusal::NotFound)?;
+        let aim = aim?;
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // Cancelled in its run: it is as good as gone.
             return Err(Refusal::NotFound);
@@ -97,16 +98,15 @@ impl<P> Service<P> {
 
     /// Takes a timer out; one that is kept becomes idle. One that runs is not armed again when it
     /// finishes.
+    #[inline]
     pub fn cancel(&mut self, id: TimerId) -> Removal<P> {
-        self.table.find(id).map_or(Removal::NotFound, |slot| self.remove_slot(slot))
+        self.remove(id, true)
     }
 
     /// As [`cancel`](Self::cancel), and a timer that is kept goes too: its id is stale from then
     /// on, so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Removal<P> {
-        let Some(slot) = self.table.find(id) else { return Removal::NotFound };
-        self.table.entry(slot).set(Flag::Kept, false);
-        self.remove_slot(slot)
+        self.remove(id, false)
     }
 
     /// Removes all timers that do not run and hands their payloads out; those that run are gone
@@ -154,11 +154,17 @@ impl<P> Service<P> {
     }
 
     /// Gives the slot of a timer that is not in the queue back.
-    #[inline]
     pub(super) fn free(&mut self, slot: Idx) -> Option<P> {
+        let int = self.table.entry(slot).int;
+        self.free_numbered(slot, int)
+    }
+
+    /// As [`free`](Self::free), of a timer with that `int` id.
+    #[inline]
+    fn free_numbered(&mut self, slot: Idx, int: i32) -> Option<P> {
         self.host.take_if(|host| host.slot == slot);
         if let Some(ints) = &mut self.ints {
-            ints.release(self.table.entry(slot).int);
+            ints.release(int);
         }
         self.table.vacate(slot)
     }
@@ -279,9 +285,14 @@ impl<P> Service<P> {
         }
     }
 
-    fn remove_slot(&mut self, slot: Idx) -> Removal<P> {
-        let entry = self.table.entry(slot);
-        let kept = entry.is(Flag::Kept);
+    /// Takes a timer out. It stays, idle, if it is a kept one and that is `allowed`.
+    #[inline]
+    fn remove(&mut self, id: TimerId, allowed: bool) -> Removal<P> {
+        let Some((slot, entry)) = self.table.find_mut(id) else { return Removal::NotFound };
+        if !allowed {
+            entry.set(Flag::Kept, false);
+        }
+        let (kept, int) = (entry.is(Flag::Kept), entry.int);
         match entry.state {
             State::Running => {
                 entry.set(Flag::Restarted, false);
@@ -304,7 +315,7 @@ impl<P> Service<P> {
         if kept {
             return Removal::Disarmed;
         }
-        self.free(slot).map_or(Removal::NotFound, Removal::Removed)
+        self.free_numbered(slot, int).map_or(Removal::NotFound, Removal::Removed)
     }
 
     /// Counts a run of a callback that ended in a panic. What armed the timer meanwhile counts no

@@ -41,8 +41,8 @@ pub(super) trait Queue: Send {
     fn live(&self) -> usize;
     /// The generation and the entry of a live slot.
     fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
-    /// The entry of a live slot, to change.
-    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry>;
+    /// The same, and the entry may be changed.
+    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)>;
     /// Slots that are not used yet begin after generation `last`: for tests of retirement.
     #[cfg(test)]
     fn start_after(&mut self, last: u32);
@@ -210,9 +210,9 @@ where
         self[0].arena.live(slot).map(|(id, entry)| (id.generation, entry))
     }
 
-    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry> {
+    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)> {
         match self[0].arena.columns.slot_mut(slot.at()) {
-            Some(Slot::Live { value, .. }) => Some(value),
+            Some(Slot::Live { generation, value }) => Some((*generation, value)),
             _ => None,
         }
     }

@@ -90,6 +90,7 @@ impl Sites {
     }
 
     /// The number of an origin.
+    #[inline]
     pub(super) fn number(&mut self, origin: &impl Origin) -> u16 {
         let key = origin.key();
         if self.last.0 != key || self.last.1 == NONE {
@@ -98,6 +99,7 @@ impl Sites {
         self.last.1
     }
 
+    #[inline(never)]
     fn look_up(&mut self, key: [usize; 3], origin: &impl Origin) -> u16 {
         let mixed = key[0] ^ key[1].rotate_left(7) ^ key[2].wrapping_mul(31);
         let recent = (mixed ^ mixed >> 6 ^ mixed >> 12) % RECENT;
@@ -121,6 +123,7 @@ impl Sites {
         number
     }
 
+    #[inline]
     pub(super) fn row(&mut self, number: u16) -> &mut SiteCounts {
         &mut self.rows[usize::from(number)]
     }

@@ -78,6 +78,15 @@ fn salt() -> u32 {
     SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
 }
 
+/// The id of an occupation of a slot. Its upper half is never 0: so an `int` id is no id of a timer.
+#[inline]
+fn named(slot: Idx, generation: NonZeroU32, salt: u32) -> TimerId {
+    let (sum, over) = generation.get().overflowing_add(salt);
+    let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(slot.number());
+    // The number of a slot is never 0: nothing is added to it.
+    TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
+}
+
 impl<P> Table<P> {
     pub(super) fn new(queue: Box<dyn Queue>) -> Self {
         Self { queue, payloads: Vec::new(), live: 0, salt: salt(), room: 0 }
@@ -141,7 +150,7 @@ impl<P> Table<P> {
         }
         self.payloads[slot.at()] = Some(payload);
         self.live += 1;
-        Ok((self.named(slot, id.generation), slot))
+        Ok((named(slot, id.generation, self.salt), slot))
     }
 
     /// Makes a place for the payload of a slot that is new.
@@ -175,23 +184,22 @@ impl<P> Table<P> {
         self.payloads[slot.at()] = Some(payload);
     }
 
-    /// The upper half is never 0: so an `int` id is no id of a timer.
-    #[inline]
-    fn named(&self, slot: Idx, generation: NonZeroU32) -> TimerId {
-        let (sum, over) = generation.get().overflowing_add(self.salt);
-        let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(slot.number());
-        // The number of a slot is never 0: nothing is added to it.
-        TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
-    }
-
     pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {
-        self.queue.get(slot).map(|(generation, _)| self.named(slot, generation))
+        self.queue.get(slot).map(|(generation, _)| named(slot, generation, self.salt))
     }
 
     /// The slot of a live timer.
     #[inline]
     pub(super) fn find(&self, id: TimerId) -> Option<Idx> {
         id.slot().filter(|&slot| self.id(slot) == Some(id))
+    }
+
+    /// The slot of a live timer, and its entry.
+    #[inline]
+    pub(super) fn find_mut(&mut self, id: TimerId) -> Option<(Idx, &mut Entry)> {
+        let (slot, salt) = (id.slot()?, self.salt);
+        let (generation, entry) = self.queue.get_mut(slot)?;
+        (named(slot, generation, salt) == id).then_some((slot, entry))
     }
 
     pub(super) fn get(&self, slot: Idx) -> Option<&Entry> {
@@ -202,7 +210,7 @@ impl<P> Table<P> {
     #[inline]
     pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry {
         match self.queue.get_mut(slot) {
-            Some(entry) => entry,
+            Some((_, entry)) => entry,
             None => unreachable!("the queue and the service name live timers"),
         }
     }
@@ -220,7 +228,7 @@ impl<P> Table<P> {
     /// Calls `change` with the entry of each live slot.
     pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
         for slot in self.slots(0) {
-            if let Some(entry) = self.queue.get_mut(slot) {
+            if let Some((_, entry)) = self.queue.get_mut(slot) {
                 change(entry);
             }
         }

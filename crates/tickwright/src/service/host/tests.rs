@@ -84,7 +84,7 @@ impl Queue for SecondCell {
         fn clear();
     }
 
-    fn get_mut(&mut self, slot: Idx) -> Option<&mut Entry> {
+    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)> {
         self.truth.get_mut(slot)
     }
 
