@@ -2,7 +2,7 @@
 #include "peer.h"
 
 #ifndef HAVE_LIBEV
-const struct peer libev = { "libev", "not built: no libev (Debian: apt-get install libev-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+const struct peer libev = { "libev", "not built: no libev (Debian: apt-get install libev-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 #else
 
 #include <ev.h>
@@ -69,5 +69,5 @@ static void teardown(void)
     free(timers);
 }
 
-const struct peer libev = { "libev", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 0 };
+const struct peer libev = { "libev", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 0, 0 };
 #endif

@@ -1,8 +1,10 @@
-/* libevent: event_add, event_del. Called from a callback of the loop, where it has the time in its cache, as the others always do. */
+/* libevent: event_add, event_del. Called from a callback of the loop, where it has the time in its cache, as the others always do. Two rows: a loop that was
+ * made without locks, and one with the locks of evthread_use_pthreads, which any thread may use. */
 #include "peer.h"
 
 #ifndef HAVE_LIBEVENT
-const struct peer libevent = { "libevent", "not built: no libevent (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+const struct peer libevent = { "libevent", "not built: no libevent (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+const struct peer libevent_locked = { "libevent-locked", "not built: no libevent (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 #else
 
 #include <event2/event.h>
@@ -21,16 +23,25 @@ static void on_timer(evutil_socket_t socket, short what, void *timer)
     told((size_t)((struct event *)timer - timers));
 }
 
-static int setup(size_t n)
+static int setup_with(size_t n, int flags)
 {
+    struct event_config *config = event_config_new();
+    if (config == NULL || event_config_set_flag(config, flags) != 0)
+        return -1;
     count = n;
-    base = event_base_new();
+    base = event_base_new_with_config(config);
+    event_config_free(config);
     timers = calloc(n, sizeof *timers);
     if (base == NULL || timers == NULL)
         return -1;
     for (size_t i = 0; i < n; i++)
         event_assign(&timers[i], base, -1, 0, on_timer, &timers[i]);
     return 0;
+}
+
+static int setup(size_t n)
+{
+    return setup_with(n, EVENT_BASE_FLAG_NOLOCK);
 }
 
 static inline void add_one(size_t i, uint64_t delay)
@@ -89,5 +100,24 @@ static void inside(void (*call)(void *), void *argument)
     event_base_loop(base, EVLOOP_ONCE);
 }
 
-const struct peer libevent = { "libevent", NULL, setup, add, rearm, del, armed, run, teardown, inside, 0 };
+const struct peer libevent = { "libevent", NULL, setup, add, rearm, del, armed, run, teardown, inside, 0, 0 };
+
+#ifndef HAVE_LIBEVENT_PTHREADS
+const struct peer libevent_locked = { "libevent-locked", "not built: no libevent_pthreads (Debian: apt-get install libevent-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+#else
+#include <event2/thread.h>
+
+static int setup_locked(size_t n)
+{
+    static int have_locks;
+    if (!have_locks && evthread_use_pthreads() != 0)
+        return -1;
+    have_locks = 1;
+    return setup_with(n, 0);
+}
+
+const struct peer libevent_locked = {
+    "libevent-locked", NULL, setup_locked, add, rearm, del, armed, run, teardown, inside, 0, 1
+};
+#endif
 #endif

@@ -2,7 +2,7 @@
 #include "peer.h"
 
 #ifndef HAVE_LIBUV
-const struct peer libuv = { "libuv", "not built: no libuv (Debian: apt-get install libuv1-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+const struct peer libuv = { "libuv", "not built: no libuv (Debian: apt-get install libuv1-dev)", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 #else
 
 #include <stdlib.h>
@@ -64,5 +64,5 @@ static void teardown(void)
     free(timers);
 }
 
-const struct peer libuv = { "libuv", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 0 };
+const struct peer libuv = { "libuv", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 0, 0 };
 #endif

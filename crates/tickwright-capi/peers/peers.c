@@ -13,7 +13,10 @@
 
 #include "peer.h"
 
-static const struct peer *const PEERS[] = { &tickwright_wheel, &tickwright_heap4, &tickwright_sched, &libuv, &libevent, &libev };
+static const struct peer *const PEERS[] = {
+    &tickwright_wheel, &tickwright_heap4, &tickwright_sched, &tickwright_sched_since, &tickwright_kept, &tickwright_kept_since, &libuv, &libevent,
+    &libevent_locked, &libev,
+};
 enum { PEER_COUNT = sizeof PEERS / sizeof *PEERS, OPERATIONS = 3, MOST_SIZES = 16, MOST_ROUNDS = 1000, SAMPLE = 200 };
 static const char *const OPERATION_NAMES[OPERATIONS] = { "add", "rearm", "del" };
 enum { LONGEST_MS = 60000, MOST_TIMERS = 16777216 };
@@ -225,8 +228,9 @@ int main(int argc, char **argv)
                 with_peer(work.peer, work.n, measured, &work);
                 work.peer->teardown();
                 for (int operation = 0; operation < OPERATIONS; operation++) {
-                    printf("%s\n    { \"peer\": \"%s\", \"n\": %zu, \"round\": %zu, \"operation\": \"%s\", \"ns_per_operation\": %.2f }",
-                           comma, work.peer->name, work.n, round, OPERATION_NAMES[operation],
+                    printf("%s\n    { \"peer\": \"%s\", \"n\": %zu, \"round\": %zu, \"clock\": \"%s\", \"lock\": %s, \"operation\": \"%s\", \"ns_per_operation\": %.2f }",
+                           comma, work.peer->name, work.n, round, work.peer->clock_per_add ? "each call" : "cached",
+                           work.peer->locks ? "true" : "false", OPERATION_NAMES[operation],
                            (double)work.ns[operation] / (double)work.n);
                     comma = ",";
                 }

@@ -1,4 +1,8 @@
-/* Ours, locked: the scheduler, which any thread may use; it reads the clock itself, at each call. */
+/* Ours, locked: the scheduler, which any thread may use. Four rows, two by two:
+ *
+ *   sched        an add makes a timer and a delete ends it; each call reads the clock
+ *   sched-since  the same, and each loop reads the clock once (TW_BASE_SINCE), as the others do at each turn of theirs
+ *   kept, kept-since  the timers are made before, and an add starts one: so do the others, whose handles are made before */
 #include <poll.h>
 #include <stdlib.h>
 #include <tickwright.h>
@@ -6,7 +10,7 @@
 #include "peer.h"
 
 static tw_sched *sched;
-static uint64_t *ids;
+static uint64_t *ids, now;
 static peer_fired told;
 
 static int64_t on_timer(void *data, const tw_firing *firing)
@@ -16,15 +20,37 @@ static int64_t on_timer(void *data, const tw_firing *firing)
     return 0;
 }
 
-static inline void add_one(size_t i, uint64_t delay)
+static uint64_t read_clock(void)
 {
-    tw_job job = { .call = on_timer, .data = (void *)(uintptr_t)i, .timing.when = (int64_t)delay * 1000000 };
+    uint64_t ns = 0;
+    tw_sched_now(sched, &ns);
+    return ns;
+}
+
+static inline void make_one(size_t i, tw_timing timing, int flags)
+{
+    tw_job job = { .call = on_timer, .data = (void *)(uintptr_t)i, .flags = flags, .timing = timing };
     tw_sched_add_job(sched, &job, &ids[i]);
 }
 
-static inline void rearm_one(size_t i, uint64_t delay)
+static inline void add_one(size_t i, uint64_t delay)
+{
+    make_one(i, (tw_timing) { .when = (int64_t)delay * 1000000 }, 0);
+}
+
+static inline void add_one_since(size_t i, uint64_t delay)
+{
+    make_one(i, (tw_timing) { .base = TW_BASE_SINCE, .since = now, .when = (int64_t)delay * 1000000 }, 0);
+}
+
+static inline void start_one(size_t i, uint64_t delay)
 {
     tw_sched_start(sched, ids[i], (int64_t)delay);
+}
+
+static inline void start_one_since(size_t i, uint64_t delay)
+{
+    tw_sched_start_since(sched, ids[i], now, (int64_t)delay);
 }
 
 static inline void del_one(size_t i)
@@ -32,17 +58,55 @@ static inline void del_one(size_t i)
     tw_sched_cancel_async(sched, ids[i]);
 }
 
-PEER_LOOPS(add_one, rearm_one, del_one)
+static void add(const uint64_t *delays, size_t n) ADD_LOOP(add_one)
+static void start(const uint64_t *delays, size_t n) ADD_LOOP(start_one)
+static void rearm(const uint32_t *order, const uint64_t *delays, size_t n) REARM_LOOP(start_one)
+static void del(size_t n) DEL_LOOP(del_one)
+static void add_in_loop(const uint64_t *delays, size_t n) ADD_LOOP(add_one_since)
+static void start_in_loop(const uint64_t *delays, size_t n) ADD_LOOP(start_one_since)
+static void rearm_in_loop(const uint32_t *order, const uint64_t *delays, size_t n) REARM_LOOP(start_one_since)
+
+static void add_since(const uint64_t *delays, size_t n)
+{
+    now = read_clock();
+    add_in_loop(delays, n);
+}
+
+static void start_since(const uint64_t *delays, size_t n)
+{
+    now = read_clock();
+    start_in_loop(delays, n);
+}
+
+static void rearm_since(const uint32_t *order, const uint64_t *delays, size_t n)
+{
+    now = read_clock();
+    rearm_in_loop(order, delays, n);
+}
+
+static int create(size_t n)
+{
+    ids = calloc(n, sizeof *ids);
+    return ids == NULL || tw_sched_create(&sched, TW_FAMILY_WHEEL, TW_CLOCK_MONOTONIC, 0, n) < 0 ? -1 : 0;
+}
 
 /* The memory is touched once, as the others do when they make their handles. */
 static int setup(size_t n)
 {
-    ids = calloc(n, sizeof *ids);
-    if (ids == NULL || tw_sched_create(&sched, TW_FAMILY_WHEEL, TW_CLOCK_MONOTONIC, 0, n) < 0)
+    if (create(n) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         add_one(i, 60000);
     del(n);
+    return 0;
+}
+
+static int setup_kept(size_t n)
+{
+    if (create(n) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        make_one(i, (tw_timing) { 0 }, TW_JOB_KEEP);
     return 0;
 }
 
@@ -70,4 +134,15 @@ static void teardown(void)
     free(ids);
 }
 
-const struct peer tickwright_sched = { "tickwright/sched", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 1 };
+const struct peer tickwright_sched = {
+    "tickwright/sched", NULL, setup, add, rearm, del, armed, run, teardown, NULL, 1, 1
+};
+const struct peer tickwright_sched_since = {
+    "tickwright/sched-since", NULL, setup, add_since, rearm_since, del, armed, run, teardown, NULL, 0, 1
+};
+const struct peer tickwright_kept = {
+    "tickwright/kept", NULL, setup_kept, start, rearm, del, armed, run, teardown, NULL, 1, 1
+};
+const struct peer tickwright_kept_since = {
+    "tickwright/kept-since", NULL, setup_kept, start_since, rearm_since, del, armed, run, teardown, NULL, 0, 1
+};

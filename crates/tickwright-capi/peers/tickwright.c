@@ -85,5 +85,5 @@ static void teardown(void)
     free(timers);
 }
 
-const struct peer tickwright_wheel = { "tickwright/wheel", NULL, setup_wheel, add, rearm, del, armed, run, teardown, NULL, 0 };
-const struct peer tickwright_heap4 = { "tickwright/heap4", NULL, setup_heap4, add, rearm, del, armed, run, teardown, NULL, 0 };
+const struct peer tickwright_wheel = { "tickwright/wheel", NULL, setup_wheel, add, rearm, del, armed, run, teardown, NULL, 0, 0 };
+const struct peer tickwright_heap4 = { "tickwright/heap4", NULL, setup_heap4, add, rearm, del, armed, run, teardown, NULL, 0, 0 };

@@ -4,6 +4,7 @@
 //! The program is in `crates/tickwright-capi/peers`. This module builds it with `make`, runs it,
 //! and reads its output. The program verifies what it measures.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -72,6 +73,10 @@ struct Skipped {
 struct Sample {
     peer: String,
     n: usize,
+    /// Whether each call takes a lock.
+    lock: bool,
+    /// When the clock is read: `each call`, or `cached`.
+    clock: String,
     operation: String,
     ns_per_operation: f64,
 }
@@ -80,7 +85,7 @@ struct Sample {
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
 /// The number of libraries in the program, for the progress bar.
-const PEERS: u64 = 6;
+const PEERS: u64 = 10;
 
 impl Experiment for PeersArgs {
     type Plan = Vec<usize>;
@@ -153,9 +158,11 @@ impl Experiment for PeersArgs {
     fn sections(&self, sizes: &Vec<usize>, printed: &Printed, _: &[Finding]) -> Vec<Section> {
         let above = format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
-             Nothing is locked, and the time is what each loop has in its cache; but tickwright/sched locks and \
-             reads the clock at each call. Each library has counted and fired rightly.",
-            self.rounds.get()
+             Each call takes a lock: {}. Each call reads the clock: {}; the others take a time that was read once \
+             before. Each library has counted and fired rightly.",
+            self.rounds.get(),
+            printed.peers_with(|sample| sample.lock),
+            printed.peers_with(|sample| sample.clock == "each call"),
         );
         let tables = sizes.iter().map(|&n| section(printed, n));
         [Section::new("One C program over each library").text(above)].into_iter().chain(tables).collect()
@@ -250,6 +257,13 @@ impl Printed {
         }
         peers.sort_unstable_by_key(|peer| (!peer.starts_with("tickwright"), *peer));
         peers
+    }
+
+    /// The names of the libraries with such samples.
+    fn peers_with(&self, is_such: impl Fn(&Sample) -> bool) -> String {
+        let such: BTreeSet<&str> =
+            self.samples.iter().filter(|sample| is_such(sample)).map(|sample| &*sample.peer).collect();
+        if such.is_empty() { "none".into() } else { such.into_iter().collect::<Vec<_>>().join(", ") }
     }
 
     /// ns per operation, one value per round.

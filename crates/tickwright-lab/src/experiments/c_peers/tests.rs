@@ -8,7 +8,7 @@ use crate::stats::Verdict;
 fn printed() -> String {
     let sample = |peer: &str, round: u64, operation: &str, ns: u64| {
         format!(
-            r#"{{ "peer": "{peer}", "n": 1000, "round": {round}, "operation": "{operation}", "ns_per_operation": {ns}.00 }}"#
+            r#"{{ "peer": "{peer}", "n": 1000, "round": {round}, "lock": false, "clock": "cached", "operation": "{operation}", "ns_per_operation": {ns}.00 }}"#
         )
     };
     let mut samples = Vec::new();
@@ -34,7 +34,7 @@ fn what_an_interrupted_program_printed_is_kept() {
     { "peer": "libnone", "why": "not built" }
   ],
   "samples": [
-    { "peer": "libother", "n": 10, "round": 1, "operation": "add", "ns_per_operation": 4.50 },
+    { "peer": "libother", "n": 10, "round": 1, "lock": false, "clock": "cached", "operation": "add", "ns_per_operation": 4.50 },
     { "peer": "libother", "n": 10, "rou"#;
     let Printed { skipped, samples } = Printed::so_far(cut);
     assert_eq!((skipped.len(), samples.len()), (1, 1));
