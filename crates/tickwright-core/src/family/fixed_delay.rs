@@ -81,7 +81,7 @@
 //! # References
 //! libevent, `event_base_init_common_timeout` (a queue per duration, whose head is in the min-heap:
 //! event.c, since 2.0); Varghese & Lauck, SOSP 1987 (timers of one interval arrive in order);
-//! TCP stacks that keep a list per kind of timer, such as NetBSD's and Linux's time-wait queues;
+//! Node.js, lib/internal/timers.js (a list per duration, in a map, and a priority queue of lists);
 //! Knuth, TAOCP 3, 6.4 (multiplicative hashing by the golden ratio).
 
 mod check;
