@@ -29,7 +29,7 @@ fn memory_grows_with_the_timers() {
 }
 
 /// A plain callback with 8 bytes of data: the entry and the generation take 48, the structure at
-/// most 24.
+/// most 24. A reservation of `fixed-delay` holds a record of 24 and a heap entry of 16 for each.
 #[test]
 fn a_timer_takes_at_most_72_bytes() {
     for structure in Structure::all() {
@@ -38,7 +38,8 @@ fn a_timer_takes_at_most_72_bytes() {
             Scheduler::<Plain<u64>>::try_new(settings).unwrap().heap_bytes()
         };
         let each = (bytes(100_000) - bytes(0)) as f64 / 1e5;
-        assert!((60.0..72.5).contains(&each), "{structure}: {each}");
+        let most = if structure.to_string() == "fixed-delay" { 88.5 } else { 72.5 };
+        assert!((60.0..most).contains(&each), "{structure}: {each}");
     }
 }
 
