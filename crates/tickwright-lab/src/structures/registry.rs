@@ -21,7 +21,7 @@ use crate::structures::baseline::lazy_heap::{Entry, Lazy};
 #[cfg(target_feature = "avx2")]
 use crate::structures::baseline::quick_heap;
 use crate::structures::baseline::testkit::Foreign;
-use crate::structures::baseline::{btree_map, intrusive, nexus, orx, timer_queue};
+use crate::structures::baseline::{btree_map, hash_wheel, intrusive, nexus, orx, timer_queue};
 use crate::structures::candidate::Candidate;
 use crate::structures::ours::{Hook, Slab};
 
@@ -188,6 +188,8 @@ tickwright_core::for_each_family!(and_slab_only [
         "dary_heap 0.3 with 4 children, lazy deletion";
     "delay-queue", Foreign<DelayQueue>, Wheel, AnyOrder, second false, exact_head true, up_to Some(BUCKETS),
         "tokio-util DelayQueue on a paused clock whose steps are timed too; a tick is a millisecond";
+    "hash-wheel", hash_wheel::HashWheel, Wheel, AnyOrder, second false, exact_head false, up_to None,
+        "hierarchical_hash_wheel_timer 1.4, cancellable; a call per tick, entries of cancelled timers stay until their tick";
     "intrusive-rb", intrusive::IntrusiveRbTree, Tree, Fifo, second true, exact_head true, up_to None,
         "intrusive-collections 0.10 RBTree, nodes of the caller";
     "nexus-timer", nexus::Nexus, Wheel, AnyOrder, second false, exact_head false, up_to None,

@@ -2,6 +2,7 @@
 //! structure does not promise.
 
 pub(crate) mod btree_map;
+pub(crate) mod hash_wheel;
 pub(crate) mod intrusive;
 pub(crate) mod lazy_heap;
 pub(crate) mod nexus;

@@ -1,0 +1,199 @@
+//! `hierarchical_hash_wheel_timer`: four wheels of 256 slots and a list of overflows, with a map
+//! from ids to timers.
+//!
+//! - It delivers on the tick, equals in any order.
+//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until its slot comes.
+//! - It cannot move a timer: the adapter cancels and inserts.
+//! - It refuses a deadline that is not in the future. The adapter keeps such a timer itself.
+//! - It has no next deadline, but a number of ticks in which nothing can expire: a lower bound.
+//! - Each tick is one call and delivers all timers of the tick. A budget bounds what the adapter
+//!   passes on, not what the wheel delivers.
+//! - The caller's id names a timer and never goes stale.
+//!
+//! A tick is the crate's millisecond. The adapter skips ticks wherever the crate allows it.
+
+use core::time::Duration;
+use std::fmt;
+use std::rc::Rc;
+
+use hierarchical_hash_wheel_timer::wheels::Skip;
+use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
+
+use crate::structures::candidate::{BenchQueue, Candidate};
+
+/// The candidate.
+#[derive(Debug)]
+pub(crate) struct HashWheel;
+
+/// A timer in the wheel.
+#[derive(Debug)]
+struct Entry {
+    id: u32,
+    deadline: u64,
+}
+
+impl CancellableTimerEntry for Entry {
+    type Id = u32;
+
+    fn id(&self) -> &u32 {
+        &self.id
+    }
+}
+
+/// The deadline of ids that are not pending.
+const NONE: u64 = u64::MAX;
+
+/// The wheel, its clock, and the deadline of each id.
+pub(crate) struct Queue {
+    wheel: QuadWheelWithOverflow<Entry>,
+    now: u64,
+    /// The timers that are due, the earliest last. One is dead if its id has another deadline.
+    due: Vec<(u64, u32)>,
+    deadlines: Vec<u64>,
+    pending: usize,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl Candidate for HashWheel {
+    type Arena = ();
+    type Queue<'a> = Queue;
+
+    const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
+    /// A counted entry, its reference in a slot, and its place in the map.
+    const BYTES_PER_TIMER: usize = 64;
+    /// Longer delays go to a list that is read once in 2^32 ticks.
+    const HORIZON: u64 = u32::MAX as u64 - 1;
+
+    fn arena(_capacity: usize) {}
+
+    fn queue((): &(), capacity: usize) -> Queue {
+        let wheel = QuadWheelWithOverflow::new();
+        Queue { wheel, now: 0, due: Vec::new(), deadlines: vec![NONE; capacity], pending: 0 }
+    }
+}
+
+impl Queue {
+    /// Drops dead timers from the end of `due`.
+    #[inline]
+    fn tidy(&mut self) {
+        while self.due.last().is_some_and(|(deadline, id)| self.deadlines[*id as usize] != *deadline) {
+            self.due.pop();
+        }
+    }
+
+    /// Ticks until a timer is due or the clock shows `until`. Returns whether a timer is due.
+    #[inline]
+    fn tick_until(&mut self, until: u64) -> bool {
+        self.tidy();
+        while self.due.is_empty() && self.now < until {
+            let left = until - self.now;
+            let skip = match self.wheel.can_skip() {
+                Skip::None => 0,
+                Skip::Millis(most) => u64::from(most).min(left),
+                Skip::Empty => left,
+            };
+            if skip > 0 {
+                // An empty wheel may skip more than one call can: the calls that follow add up.
+                let part = u32::try_from(skip).unwrap_or(u32::MAX);
+                self.wheel.skip(part);
+                self.now += u64::from(part);
+                continue;
+            }
+            self.now += 1;
+            for entry in self.wheel.tick() {
+                self.due.push((entry.deadline, entry.id));
+            }
+        }
+        !self.due.is_empty()
+    }
+
+    #[inline]
+    fn deliver(&mut self) -> Option<(u32, u64)> {
+        let (deadline, id) = self.due.pop()?;
+        self.deadlines[id as usize] = NONE;
+        self.pending -= 1;
+        Some((id, deadline))
+    }
+}
+
+impl BenchQueue for Queue {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.deadlines[id as usize] = deadline;
+        self.pending += 1;
+        if deadline <= self.now {
+            let at = self.due.partition_point(|due| due.0 > deadline);
+            self.due.insert(at, (deadline, id));
+            return;
+        }
+        let delay = Duration::from_millis(deadline - self.now);
+        // A refusal loses the timer, which the comparison of answers reports.
+        let _ = self.wheel.insert_ref_with_delay(Rc::new(Entry { id, deadline }), delay);
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        if core::mem::replace(&mut self.deadlines[id as usize], NONE) != NONE {
+            self.pending -= 1;
+        }
+        // A timer that is due has left the map.
+        let _ = self.wheel.cancel(&id);
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.remove(id);
+        self.insert(id, deadline);
+    }
+
+    /// Returns a lower bound.
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        if self.pending == 0 {
+            return None;
+        }
+        self.tidy();
+        if let Some((deadline, _)) = self.due.last() {
+            return Some(*deadline);
+        }
+        match self.wheel.can_skip() {
+            Skip::None => Some(self.now + 1),
+            Skip::Millis(most) => Some(self.now + u64::from(most) + 1),
+            Skip::Empty => None,
+        }
+    }
+
+    /// This structure cannot name its second timer.
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        if !self.tick_until(now) {
+            return None;
+        }
+        self.due.last().filter(|(deadline, _)| *deadline <= now)?;
+        self.deliver()
+    }
+
+    /// Takes the next timer, whenever it is due.
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        loop {
+            let head = self.head()?;
+            if self.tick_until(head) {
+                return self.deliver();
+            }
+        }
+    }
+
+    fn callers_bytes(&self) -> usize {
+        self.deadlines.capacity() * size_of::<u64>()
+    }
+}
