@@ -155,6 +155,10 @@ pub(crate) enum Bench {
     ///
     /// Takes about a minute for all structures, with --quick some seconds.
     Network(CountedArgs),
+    /// One-shot timers of servers: as many leave as come, and most are cancelled before they expire
+    ///
+    /// Takes about two minutes for all scenarios and structures, with --quick some seconds.
+    OneShot(CountedArgs),
     /// Arm timers that all expire, then deliver them tick by tick
     ///
     /// Takes two to three minutes for all structures, with --quick some seconds.

@@ -20,6 +20,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         None => cli.tour.execute(),
         Some(Command::Bench(Bench::Hold(args))) => compare(Comparison::new(Model::Hold, args)),
         Some(Command::Bench(Bench::Network(args))) => compare(Comparison::new(Model::Network, args)),
+        Some(Command::Bench(Bench::OneShot(args))) => compare(Comparison::new(Model::OneShot, args)),
         Some(Command::Bench(Bench::Expire(args))) => compare(Comparison::timed(Model::Expire, args)),
         Some(Command::Bench(Bench::Idle(args))) => compare(Comparison::new(Model::Idle, args)),
         Some(Command::Bench(Bench::Reads(args))) => compare(Comparison::new(Model::Reads, args)),

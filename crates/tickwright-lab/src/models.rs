@@ -1,7 +1,7 @@
 //! Workloads and their right answers.
 //!
-//! - [`hold`], [`network`], [`expire`], [`idle`]: workloads, that is, which timers are armed, moved,
-//!   delivered
+//! - [`hold`], [`network`], [`one_shot`], [`expire`], [`idle`]: workloads, that is, which timers
+//!   are armed, moved, delivered
 //! - [`scenario`]: a model with its parameters, as in a TOML file
 //! - [`verify`]: the oracle, and the judge of answers
 
@@ -9,5 +9,6 @@ pub(crate) mod expire;
 pub(crate) mod hold;
 pub(crate) mod idle;
 pub(crate) mod network;
+pub(crate) mod one_shot;
 pub(crate) mod scenario;
 pub(crate) mod verify;

@@ -465,8 +465,9 @@ fn json_alone_is_all_of_standard_output() {
 
 #[test]
 fn every_comparison_writes_its_cells_with_what_was_typed() {
-    let commands: [(&str, &[&str], &str); 3] = [
+    let commands: [(&str, &[&str], &str); 4] = [
         ("network", &["--n", "20", "--operations", "100"], "exchange"),
+        ("one-shot", &["--n", "20", "--operations", "100"], "turnover"),
         ("reads", &["--n", "20", "--operations", "100"], "exchange and peek"),
         ("expire", &["--n", "20"], "expire"),
     ];

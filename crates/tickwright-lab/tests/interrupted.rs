@@ -119,6 +119,7 @@ fn terminated(name: &str, words: &str) {
 fn comparisons_by_rounds() {
     terminated("hold", "bench hold --scenario hold-exp-sparse --rounds 1000 --operations 10k");
     terminated("network", "bench network --n 1k --rounds 1000");
+    terminated("one-shot", "bench one-shot --n 1k --rounds 1000");
     terminated("expire", "bench expire --n 1k --rounds 1000");
     terminated("reads", "bench reads --n 1k --rounds 1000");
 }

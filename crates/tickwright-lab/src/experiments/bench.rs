@@ -1,4 +1,5 @@
-//! `tickwright bench hold | network | expire | reads`: every structure under one workload.
+//! `tickwright bench hold | network | one-shot | expire | idle | reads`: every structure under one
+//! workload.
 //!
 //! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
 //! before its time counts.

@@ -73,14 +73,20 @@ impl Exchanges {
 /// Computes the delay of a timer that expired and is armed again. The delay depends only on the id
 /// and the tick, not on the order among equals.
 #[derive(Debug, Clone, Copy)]
-struct Again {
+pub(crate) struct Again {
     shortest: u64,
     span: u64,
 }
 
 impl Again {
+    /// Creates the delays from `shortest` to `longest`.
+    pub(crate) fn new(shortest: u64, longest: u64) -> Self {
+        Self { shortest, span: longest.saturating_sub(shortest) + 1 }
+    }
+
+    /// Returns the delay of a timer that is armed again at `now`.
     #[inline]
-    fn delay(self, id: u32, now: u64) -> u64 {
+    pub(crate) fn delay(self, id: u32, now: u64) -> u64 {
         let random = (u64::from(id) ^ now << 24).wrapping_mul(SPREAD) >> 32;
         self.shortest + ((random * self.span) >> 32)
     }
@@ -184,8 +190,7 @@ impl Network {
             }
         });
         let all = all.collect();
-        let (shortest, longest) = (self.timeouts.shortest.get(), self.timeouts.longest());
-        let again = Again { shortest, span: longest - shortest + 1 };
+        let again = Again::new(self.timeouts.shortest.get(), self.timeouts.longest());
         Exchanges { begin, all, again, ask: Ask::of(measure) }
     }
 

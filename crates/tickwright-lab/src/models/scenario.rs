@@ -41,6 +41,9 @@ pub(crate) struct Scenario {
     /// The time-outs of a server; only for [`Model::Network`] and [`Model::Reads`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeouts: Option<Timeouts>,
+    /// The one-shot timers of a server; only for [`Model::OneShot`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) one_shots: Option<OneShots>,
     /// Length and number of samples.
     pub(crate) run: Run,
 }
@@ -77,6 +80,52 @@ impl Timeouts {
     /// The longest time-out, in ticks.
     pub(crate) fn longest(&self) -> u64 {
         self.longest.get().max(self.shortest.get())
+    }
+}
+
+/// One-shot timers of a server, in ticks. Either `cancelled_percent` or `completions` says which of
+/// them are cancelled.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OneShots {
+    /// The shortest delay. Delays are uniform between it and `longest`.
+    pub(crate) shortest: Span,
+    /// The longest delay; at least `shortest`.
+    pub(crate) longest: Span,
+    /// The share of timers that are cancelled, each at a time uniform over its delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cancelled_percent: Option<Within<0, 100>>,
+    /// The time after which a request completes and its timer is cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) completions: Option<Completions>,
+}
+
+/// A lognormal distribution of the time that requests take, in ticks.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Completions {
+    /// The median.
+    pub(crate) p50: Span,
+    /// The third quartile; at least `p50`.
+    pub(crate) p75: Span,
+}
+
+impl OneShots {
+    /// Checks conditions on several keys at once.
+    fn consistent(&self) -> Result<(), String> {
+        if self.longest.get() < self.shortest.get() {
+            return Err(format!("'one_shots.longest' is below the shortest, {}", self.shortest.get()));
+        }
+        match (self.cancelled_percent, self.completions) {
+            (Some(_), None) => Ok(()),
+            (None, Some(all)) if all.p50.get() <= all.p75.get() => Ok(()),
+            (None, Some(all)) => {
+                Err(format!("'one_shots.completions.p75' is below the median, {}", all.p50.get()))
+            }
+            _ => Err("'one_shots' needs either 'cancelled_percent' or 'completions'".into()),
+        }
     }
 }
 
@@ -135,7 +184,10 @@ macro_rules! built_in {
     };
 }
 
-built_in!("hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "expire" "idle" "reads");
+built_in!(
+    "hold-exp-sparse" "hold-exp-dense" "hold-uniform-sparse" "hold-uniform-dense" "periodic" "network" "one-delay"
+    "one-shots-2k" "one-shots-15k" "one-shots-50k" "request-timeout" "expire" "idle" "reads"
+);
 
 /// The scenario files that only one experiment reads.
 const OF_EXPERIMENTS: &[(&str, &str)] =
@@ -162,6 +214,7 @@ impl Scenario {
         let has = [
             ("increments", self.increments.is_some()),
             ("timeouts", self.timeouts.is_some()),
+            ("one_shots", self.one_shots.is_some()),
             ("run.operations", self.run.operations.is_some()),
         ];
         for (key, has) in has {
@@ -183,6 +236,7 @@ impl Scenario {
         if let Some(timeouts) = self.timeouts.filter(|t| t.longest.get() < t.shortest.get()) {
             return Err(format!("'timeouts.longest' is below the shortest, {}", timeouts.shortest.get()));
         }
+        self.one_shots.map_or(Ok(()), |one_shots| one_shots.consistent())?;
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
     }
 

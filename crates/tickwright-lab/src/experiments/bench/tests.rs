@@ -47,7 +47,11 @@ fn every_structure_answers_as_the_oracle_in_every_measure() {
         (Model::Hold, "hold-exp-dense"),
         (Model::Hold, "periodic"),
         (Model::Network, "network"),
+        (Model::Network, "one-delay"),
+        (Model::OneShot, "one-shots-2k"),
+        (Model::OneShot, "request-timeout"),
         (Model::Expire, "expire"),
+        (Model::Idle, "idle"),
         (Model::Reads, "reads"),
     ];
     for (model, name) in all {
@@ -77,6 +81,7 @@ fn a_report_of_each_model() {
         (Model::Hold, "hold-exp-sparse", "2,16,2000"),
         (Model::Hold, "periodic", "2"),
         (Model::Network, "network", "2"),
+        (Model::OneShot, "request-timeout", "2,16"),
         (Model::Expire, "expire", "3,30"),
         (Model::Reads, "reads", "2,16"),
     ] {

@@ -4,9 +4,10 @@ use crate::models::expire::Expire;
 use crate::models::hold::Hold;
 use crate::models::idle::Idle;
 use crate::models::network::Network;
+use crate::models::one_shot::OneShot;
 use crate::models::scenario::{Measure, Model, Scenario};
 use crate::models::verify::{Notes, Script, Witness};
-use crate::models::{expire, hold, idle, network};
+use crate::models::{expire, hold, idle, network, one_shot};
 use crate::structures::candidate::BenchQueue;
 
 /// The operations of a sample.
@@ -22,6 +23,8 @@ pub(crate) enum Work {
     Head(usize),
     /// Re-arm and cancel time-outs as a server does.
     Network(network::Exchanges),
+    /// Cancel one-shot timers, or deliver them, and insert others.
+    OneShot(one_shot::Turnovers),
     /// Deliver all timers, tick by tick.
     Expire(expire::Ticks),
     /// Poll at ticks at which nothing is due.
@@ -50,6 +53,7 @@ impl Script for Work {
             Self::Rearm(delays) => hold::rearm(queue, delays, witness),
             Self::Head(count) => hold::head(queue, *count, witness),
             Self::Network(exchanges) => network::run(queue, exchanges, witness),
+            Self::OneShot(turnovers) => one_shot::run(queue, turnovers, witness),
             Self::Expire(ticks) => expire::run(queue, *ticks, witness),
             Self::Poll(polls) => idle::run(queue, *polls, witness),
             Self::Drain(now) => {
@@ -65,6 +69,7 @@ impl Script for Work {
             Self::Hold(delays) | Self::Rearm(delays) => deliveries(delays.len()),
             Self::Head(count) => Notes { deliveries: 0, reads: *count },
             Self::Network(exchanges) => exchanges.notes(),
+            Self::OneShot(turnovers) => turnovers.notes(),
             Self::Expire(ticks) => deliveries(ticks.timers),
         }
     }
@@ -126,6 +131,20 @@ impl Source for Network {
     }
 }
 
+impl Source for OneShot {
+    fn fill(&mut self) -> Work {
+        Work::Fill(self.deadlines())
+    }
+
+    fn next(&mut self, _: Measure) -> Work {
+        Work::OneShot(self.turnovers())
+    }
+
+    fn last(&mut self) -> Option<Work> {
+        Some(Work::Drain(self.end()))
+    }
+}
+
 impl Source for Expire {
     /// No work: each round arms its own timers.
     fn fill(&mut self) -> Work {
@@ -155,9 +174,10 @@ impl Source for Idle {
 impl Scenario {
     /// Creates the source of this scenario's work.
     pub(crate) fn source(&self, population: usize, operations: usize, seed: u64) -> Box<dyn Source> {
-        match (self.increments, self.timeouts) {
-            (Some(increments), _) => Box::new(Hold::new(increments, population, operations, seed)),
-            (_, Some(timeouts)) => Box::new(Network::new(timeouts, population, operations, seed)),
+        match (self.increments, self.timeouts, self.one_shots) {
+            (Some(increments), ..) => Box::new(Hold::new(increments, population, operations, seed)),
+            (_, Some(timeouts), _) => Box::new(Network::new(timeouts, population, operations, seed)),
+            (.., Some(one_shots)) => Box::new(OneShot::new(one_shots, population, operations, seed)),
             _ if self.model == Model::Idle => Box::new(Idle::new(population, operations, seed)),
             _ => Box::new(Expire::new(population, seed)),
         }

@@ -13,6 +13,8 @@ pub(crate) enum Model {
     Hold,
     /// Time-outs of a server: most are moved, some are set again, a few expire.
     Network,
+    /// One-shot timers of a server: most are cancelled before they expire.
+    OneShot,
     /// All timers expire, tick by tick.
     Expire,
     /// Timers far ahead, and a poll at each tick.
@@ -27,6 +29,7 @@ impl Model {
         match self {
             Self::Hold => "hold",
             Self::Network => "network",
+            Self::OneShot => "one-shot",
             Self::Expire => "expire",
             Self::Idle => "idle",
             Self::Reads => "reads",
@@ -38,6 +41,7 @@ impl Model {
         match self {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
             Self::Network => &[Measure::Exchange],
+            Self::OneShot => &[Measure::Turnover],
             Self::Expire => &[Measure::Insert, Measure::Expire],
             Self::Idle => &[Measure::Poll],
             Self::Reads => &[Measure::Exchange, Measure::Wake, Measure::Expiry, Measure::Peek],
@@ -49,6 +53,7 @@ impl Model {
         match self {
             Self::Hold => &["increments", "run.operations"],
             Self::Network | Self::Reads => &["timeouts", "run.operations"],
+            Self::OneShot => &["one_shots", "run.operations"],
             Self::Idle => &["run.operations"],
             // A round has one operation per timer.
             Self::Expire => &[],
@@ -80,6 +85,8 @@ pub(crate) enum Measure {
     Expiry,
     /// An exchange, then the head with its key.
     Peek,
+    /// One timer leaves, cancelled or expired, and another is inserted.
+    Turnover,
     /// Advance by a tick at which nothing is due.
     Poll,
     /// Insert all timers, into an empty queue.
@@ -105,6 +112,7 @@ impl fmt::Display for Measure {
             Self::Wake => "exchange and next wake-up",
             Self::Expiry => "exchange and next expiry",
             Self::Peek => "exchange and peek",
+            Self::Turnover => "turnover",
             Self::Poll => "poll",
             Self::Insert => "insert",
             Self::Expire => "expire",

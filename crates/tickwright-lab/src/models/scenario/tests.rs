@@ -72,6 +72,12 @@ fn a_model_has_its_own_tables_and_measures() {
     assert!(half.contains("'measures' of model 'expire' are exactly: insert, expire"), "{half}");
     let order = of("network.toml", "longest = 60_000", "longest = 100");
     assert!(order.contains("'timeouts.longest' is below the shortest, 200"), "{order}");
+    let order = of("one-shots-2k.toml", "longest = 2_000", "longest = 10");
+    assert!(order.contains("'one_shots.longest' is below the shortest, 50"), "{order}");
+    let both = of("request-timeout.toml", "longest = 200", "longest = 200\ncancelled_percent = 5");
+    assert!(both.contains("needs either 'cancelled_percent' or 'completions'"), "{both}");
+    let quartile = of("request-timeout.toml", "p75 = 60", "p75 = 6");
+    assert!(quartile.contains("'one_shots.completions.p75' is below the median, 20"), "{quartile}");
 }
 
 #[test]
@@ -81,8 +87,9 @@ fn scenarios_of_one_run_are_of_one_model_and_have_names_of_their_own() {
         Scenario::choose(model, &names)
     };
     let all = |model| choose(model, &[]).unwrap().len();
-    let counts = [Model::Hold, Model::Network, Model::Expire, Model::Idle, Model::Reads].map(all);
-    assert_eq!(counts, [5, 1, 1, 1, 1]);
+    let counts =
+        [Model::Hold, Model::Network, Model::OneShot, Model::Expire, Model::Idle, Model::Reads].map(all);
+    assert_eq!(counts, [5, 2, 4, 1, 1, 1]);
     let other = choose(Model::Hold, &["network"]).unwrap_err().to_string();
     assert!(other.contains("run it with `tickwright bench network`"), "{other}");
     let twice = choose(Model::Hold, &["periodic", "hold-exp-dense", "periodic"]).unwrap_err().to_string();
