@@ -170,6 +170,9 @@ pub(crate) enum Bench {
     /// Takes about two minutes for all structures, with --quick some seconds.
     Reads(CountedArgs),
     /// Deadlines that an attacker chooses: the worst single call beside the median one
+    ///
+    /// Inserts, re-arms, removals, pops and advances, each call timed alone. --n 1M attacks with a
+    /// million timers.
     Adversary(AdversaryArgs),
     /// Bytes per pending timer, and bytes of an empty queue
     Memory(MemoryArgs),

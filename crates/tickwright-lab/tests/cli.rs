@@ -512,7 +512,8 @@ fn an_attack_has_a_row_per_call() {
         ),
         "{rows}"
     );
-    assert_eq!(rows.lines().count(), 1 + 2 * 5 * 2);
+    // Four figures of six kinds of calls under two attacks.
+    assert_eq!(rows.lines().count(), 1 + 4 * 6 * 2);
     fs::remove_file(&csv).unwrap();
     refused(&["bench", "adversary", "--pattern", "sidways"], 2, &["same-tick"]);
     refused(&["bench", "adversary", "--budget", "0"], 2, &["from 1 to"]);

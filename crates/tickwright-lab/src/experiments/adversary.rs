@@ -4,24 +4,29 @@
 //! call is timed alone. A stall of the machine delays a call in one round only; the structure's own
 //! cost returns in every round. The result of a call is therefore its least time over all rounds.
 //!
-//! - [`pattern`]: the deadlines; [`attack`]: the timed calls; [`tables`]: the tables of the report
+//! - [`pattern`]: the deadlines; [`attack`]: the timed calls; [`data`]: their histograms;
+//!   [`scenario`]: the defaults, from a file; [`tables`]: the tables and plots of the report
 
 pub(crate) mod attack;
 mod data;
 pub(crate) mod pattern;
+mod scenario;
 mod tables;
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::Args;
 
 use crate::allocator;
 use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::adversary::attack::{Attack, Call, Calls, Part};
-use crate::experiments::adversary::data::{Data, Plan, Row, Skipped};
+use crate::experiments::adversary::data::{Data, Plan, Row, Skipped, Times};
 use crate::experiments::adversary::pattern::Pattern;
+use crate::experiments::adversary::scenario::Scenario;
 use crate::experiments::request;
-use crate::models::scenario::{Operations, Population, Rounds as Times, Seed};
+use crate::models::scenario::{Operations, Population, Rounds as Repeats, Seed};
 use crate::models::verify::{Answer, Evidence, Fold, Judge, Log};
 use crate::output::OutputArgs;
 use crate::output::table::count;
@@ -35,24 +40,30 @@ use crate::structures::registry::{self, Kind, Structure, Visitor};
 /// Arguments of `bench adversary`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AdversaryArgs {
+    /// Read other defaults, from a file of the same form as scenarios/adversary.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Structures to attack, as patterns: * matches anything, ! excludes
-    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*")]
-    pub(crate) structures: Vec<String>,
-    /// Kinds of deadlines; may be repeated [default: all]
+    /// [default: the scenario's]
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',')]
+    pub(crate) structures: Option<Vec<String>>,
+    /// Kinds of attacks; may be repeated [default: the scenario's]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) pattern: Vec<Pattern>,
-    /// Number of timers in an attack
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, default_value = "100k", value_parser = Population::parse)]
-    pub(crate) n: Vec<Population>,
+    /// Number of timers in an attack, up to millions [default: the scenario's]
+    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true, value_parser = Population::parse)]
+    pub(crate) n: Option<Vec<Population>>,
     /// Budget of an advance: the most timers that one call may deliver or move
-    #[arg(long, allow_hyphen_values = true, default_value = "64", value_parser = Operations::parse)]
-    pub(crate) budget: Operations,
+    /// [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Operations::parse)]
+    pub(crate) budget: Option<Operations>,
     /// Number of times that each call is timed; its least time is reported
-    #[arg(long, allow_hyphen_values = true, default_value = "5", value_parser = Times::parse)]
-    pub(crate) rounds: Times,
-    /// Seed of the random order of removals and of structures
-    #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
-    pub(crate) seed: Seed,
+    /// [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Repeats::parse)]
+    pub(crate) rounds: Option<Repeats>,
+    /// Seed of the random order of removals and of structures [default: the scenario's]
+    #[arg(long, allow_hyphen_values = true, value_parser = Seed::parse)]
+    pub(crate) seed: Option<Seed>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -66,17 +77,16 @@ impl Experiment for AdversaryArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
+        let own = self.scenario.as_deref().map_or_else(Scenario::built_in, Scenario::read)?;
+        let patterns = if self.pattern.is_empty() { &own.patterns } else { &self.pattern };
+        let budget = self.budget.unwrap_or(own.budget).get();
         Ok(Plan {
-            structures: registry::select(&self.structures)?,
-            patterns: request::once(if self.pattern.is_empty() {
-                Pattern::value_variants()
-            } else {
-                &self.pattern
-            }),
-            populations: request::sizes(&self.n),
-            budget: usize::try_from(self.budget.get()).unwrap_or(usize::MAX),
-            rounds: self.rounds.get() as usize,
-            seed: self.seed.get(),
+            structures: registry::select(self.structures.as_ref().unwrap_or(&own.structures))?,
+            patterns: request::once(patterns),
+            populations: request::sizes(self.n.as_ref().unwrap_or(&own.populations)),
+            budget: usize::try_from(budget).unwrap_or(usize::MAX),
+            rounds: self.rounds.unwrap_or(own.rounds).get() as usize,
+            seed: self.seed.unwrap_or(own.seed).get(),
         })
     }
 
@@ -122,21 +132,29 @@ impl Experiment for AdversaryArgs {
         Ok(data)
     }
 
-    /// The median and the worst time of each kind of call. All times would be millions of figures.
+    /// The median, two percentiles and the worst time of each kind of call. All times would be
+    /// millions of figures.
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
-        let both = data.rows.iter().flat_map(|row| {
-            [("median", row.median_ns()), ("worst", row.worst_ns())].map(|(figure, ns)| {
+        let figures = data.rows.iter().flat_map(|row| {
+            let times = &row.times;
+            let all = [
+                ("median", times.median_ns()),
+                ("p99", times.longer_in(100.0)),
+                ("p99.99", times.longer_in(1e4)),
+                ("worst", times.worst_ns),
+            ];
+            all.map(|(figure, ns)| {
                 let of = labels([
                     ("structure", row.structure.id.into()),
                     ("pattern", row.pattern.to_string().into()),
                     ("n", row.population.into()),
                     ("figure", figure.into()),
-                    ("calls", row.times.len().into()),
+                    ("calls", times.calls.into()),
                 ]);
                 Series::new(row.call.to_string(), Unit::Ns, of).per("call").of([ns as f64])
             })
         });
-        both.collect()
+        figures.collect()
     }
 
     /// For each kind of deadlines, the worst call of our structures and of the baselines.
@@ -149,9 +167,9 @@ impl Experiment for AdversaryArgs {
             let rows: Vec<&Row> = rows.filter(|row| row.call != Call::Advance).collect();
             for (kind, whose) in [(Kind::Ours, "ours"), (Kind::Baseline, "others")] {
                 let of_kind = rows.iter().filter(|row| row.structure.kind == kind);
-                let Some(worst) = of_kind.max_by_key(|row| row.worst_ns()) else { continue };
+                let Some(worst) = of_kind.max_by_key(|row| row.times.worst_ns) else { continue };
                 let about = format!("worst call, {pattern}, n={}, {whose}", count(n));
-                let ns = Format::Span.write(worst.worst_ns() as f64);
+                let ns = Format::Span.write(worst.times.worst_ns as f64);
                 findings
                     .push(Finding::stated(about, format!("{ns} ({}, {})", worst.structure.id, worst.call)));
             }
@@ -264,9 +282,7 @@ fn rows(
     calls: &Calls,
 ) -> impl Iterator<Item = Row> {
     let row = move |(call, times): (Call, &[u64])| {
-        let mut times = times.to_vec();
-        times.sort_unstable();
-        (!times.is_empty()).then_some(Row { structure, pattern, population, call, times })
+        Times::read(times).map(|times| Row { structure, pattern, population, call, times })
     };
     calls.iter().filter_map(row)
 }

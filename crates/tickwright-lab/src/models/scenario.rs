@@ -190,8 +190,10 @@ built_in!(
 );
 
 /// The scenario files that only one experiment reads.
-const OF_EXPERIMENTS: &[(&str, &str)] =
-    &[("scenarios/xenomai.toml", include_str!("../../../../scenarios/xenomai.toml"))];
+const OF_EXPERIMENTS: &[(&str, &str)] = &[
+    ("scenarios/adversary.toml", include_str!("../../../../scenarios/adversary.toml")),
+    ("scenarios/xenomai.toml", include_str!("../../../../scenarios/xenomai.toml")),
+];
 
 impl Scenario {
     /// Parses a scenario; `file` appears in messages.

@@ -16,6 +16,8 @@ use crate::structures::candidate::BenchQueue;
 pub(crate) enum Call {
     /// One insert.
     Insert,
+    /// One re-arm.
+    Rearm,
     /// One removal.
     Remove,
     /// One delivery, including the search for the head.
@@ -30,6 +32,7 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Insert => "insert",
+            Self::Rearm => "re-arm",
             Self::Remove => "remove",
             Self::Pop => "pop",
             Self::Advance => "advance",
@@ -39,7 +42,8 @@ impl fmt::Display for Call {
 }
 
 /// All kinds of calls.
-pub(crate) const ALL: [Call; 5] = [Call::Insert, Call::Remove, Call::Pop, Call::Advance, Call::AdvanceWithin];
+pub(crate) const ALL: [Call; 6] =
+    [Call::Insert, Call::Rearm, Call::Remove, Call::Pop, Call::Advance, Call::AdvanceWithin];
 
 /// Times of calls in ns, grouped by kind, in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -103,9 +107,10 @@ impl Stopwatch for Untimed {
 /// A part of an attack. Each part begins with a fresh queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Insert all timers, remove half of them, pop the rest.
+    /// Insert all timers, re-arm all, remove half of them (or all), pop the rest.
     OneByOne,
-    /// Insert all timers (untimed), then advance from tick to tick.
+    /// Insert all timers, re-arm or remove them where that is the attack (untimed). Then advance
+    /// from tick to tick.
     Advance,
     /// As `Advance`, with a budget; calls are repeated until the tick is complete.
     AdvanceWithin,
@@ -122,6 +127,8 @@ pub(crate) struct Attack {
     /// The kind of deadlines.
     pub(crate) pattern: Pattern,
     deadlines: Vec<u64>,
+    /// The deadlines to which the timers are re-armed.
+    moved: Vec<u64>,
     /// Ids of the timers to remove, in the order of removal.
     removed: Vec<u32>,
     /// The ticks of the advances.
@@ -138,8 +145,10 @@ impl Attack {
         let deadlines = pattern.deadlines(population, seed);
         let mut removed: Vec<u32> = (0u32..).take(population).collect();
         removed.shuffle(&mut Pcg64::seed_from_u64(!seed));
-        removed.truncate(population / 2);
-        Self { pattern, ticks: ticks(&deadlines), deadlines, removed, budget: budget.max(1) }
+        removed.truncate(pattern.removed(population));
+        let moved = pattern.moved(&deadlines);
+        let last = if pattern.is_rearm() { &moved } else { &deadlines };
+        Self { pattern, ticks: ticks(last), deadlines, moved, removed, budget: budget.max(1) }
     }
 
     /// The number of timers.
@@ -196,6 +205,11 @@ impl Attack {
                     queue.insert(id, *deadline);
                     watch.stop(Call::Insert);
                 }
+                for (id, deadline) in (0u32..).zip(&self.moved) {
+                    watch.start();
+                    queue.reschedule(id, *deadline);
+                    watch.stop(Call::Rearm);
+                }
                 for id in &self.removed {
                     watch.start();
                     queue.remove(*id);
@@ -219,6 +233,12 @@ impl Attack {
                         queue.remove(id);
                     }
                     queue.insert(id, *deadline);
+                }
+                if self.pattern.is_rearm() {
+                    (0u32..).zip(&self.moved).for_each(|(id, deadline)| queue.reschedule(id, *deadline));
+                }
+                if self.pattern == Pattern::CancelAll {
+                    self.removed.iter().for_each(|id| queue.remove(*id));
                 }
                 for &now in &self.ticks {
                     loop {

@@ -2,6 +2,7 @@
 
 use super::attack::Call;
 use super::pattern::Pattern;
+use crate::stats::Distribution;
 use crate::structures::registry::Structure;
 
 /// What to run.
@@ -40,21 +41,75 @@ pub(crate) struct Row {
     pub(crate) pattern: Pattern,
     pub(crate) population: usize,
     pub(crate) call: Call,
-    /// The least time of each call in ns, in ascending order; it includes one reading of the clock.
-    pub(crate) times: Vec<u64>,
+    pub(crate) times: Times,
 }
 
-impl Row {
-    pub(crate) fn median_ns(&self) -> u64 {
-        self.times.get(self.times.len() / 2).copied().unwrap_or(0)
+/// The least times of the calls of one kind in ns, read from their histogram. Each includes one
+/// reading of the clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// The number of calls.
+    pub(crate) calls: u64,
+    /// The time that the share of [`SHARES`] at the same index does not exceed, to three digits.
+    at: [u64; SHARES.len()],
+    /// The longest time, exact.
+    pub(crate) worst_ns: u64,
+}
+
+/// One call in `of` takes longer than the time at the percentile `percent`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) of: f64,
+    percent: f64,
+}
+
+/// What is read from each histogram: the points of the plot, the columns of the table among them.
+pub(crate) const SHARES: [Share; 11] = [
+    Share { of: 2.0, percent: 50.0 },
+    Share { of: 4.0, percent: 75.0 },
+    Share { of: 10.0, percent: 90.0 },
+    Share { of: 30.0, percent: 96.666_666_7 },
+    Share { of: 100.0, percent: 99.0 },
+    Share { of: 300.0, percent: 99.666_666_7 },
+    Share { of: 1e3, percent: 99.9 },
+    Share { of: 3e3, percent: 99.966_666_7 },
+    Share { of: 1e4, percent: 99.99 },
+    Share { of: 1e5, percent: 99.999 },
+    Share { of: 1e6, percent: 99.9999 },
+];
+
+impl Times {
+    /// Reads a histogram; `None` if there was no call.
+    pub(crate) fn read(ns: &[u64]) -> Option<Self> {
+        let mut histogram = Distribution::new();
+        ns.iter().for_each(|ns| histogram.push(*ns));
+        let at = SHARES.map(|share| histogram.percentile(share.percent));
+        let all = histogram.running();
+        (all.count() > 0).then(|| Self { calls: all.count(), at, worst_ns: all.max() })
     }
 
-    pub(crate) fn worst_ns(&self) -> u64 {
-        self.times.last().copied().unwrap_or(0)
+    /// The median.
+    pub(crate) fn median_ns(&self) -> u64 {
+        self.longer_in(2.0)
+    }
+
+    /// The time that one call in `of` exceeds; `of` is one of [`SHARES`].
+    pub(crate) fn longer_in(&self, of: f64) -> u64 {
+        SHARES.iter().position(|share| share.of >= of).map_or(self.worst_ns, |at| self.at[at])
     }
 
     /// The worst time divided by the median; `None` if the median is below the clock's resolution.
     pub(crate) fn ratio(&self) -> Option<f64> {
-        (self.median_ns() > 0).then(|| self.worst_ns() as f64 / self.median_ns() as f64)
+        let median = self.median_ns();
+        (median > 0).then(|| self.worst_ns as f64 / median as f64)
+    }
+
+    /// The points of the histogram that rest on a call or more, and the worst call as the last:
+    /// how many calls one longer one comes in, and its ns.
+    pub(crate) fn tail(&self) -> impl Iterator<Item = (f64, f64)> {
+        let calls = self.calls as f64;
+        let shares = SHARES.into_iter().zip(self.at).filter(move |(share, _)| share.of < calls);
+        let points = shares.map(|(share, ns)| (share.of, ns as f64));
+        points.chain([(calls, self.worst_ns as f64)])
     }
 }

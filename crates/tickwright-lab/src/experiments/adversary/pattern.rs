@@ -6,11 +6,13 @@ use clap::ValueEnum;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
+use serde::Deserialize;
 
 use crate::experiments::request;
 
 /// A kind of deadlines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Pattern {
     /// All timers are due at one tick
     SameTick,
@@ -19,14 +21,26 @@ pub(crate) enum Pattern {
     Edges64,
     /// Deadlines at and around multiples of powers of 8, where wheels of factor 8 cascade
     Edges8,
+    /// All timers are due at a few ticks, far apart
+    Clusters,
     /// Each deadline is earlier than all deadlines before it
     Descending,
+    /// Each timer is re-armed to a deadline earlier than all others
+    Earlier,
+    /// Each timer is re-armed to a deadline later than all others
+    Later,
+    /// All timers are removed, none expires
+    CancelAll,
     /// Deadlines at the last ticks of the range
     FarFuture,
 }
 
 /// The tick of [`Pattern::SameTick`]: three cascades away in wheels of factor 64.
 const THE_TICK: u64 = 1_000_000;
+/// The number of ticks of [`Pattern::Clusters`], and how far apart they are: a prime, so that
+/// clusters lie at no edge of a wheel.
+const CLUSTERS: u64 = 64;
+const APART: u64 = 100_003;
 /// Edges lie below this tick, so that all structures accept their delays.
 const EDGES_END: u64 = 1 << 35;
 /// The number of multiples of each power.
@@ -46,11 +60,37 @@ impl Pattern {
             Self::SameTick => vec![THE_TICK; population],
             Self::Edges64 => edges(64).into_iter().cycle().take(population).collect(),
             Self::Edges8 => edges(8).into_iter().cycle().take(population).collect(),
+            Self::Clusters => (0..n).map(|at| (1 + at % CLUSTERS) * APART).collect(),
             Self::Descending => return (1..=n).rev().collect(),
+            Self::Earlier => return (0..n).map(|at| 2 * n + at).collect(),
+            Self::Later => return (1..=n).collect(),
+            Self::CancelAll => (1..=n).collect(),
             Self::FarFuture => (0..n).map(|at| u64::MAX - at).collect(),
         };
         deadlines.shuffle(&mut Pcg64::seed_from_u64(seed));
         deadlines
+    }
+
+    /// The deadlines to which the timers are re-armed that were armed at `deadlines`, in the order
+    /// of the ids.
+    pub(crate) fn moved(self, deadlines: &[u64]) -> Vec<u64> {
+        let n = deadlines.len() as u64;
+        match self {
+            Self::Earlier => (0..n).map(|at| 2 * n - 1 - at).collect(),
+            Self::Later => (0..n).map(|at| n + 1 + at).collect(),
+            // Each timer to the deadline of the next one.
+            _ => deadlines.iter().cycle().skip(1).take(deadlines.len()).copied().collect(),
+        }
+    }
+
+    /// Whether the re-arms are the attack, so that each advance comes after them.
+    pub(crate) fn is_rearm(self) -> bool {
+        matches!(self, Self::Earlier | Self::Later)
+    }
+
+    /// The share of timers that are removed.
+    pub(crate) fn removed(self, population: usize) -> usize {
+        if self == Self::CancelAll { population } else { population / 2 }
     }
 
     /// The longest delay, in ticks.
@@ -58,7 +98,10 @@ impl Pattern {
         match self {
             Self::SameTick => THE_TICK,
             Self::Edges64 | Self::Edges8 => EDGES_END,
-            Self::Descending => population as u64,
+            Self::Clusters => CLUSTERS * APART,
+            Self::Descending | Self::CancelAll => population as u64,
+            Self::Earlier => 3 * population as u64,
+            Self::Later => 2 * population as u64,
             Self::FarFuture => u64::MAX,
         }
     }

@@ -1,27 +1,28 @@
-//! Tables of an attack: a row per structure, a column per kind of call.
+//! Tables of an attack: a row per structure, the figures of one or two kinds of calls in columns.
 
 use super::attack::{ALL, Call};
-use super::data::{Data, Plan, Row};
+use super::data::{Data, Plan, Row, Times};
 use super::pattern::Pattern;
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Cell, Section, Table};
+use crate::result::{Axis, Cell, Plot, Section, Table};
+use crate::structures::registry::Structure;
 
 /// All attacks, in the order of the plan.
 pub(super) fn attacks(plan: &Plan) -> impl Iterator<Item = (usize, Pattern)> {
     plan.populations.iter().flat_map(|n| plan.patterns.iter().map(move |pattern| (*n, *pattern)))
 }
 
-/// One table per attack.
+/// One section per attack.
 pub(super) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     let above = format!(
-        "Single calls, the clock's reading in each. Under a call's name its median in ns; worst: the worst in \
-         ns; x: the worst in medians. Each call counts with the least of {} rounds.",
+        "Single calls, the clock's reading in each. Under a call's name its median in ns; x: the worst in \
+         medians. Each call counts with the least of {} rounds.",
         plan.rounds
     );
-    let tables = attacks(plan).map(|(n, pattern)| one(plan, data, n, pattern));
-    [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(tables).collect()
+    let sections = attacks(plan).map(|(n, pattern)| one(plan, data, n, pattern));
+    [Section::new("Deadlines that an attacker chooses").text(above)].into_iter().chain(sections).collect()
 }
 
 fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
@@ -30,21 +31,26 @@ fn one(plan: &Plan, data: &Data, n: usize, pattern: Pattern) -> Section {
     let skipped = skipped.map(|skip| (skip.structure.id, count.clone(), skip.why.clone()));
     let here = |row: &&Row| row.population == n && row.pattern == pattern;
     let rows: Vec<&Row> = data.rows.iter().filter(here).collect();
-    let (single, advances) = ALL.split_at(3);
-    Section::new(format!("{pattern}, n={count}"))
-        .table(calls(plan, &rows, single))
-        .table(calls(plan, &rows, advances))
-        .text(left_out(skipped))
+    let mut section = Section::new(format!("{pattern}, n={count}"));
+    for pair in ALL.chunks(2) {
+        section = section.table(calls(plan, &rows, pair));
+    }
+    section.plot(tails(plan, &rows, &format!("{pattern}, n={count}"))).text(left_out(skipped))
+}
+
+/// The name of a call in a table.
+fn name(call: Call, plan: &Plan) -> String {
+    match call {
+        Call::AdvanceWithin => format!("advance({})", plan.budget),
+        call => call.to_string(),
+    }
 }
 
 fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for call in calls {
-        let name = match call {
-            Call::AdvanceWithin => format!("advance({})", plan.budget),
-            call => call.to_string(),
-        };
-        table = table.column(name, Format::Ns).column("worst", Format::Ns).column("x", Format::Fixed(1));
+        table = table.column(name(*call, plan), Format::Ns);
+        table = table.columns(["p99", "p99.99", "worst"], Format::Ns).column("x", Format::Fixed(1));
     }
     for structure in &plan.structures {
         let of_structure = || rows.iter().filter(|row| row.structure == *structure);
@@ -52,14 +58,49 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
             continue;
         }
         let columns = calls.iter().flat_map(|call| {
-            let row = of_structure().find(|row| row.call == *call);
+            let times = of_structure().find(|row| row.call == *call).map(|row| &row.times);
+            let ns = |of: fn(&Times) -> u64| Cell::from(times.map(of));
             [
-                row.map(|row| row.median_ns()).into(),
-                row.map(|row| row.worst_ns()).into(),
-                Cell::maybe(row.and_then(|row| row.ratio())),
+                ns(Times::median_ns),
+                ns(|times| times.longer_in(100.0)),
+                ns(|times| times.longer_in(1e4)),
+                ns(|times| times.worst_ns),
+                Cell::maybe(times.and_then(Times::ratio)),
             ]
         });
         table.row([structure.id.into()].into_iter().chain(columns));
     }
     table
+}
+
+/// The tail of each structure's histograms: at each share, the longest time of any kind of call
+/// but advances without a budget, which take as long as the caller asks for.
+fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
+    let x = Axis::log("one call in", Format::Count);
+    let mut plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));
+    let of = |structure: &&'static Structure| {
+        let counted = |row: &&&Row| row.structure == *structure && row.call != Call::Advance;
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for (at, ns) in rows.iter().filter(counted).flat_map(|row| row.times.tail()) {
+            match points.iter_mut().find(|point| point.0 == at) {
+                Some(point) => point.1 = point.1.max(ns),
+                None => points.push((at, ns)),
+            }
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // A kind of call that is made more often reaches further: what is longer once stays so.
+        let mut longest = 0.0_f64;
+        for point in &mut points {
+            longest = longest.max(point.1);
+            point.1 = longest;
+        }
+        (structure.id, points, longest)
+    };
+    let mut curves: Vec<_> = plan.structures.iter().map(of).filter(|curve| !curve.1.is_empty()).collect();
+    // The structure with the least worst call comes first.
+    curves.sort_by(|a, b| a.2.total_cmp(&b.2));
+    for (id, points, _) in curves {
+        plot = plot.curve(id, points);
+    }
+    plot
 }

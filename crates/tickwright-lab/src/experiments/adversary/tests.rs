@@ -1,3 +1,7 @@
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
+
 use super::*;
 use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
@@ -29,7 +33,7 @@ fn a_report_shows_every_call_and_what_was_left_out() {
 fn calls_are_counted_and_a_budget_makes_more_of_them() {
     let report = report("heap4/slab", "same-tick", "100");
     let calls = |name: &str| report.find(name, &labels([])).unwrap().labels["calls"].clone();
-    assert_eq!(["insert", "remove", "pop"].map(calls), [100_u32, 50, 50].map(Into::into));
+    assert_eq!(["insert", "re-arm", "remove", "pop"].map(calls), [100_u32, 100, 50, 50].map(Into::into));
     // 1000 idle ticks, the deadline, and a late tick. With a budget of 8, 100 timers take 12 more
     // calls.
     assert_eq!(["advance", "advance within"].map(calls), [1002_u32, 1014].map(Into::into));
@@ -46,12 +50,12 @@ fn the_least_of_the_rounds_counts() {
         let meter = FakeMeter::scripted(ns.iter().flat_map(|ns| [0, *ns]));
         registry::visit(structure, Suffer { attack: &attack, parts: &parts, meter: &meter }).unwrap()
     };
-    let mut least = once(&[70, 30, 5, 5]);
-    least.keep_least(&once(&[40, 90, 5, 5]));
+    let mut least = once(&[70, 60, 30, 5, 5]);
+    least.keep_least(&once(&[40, 65, 90, 5, 5]));
     let inserts: Vec<_> =
         rows(structure, Pattern::Descending, 1, &least).filter(|row| row.call != Call::Advance).collect();
-    assert_eq!((inserts[0].call, inserts[0].worst_ns()), (Call::Insert, 40));
-    assert_eq!((inserts[1].call, inserts[1].worst_ns()), (Call::Pop, 30));
+    let worst: Vec<_> = inserts.iter().map(|row| (row.call, row.times.worst_ns)).collect();
+    assert_eq!(worst[..3], [(Call::Insert, 40), (Call::Rearm, 60), (Call::Pop, 30)]);
 }
 
 #[test]
@@ -65,8 +69,54 @@ fn deadlines_are_what_the_patterns_say() {
     for edge in [63, 64, 65, 7 * 64, 4096, 64 * 64 * 64 - 1] {
         assert!(edges.contains(&edge), "{edge}");
     }
+    assert_eq!(Pattern::Clusters.deadlines(200, 1).iter().collect::<BTreeSet<_>>().len(), 64);
     for pattern in Pattern::value_variants() {
         let furthest = pattern.furthest(100);
-        assert!(pattern.deadlines(100, 1).iter().all(|deadline| *deadline <= furthest), "{pattern}");
+        let deadlines = pattern.deadlines(100, 1);
+        let moved = pattern.moved(&deadlines);
+        assert!(deadlines.iter().chain(&moved).all(|deadline| *deadline <= furthest), "{pattern}");
     }
+}
+
+#[test]
+fn a_re_arm_goes_before_or_behind_all_others() {
+    for (pattern, before) in [(Pattern::Earlier, true), (Pattern::Later, false)] {
+        let mut now = pattern.deadlines(20, 1);
+        for (id, deadline) in pattern.moved(&now).into_iter().enumerate() {
+            now[id] = deadline;
+            let others = || now.iter().enumerate().filter(|(other, _)| *other != id).map(|(_, at)| *at);
+            assert!(others().all(|other| (deadline < other) == before && deadline != other), "{pattern}");
+        }
+    }
+    // The other attacks move each timer to the deadline of the next one.
+    assert_eq!(Pattern::Descending.moved(&[3, 2, 1]), [2, 1, 3]);
+}
+
+#[test]
+fn all_timers_may_be_cancelled() {
+    let report = report("heap4/slab,hash-wheel,dary-heap4", "cancel-all", "100");
+    let calls = |name: &str| report.find(name, &labels([])).map(|series| series.labels["calls"].clone());
+    assert_eq!([calls("remove"), calls("pop")], [Some(100_u32.into()), None]);
+}
+
+#[test]
+fn a_histogram_is_read_at_the_shares_of_the_table() {
+    let ns: Vec<u64> = (1..=1000).collect();
+    let times = Times::read(&ns).unwrap();
+    assert_eq!((times.calls, times.median_ns(), times.longer_in(100.0)), (1000, 500, 990));
+    assert_eq!((times.worst_ns, times.ratio()), (1000, Some(2.0)));
+    // One in ten thousand of a thousand calls is the worst of them.
+    assert_eq!(times.longer_in(1e4), 1000);
+    let tail: Vec<_> = times.tail().collect();
+    assert_eq!((tail[0], tail[tail.len() - 1]), ((2.0, 500.0), (1000.0, 1000.0)));
+    assert_eq!(Times::read(&[]), None);
+}
+
+#[test]
+fn the_defaults_are_those_of_the_file_and_a_mistake_in_one_names_its_key() {
+    let plan = request::words::<AdversaryArgs>(&[]).unwrap().plan().unwrap();
+    assert_eq!(plan.patterns, Pattern::value_variants());
+    assert_eq!((plan.populations, plan.budget, plan.rounds), (vec![100_000], 64, 5));
+    let message = Scenario::parse("mine.toml", "patterns = [\"sideways\"]").unwrap_err().to_string();
+    assert!(message.contains("mine.toml") && message.contains("sideways"), "{message}");
 }
