@@ -6,12 +6,13 @@
 //!
 //! - [`work`]: the operations of a sample, and their sources; the timed loops are those of the
 //!   models
-//! - [`sampler`]: a queue that is sampled repeatedly
+//! - [`sampler`]: a queue that is sampled repeatedly; [`floor`]: references that are no queues
 //! - [`live`]: keeps many queues alive at once: each is filled once and sampled in every round
 //! - [`run`]: the rounds; [`cell`]: medians and ratios; [`findings`], [`tables`]: the report
 
 pub(crate) mod cell;
 pub(crate) mod findings;
+pub(crate) mod floor;
 pub(crate) mod live;
 pub(crate) mod run;
 pub(crate) mod sampler;

@@ -154,7 +154,7 @@ impl Experiment for MatrixArgs {
     }
 
     fn series(&self, _: &Matrices, cells: &Vec<Cell>) -> Vec<Series> {
-        cells.iter().flat_map(Cell::series).collect()
+        cells.iter().flat_map(|cell| cell.series().into_iter().chain(cell.memory())).collect()
     }
 
     fn findings(&self, Matrices { works, .. }: &Matrices, cells: &Vec<Cell>) -> Vec<Finding> {
@@ -175,10 +175,15 @@ impl Experiment for MatrixArgs {
     fn sections(&self, plan: &Matrices, cells: &Vec<Cell>, _: &[Finding]) -> Vec<Section> {
         let pairs = self.pairs(&plan.works, cells);
         let above = "x: the best of ours to the best of others, round by round, the median of these. Ours \
-                     are exact, in a slab, with keys that go stale and order among equals. Loop: the same \
-                     without a queue, the floor.";
+                     are exact, in a slab, with keys that go stale and order among equals. Floor: the same \
+                     work without order, handles or safety; x floor: ours to it.";
         let title = "The best of ours beside the best of others";
-        vec![Section::new(title).text(above).table(table(&pairs)).plot(plot(&plan.works, &pairs))]
+        let first = Section::new(title).text(above).table(table(&pairs)).plot(plot(&plan.works, &pairs));
+        let above = "Bytes on the heap per pending timer, without the keys that a caller keeps, before the first \
+                     sample and after the last. Dead: entries of timers that were moved or cancelled, per \
+                     pending timer. A structure that keeps such entries is measured when as many leave as \
+                     come.";
+        vec![first, Section::new("What a pending timer takes").text(above).table(memory(&pairs))]
     }
 }
 
@@ -187,10 +192,12 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table = table.column("ours", Format::Text).column("ns", Format::Ns);
     table = table.column("other", Format::Text).column("ns", Format::Ns);
     table = table.columns(["x", "from", "to", "at most"], Format::Fixed(2));
-    let mut table = table.column("verdict", Format::Text).column("loop, ns", Format::Ns);
+    let table = table.column("verdict", Format::Text).column("floor", Format::Ns);
+    let mut table = table.column("x floor", Format::Fixed(1));
     for Pair { work, cell, ours, other, at_most } in pairs {
         let ns = |row: &Row| Field::maybe(row.summary.map(|summary| summary.median));
         let interval = ours.ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
+        let floor = stats::median(&cell.floor).filter(|floor| *floor > 0.0);
         let verdict = ours.ratio.map_or("", |ratio| Bound::AtMost(*at_most).judge(&ratio).words());
         table.row([
             work.scenario.as_str().into(),
@@ -204,8 +211,31 @@ fn table(pairs: &[Pair<'_>]) -> Table {
             Field::maybe(interval.map(|interval| interval.high)),
             (*at_most).into(),
             verdict.into(),
-            Field::maybe(stats::median(&cell.harness)),
+            Field::maybe(floor),
+            Field::maybe(ours.summary.zip(floor).map(|(ours, floor)| ours.median / floor)),
         ]);
+    }
+    table
+}
+
+/// A row for the best of ours, the best of others and each structure with dead entries.
+fn memory(pairs: &[Pair<'_>]) -> Table {
+    let mut table = Table::new().column("work", Format::Text).column("n", Format::Count);
+    table = table.column("structure", Format::Text).column("ns", Format::Ns);
+    table = table.columns(["bytes", "then"], Format::Fixed(1));
+    table = table.columns(["dead", "then"], Format::Fixed(2));
+    for Pair { work, cell, ours, other, .. } in pairs {
+        let dead = |row: &&Row| row.held.is_some_and(|held| held.iter().any(|held| held.dead != Some(0)));
+        let best = |row: &&Row| [ours.structure, other.structure].contains(&row.structure);
+        for row in cell.rows.iter().filter(|row| best(row) || dead(row)) {
+            let Some(held) = row.held else { continue };
+            let a_timer = |count: usize| count as f64 / cell.population as f64;
+            let bytes = held.map(|held| a_timer(held.bytes).into());
+            let dead = held.map(|held| Field::maybe(held.dead.map(a_timer)));
+            let who = [work.scenario.as_str().into(), cell.population.into(), row.structure.id.into()];
+            let ns = Field::maybe(row.summary.map(|summary| summary.median));
+            table.row(who.into_iter().chain([ns]).chain(bytes).chain(dead));
+        }
     }
     table
 }
@@ -217,7 +247,9 @@ fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
         let of_work = pairs.iter().filter(|pair| pair.work.scenario == work.scenario);
         let points: Vec<(f64, f64)> =
             of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ours.ratio?.median))).collect();
-        plot = plot.curve(work.scenario.as_str(), points);
+        if !points.is_empty() {
+            plot = plot.curve(work.scenario.as_str(), points);
+        }
     }
     plot
 }
@@ -225,6 +257,21 @@ fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::FakeMeter;
+    use crate::experiment::conduct_plan;
+    use crate::experiments::request;
+
+    /// Each reading moves the clock by as much: all ratios are 1.
+    #[test]
+    fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
+        let words = ["--quick", "--rounds", "6", "--structures", "heap4/slab,dary-heap4"];
+        let args: MatrixArgs = request::words(&words).unwrap();
+        let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(100)).unwrap();
+        insta::assert_snapshot!(crate::render::sections(&report.sections));
+        let floors = report.series.iter().filter(|series| series.labels["structure"] == "(floor)".into());
+        assert!(floors.count() >= report.findings.len(), "one a cell");
+        assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
+    }
 
     #[test]
     fn every_work_is_a_measure_of_its_scenario_with_a_bound_for_each_population() {
@@ -233,6 +280,7 @@ mod tests {
             assert!(scenario.measures.contains(&work.measure), "{}", work.scenario);
             assert_eq!(work.n.len(), work.at_most.len(), "{}", work.scenario);
             assert!(work.n.iter().map(|n| n.get()).is_sorted());
+            assert!(scenario.run.floor.is_some(), "{}", work.scenario);
         }
     }
 }

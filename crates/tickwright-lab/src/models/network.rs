@@ -139,6 +139,7 @@ pub(crate) struct Network {
     timeouts: Timeouts,
     population: u32,
     operations: usize,
+    seed: u64,
     /// The number of exchanges so far.
     done: u64,
     /// The tick of the last exchange.
@@ -149,7 +150,7 @@ impl Network {
     /// Creates the generator of one cell.
     pub(crate) fn new(timeouts: Timeouts, population: usize, operations: usize, seed: u64) -> Self {
         let population = u32::try_from(population).unwrap_or(u32::MAX).max(1);
-        Self { rng: Pcg64::seed_from_u64(seed), timeouts, population, operations, done: 0, now: 0 }
+        Self { rng: Pcg64::seed_from_u64(seed), timeouts, population, operations, seed, done: 0, now: 0 }
     }
 
     fn delay(&mut self) -> u64 {
@@ -170,6 +171,25 @@ impl Network {
             }
         });
         left.collect()
+    }
+
+    /// Calls `each` with the id and the deadline of each time-out that an exchange before the first
+    /// tick moved or cancelled, and that would expire after it. The exchanges are no others than
+    /// those before [`deadlines`](Self::deadlines) in number and spread, but are drawn apart.
+    pub(crate) fn moved(&self, each: &mut dyn FnMut(u32, u64)) {
+        let (longest, revisit) = (self.timeouts.longest(), self.timeouts.revisit.get());
+        let mut past = Self::new(self.timeouts, self.population as usize, 0, !self.seed);
+        let exchanges = longest.saturating_mul(u64::from(self.population)) / revisit;
+        for exchange in (1..=exchanges).rev() {
+            let ago = exchange * revisit / u64::from(self.population);
+            let (id, delay) = (past.rng.random_range(0..self.population), past.delay());
+            // Exchanges come to a connection without memory. The last one before the first tick
+            // armed what is pending then.
+            let is_last = past.rng.random::<f64>() < (-(ago as f64) / revisit as f64).exp();
+            if delay > ago && !is_last {
+                each(id, delay - ago);
+            }
+        }
     }
 
     /// Generates the exchanges of the next sample.

@@ -85,6 +85,7 @@ pub(crate) struct OneShot {
     again: Again,
     population: u32,
     operations: usize,
+    seed: u64,
     /// The tick of the last turnover.
     now: u64,
     /// When each pending timer leaves, whose it is, and whether it expires.
@@ -106,6 +107,7 @@ impl OneShot {
             again: Again::new(one_shots.shortest.get(), one_shots.longest.get()),
             population: u32::try_from(population).unwrap_or(u32::MAX).max(1),
             operations,
+            seed,
             now: 0,
             ends: BinaryHeap::new(),
         }
@@ -137,12 +139,25 @@ impl OneShot {
 
     /// Generates the initial deadlines of a server that has been running for long.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
-        (0..self.population).map(|id| self.pending(id)).collect()
+        (0..self.population).map(|id| self.pending(id, &mut |_, _| {})).collect()
+    }
+
+    /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
+    /// tick and would expire after it.
+    pub(crate) fn cancelled(&self, each: &mut dyn FnMut(u32, u64)) {
+        let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
+        let mut all = Vec::new();
+        for id in 0..self.population {
+            again.pending(id, &mut |ago, deadline| all.push((Reverse(ago), id, deadline)));
+        }
+        all.sort_unstable();
+        all.into_iter().for_each(|(_, id, deadline)| each(id, deadline));
     }
 
     /// Lets the timers of an id come and go until the first tick. Returns the deadline of the one
-    /// that is pending then.
-    fn pending(&mut self, id: u32) -> u64 {
+    /// that is pending then. Calls `cancelled` for each timer that was cancelled and would expire
+    /// after the first tick: with how many ticks ago it was armed, and with its deadline.
+    fn pending(&mut self, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.one_shots.longest.get();
         // Ids begin at different ticks; the first of all ticks is `-first`.
         let mut before = first - self.rng.random_range(0..self.one_shots.longest.get());
@@ -150,7 +165,12 @@ impl OneShot {
             let delay = self.delay();
             let Fate { life, expires } = self.fate(delay);
             match before.checked_sub(life) {
-                Some(left) => before = left,
+                Some(left) => {
+                    if delay > before {
+                        cancelled(before, delay - before);
+                    }
+                    before = left;
+                }
                 None => {
                     self.ends.push(Reverse((life - before, id, expires)));
                     return delay - before;

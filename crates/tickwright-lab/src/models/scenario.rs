@@ -159,7 +159,28 @@ pub(crate) struct Run {
     pub(crate) seed: Seed,
     /// The structures, as patterns of `--structures`.
     pub(crate) structures: Vec<Pattern>,
+    /// The reference that is measured beside them, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) floor: Option<Floor>,
 }
+
+/// A reference without order, handles or safety: what the work costs at least. It counts as no
+/// structure, and its answers are not verified.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Floor {
+    /// An array of ids for each tick up to the longest delay. In [`Model::Hold`] with fewer timers
+    /// than ticks of mean delay it is `slots` instead.
+    FlatWheel,
+    /// An array of deadlines, written and read one after the other.
+    Slots,
+    /// An array of timers that is read once, from its begin to its end.
+    Pass,
+}
+
+/// The longest delay that a flat wheel has room for, in ticks.
+const FLAT: u64 = 1 << 20;
 
 /// A pattern that names structures. A pattern that matches nothing is an error at its line.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -238,8 +259,24 @@ impl Scenario {
         if let Some(timeouts) = self.timeouts.filter(|t| t.longest.get() < t.shortest.get()) {
             return Err(format!("'timeouts.longest' is below the shortest, {}", timeouts.shortest.get()));
         }
+        if self.run.floor == Some(Floor::FlatWheel)
+            && self.longest_delay().is_none_or(|longest| longest > FLAT)
+        {
+            return Err(format!("'run.floor' cannot be a flat wheel: delays must be at most {FLAT} ticks"));
+        }
         self.one_shots.map_or(Ok(()), |one_shots| one_shots.consistent())?;
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
+    }
+
+    /// The longest delay, in ticks, where a delay is armed; an exponential one is longer once in
+    /// e^64 times.
+    pub(crate) fn longest_delay(&self) -> Option<u64> {
+        let of = |all: Increments| match all.distribution {
+            Distribution::Exponential => all.mean.get() * 64,
+            Distribution::Uniform | Distribution::Periodic => all.mean.get() * 2,
+        };
+        let timeouts = || self.timeouts.map(|timeouts| timeouts.longest());
+        self.increments.map(of).or_else(timeouts).or_else(|| Some(self.one_shots?.longest.get()))
     }
 
     /// Returns the patterns of its structures.

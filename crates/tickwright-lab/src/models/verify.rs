@@ -108,6 +108,11 @@ impl Log {
         let Notes { deliveries, reads } = work.notes();
         Self { deliveries: Vec::with_capacity(deliveries), reads: Vec::with_capacity(reads) }
     }
+
+    /// The bytes that it has allocated.
+    pub(crate) fn bytes(&self) -> usize {
+        self.deliveries.capacity() * size_of::<Delivery>() + self.reads.capacity() * size_of::<Option<u64>>()
+    }
 }
 
 impl Witness for Log {

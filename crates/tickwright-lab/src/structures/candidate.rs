@@ -8,6 +8,10 @@
 /// A queue under measurement. Ids `0..capacity` name the timers; the adapter stores the queue's own
 /// keys.
 pub(crate) trait BenchQueue {
+    /// Whether entries of timers that were removed or moved stay in the structure. Such a structure
+    /// is [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
+    const LAZY: bool = false;
+
     /// Arms the idle timer `id`.
     fn insert(&mut self, id: u32, deadline: u64);
 
@@ -72,6 +76,12 @@ pub(crate) trait BenchQueue {
         false
     }
 
+    /// The number of entries in the structure whose timers were removed or moved. `None` if the
+    /// structure does not tell. Cost: up to O(n).
+    fn dead_entries(&self) -> Option<usize> {
+        (!Self::LAZY).then_some(0)
+    }
+
     /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer). They
     /// are not the queue's memory.
     fn callers_bytes(&self) -> usize {
@@ -98,6 +108,10 @@ pub(crate) trait Candidate: 'static {
 
     /// The least number of bytes per timer, including bytes that the caller keeps.
     const BYTES_PER_TIMER: usize = 24;
+
+    /// Whether every entry of a timer that was removed or moved stays until its tick: the memory is
+    /// not bounded by the number of pending timers.
+    const KEEPS_DEAD: bool = false;
 
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;

@@ -2,6 +2,8 @@
 
 use core::marker::PhantomData;
 
+use tickwright_core::storage::slab::Idx;
+use tickwright_core::storage::{Discipline, Record};
 use tickwright_core::{
     Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
 };
@@ -19,6 +21,9 @@ pub(crate) struct Hook<F>(PhantomData<F>);
 
 /// The caller's mapping between ids and timers.
 pub(crate) trait Ids<Q: TimerQueue> {
+    /// See [`BenchQueue::LAZY`].
+    const LAZY: bool = false;
+
     /// The value with which timer `id` is inserted.
     fn value(&self, id: u32) -> Q::Value;
 
@@ -42,6 +47,8 @@ pub(crate) trait Ids<Q: TimerQueue> {
 }
 
 impl<F: Family> Ids<SlabQueue<F, u32>> for Vec<Option<Key>> {
+    const LAZY: bool = <F::Of<Idx> as Discipline<Idx>>::Record::REMEMBERS;
+
     #[inline]
     fn value(&self, id: u32) -> u32 {
         id
@@ -160,6 +167,8 @@ impl<F: Family + 'static> Candidate for Hook<F> {
 }
 
 impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
+    const LAZY: bool = I::LAZY;
+
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // A refusal loses the timer, which the comparison of answers reports.

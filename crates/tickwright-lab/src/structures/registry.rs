@@ -228,6 +228,7 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
 struct Facts {
     lateness: fn(u64) -> u64,
     bytes_per_timer: usize,
+    keeps_dead: bool,
     holds: fn(usize) -> bool,
 }
 
@@ -236,7 +237,12 @@ fn facts(structure: &'static Structure) -> Facts {
     impl Visitor for Ask {
         type Out = Facts;
         fn visit<C: Candidate>(self, _: &'static Structure) -> Facts {
-            Facts { lateness: C::lateness, bytes_per_timer: C::BYTES_PER_TIMER, holds: C::holds }
+            Facts {
+                lateness: C::lateness,
+                bytes_per_timer: C::BYTES_PER_TIMER,
+                keeps_dead: C::KEEPS_DEAD,
+                holds: C::holds,
+            }
         }
     }
     visit(structure, Ask)
@@ -250,6 +256,11 @@ pub(crate) fn lateness(structure: &'static Structure) -> fn(u64) -> u64 {
 /// Returns the least number of bytes per timer of a structure.
 pub(crate) fn bytes_per_timer(structure: &'static Structure) -> usize {
     facts(structure).bytes_per_timer
+}
+
+/// Whether a structure keeps every entry of a removed timer until its tick.
+pub(crate) fn keeps_dead(structure: &'static Structure) -> bool {
+    facts(structure).keeps_dead
 }
 
 /// Finds the structure with this id.

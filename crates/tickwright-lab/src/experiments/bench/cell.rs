@@ -1,5 +1,6 @@
 //! The data of a run: cells of rows, with medians, ratios and verdicts.
 
+use crate::experiments::bench::sampler::Held;
 use crate::models::scenario::Measure;
 use crate::result::{Series, Unit, labels};
 use crate::stats::{self, Summary};
@@ -7,6 +8,8 @@ use crate::structures::registry::{Kind, Shape, Structure};
 
 /// The name of the row for the loop without a queue.
 pub(crate) const HARNESS: &str = "(harness alone)";
+/// The name of the row for a reference without order, handles or safety.
+pub(crate) const FLOOR: &str = "(floor)";
 
 /// One scenario at one population: a table column.
 #[derive(Debug, Clone)]
@@ -24,6 +27,9 @@ pub(crate) struct Cell {
     /// ns per operation of the same loop without a queue, one value per round. Shown, not
     /// subtracted.
     pub(crate) harness: Vec<f64>,
+    /// ns per operation of the scenario's [floor](crate::experiments::bench::floor), one value per
+    /// round. It is no rival: nothing refers to it.
+    pub(crate) floor: Vec<f64>,
     /// ns of asking and of keeping the answer, without a queue. Every price of a question includes
     /// it.
     pub(crate) harness_question: Option<f64>,
@@ -46,6 +52,8 @@ pub(crate) struct Row {
     pub(crate) ratio: Option<Summary>,
     /// Ratio to the fastest baseline that is a wheel, computed round by round.
     pub(crate) to_wheel: Option<Summary>,
+    /// What the queue held before the first sample and after the last.
+    pub(crate) held: Option<[Held; 2]>,
     /// The price of a question: the additional ns over an exchange, computed round by round. Only
     /// cells of a question have one.
     pub(crate) question: Option<Summary>,
@@ -66,7 +74,32 @@ impl Cell {
         let ran = self.rows.iter().filter(|row| !row.samples.is_empty());
         let mut all: Vec<Series> = ran.map(|row| series(row.structure.id, &row.samples)).collect();
         all.push(series(HARNESS, &self.harness));
+        if !self.floor.is_empty() {
+            all.push(series(FLOOR, &self.floor));
+        }
         all
+    }
+
+    /// Bytes per timer and dead entries per timer of each structure that ran, before the first
+    /// sample and after the last.
+    pub(crate) fn memory(&self) -> Vec<Series> {
+        let of_row = |row: &Row| {
+            let held = row.held?;
+            let of = || {
+                labels([
+                    ("scenario", self.scenario.clone().into()),
+                    ("structure", row.structure.id.into()),
+                    ("n", self.population.into()),
+                ])
+            };
+            let a_timer = |count: usize| count as f64 / self.population as f64;
+            let bytes = Series::new("memory", Unit::Bytes, of()).per("timer");
+            let dead = Series::new("dead entries", Unit::Count, of()).per("timer");
+            let dead = dead.of(held.iter().filter_map(|held| held.dead).map(a_timer));
+            Some([bytes.of(held.map(|held| a_timer(held.bytes))), dead])
+        };
+        let all = self.rows.iter().filter_map(of_row).flatten();
+        all.filter(|series| !series.samples.is_empty()).collect()
     }
 
     /// The row of a structure, if it ran.

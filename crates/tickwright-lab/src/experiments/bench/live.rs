@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::allocator;
 use crate::experiments::bench::sampler::{Runner, Sampler};
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
@@ -68,8 +69,9 @@ impl Visitor for Nest<'_> {
     type Out = ();
 
     fn visit<C: Candidate>(self, structure: &'static Structure) {
+        let before = allocator::live_bytes();
         let arena = C::arena(self.capacity);
-        let runner = Runner::new(C::queue(&arena, self.capacity));
+        let runner = Runner::since(before, C::queue(&arena, self.capacity));
         let link = Link { live: Live { structure, sampler: &runner }, outer: self.outer };
         go(self.rest, self.capacity, Some(&link), self.body);
     }

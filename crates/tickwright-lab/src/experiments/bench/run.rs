@@ -8,9 +8,10 @@ use crate::clock::Meter;
 use crate::error::LabError;
 use crate::experiment::Lab;
 use crate::experiments::bench::cell::{Cell, Row, conclude, price_questions};
+use crate::experiments::bench::floor;
 use crate::experiments::bench::live::{Live, with_all};
 use crate::experiments::bench::sampler::{Empty, Runner, Sampler};
-use crate::experiments::bench::work::Work;
+use crate::experiments::bench::work::{Source, Work};
 use crate::interrupt;
 use crate::models::scenario::{Measure, Scenario};
 use crate::models::verify::{Answer, Evidence, Judge};
@@ -39,8 +40,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError>
         let mut cells = part.empty_cells();
         let runs: Vec<_> =
             part.structures.iter().filter(|(_, skip)| skip.is_none()).map(|(s, _)| *s).collect();
-        let bytes: usize = runs.iter().map(|structure| registry::bytes_per_timer(structure)).sum();
-        allocator::room(bytes.saturating_mul(part.population), &title)?;
+        allocator::room(part.bytes(&runs), &title)?;
         with_all(&runs, part.population, &mut |live| {
             let mut trial = Trial { part, live, meter: lab.meter, judge: Judge::default() };
             outcome = trial.run(within, &progress, &mut cells);
@@ -113,6 +113,22 @@ fn not_measured(structure: &Structure, measure: Measure) -> Option<&'static str>
 }
 
 impl Part {
+    /// The least number of bytes that the queues of some structures take, dead entries included.
+    fn bytes(&self, structures: &[&'static Structure]) -> usize {
+        let bytes = |some: &dyn Fn(&'static Structure) -> bool| -> usize {
+            let some = structures.iter().filter(|structure| some(structure));
+            some.map(|structure| registry::bytes_per_timer(structure)).sum()
+        };
+        let mut dead: usize = 0;
+        let entry = bytes(&|structure| registry::keeps_dead(structure));
+        if entry > 0 {
+            let source = self.scenario.source(self.population, self.operations, self.seed);
+            source.past(&mut |_, _| dead += 1);
+        }
+        let live = bytes(&|_| true).saturating_mul(self.population);
+        live.saturating_add(entry.saturating_mul(dead))
+    }
+
     pub(crate) fn empty_cells(&self) -> Vec<Cell> {
         let row = |measure: Measure, structure: &'static Structure, skipped: &Option<String>| Row {
             structure,
@@ -121,6 +137,7 @@ impl Part {
             summary: None,
             ratio: None,
             to_wheel: None,
+            held: None,
             question: None,
         };
         let cell = |measure: &Measure| Cell {
@@ -130,6 +147,7 @@ impl Part {
             baseline: None,
             wheel: None,
             harness: Vec::new(),
+            floor: Vec::new(),
             harness_question: None,
             rows: self.structures.iter().map(|(s, skipped)| row(*measure, s, skipped)).collect(),
         };
@@ -175,11 +193,11 @@ impl Trial<'_> {
         self.judged(live, work, Evidence::of(live.structure, Some(measure)), expected).map(Some)
     }
 
-    /// Runs untimed work on every queue. Returns `false` if an interruption stopped it.
-    fn untimed(&mut self, work: &Work, harness: &dyn Sampler) -> Result<bool, String> {
+    /// Runs untimed work on some queues. Returns `false` if an interruption stopped it.
+    fn untimed(&mut self, work: &Work, queues: &[Live<'_>], harness: &dyn Sampler) -> Result<bool, String> {
         let expected = self.judge.expect(work, Evidence::Fold);
         harness.sample(work, Evidence::Fold, self.meter);
-        for &live in self.live {
+        for &live in queues {
             if interrupt::requested() {
                 return Ok(false);
             }
@@ -189,6 +207,22 @@ impl Trial<'_> {
             })?;
         }
         Ok(true)
+    }
+
+    /// Fills every queue. A lazy queue also gets the dead entries that its past would have left in
+    /// it, so that as many entries leave as come from the first sample on. Returns `false` if an
+    /// interruption stopped it.
+    fn fill(&mut self, fill: &Work, source: &dyn Source, harness: &dyn Sampler) -> Result<bool, String> {
+        let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
+            self.live.iter().copied().partition(|one| one.sampler.is_lazy());
+        let Work::Fill(deadlines) = fill else { return Ok(true) };
+        for one in lazy {
+            if interrupt::requested() {
+                return Ok(false);
+            }
+            one.sampler.fill_aged(deadlines, &|each| source.past(each));
+        }
+        self.untimed(fill, &others, harness)
     }
 
     /// Fills every queue, then samples all of them round by round.
@@ -201,13 +235,19 @@ impl Trial<'_> {
         let part = self.part;
         let mut source = part.scenario.source(part.population, part.operations, part.seed);
         let harness = Runner::new(Empty::new(part.population));
-        if !self.untimed(&source.fill(), &harness)? {
+        let floor = floor::sampler(&part.scenario, part.population);
+        let (meter, live) = (self.meter, self.live);
+        let fill = source.fill();
+        if !self.fill(&fill, &*source, &harness)? {
             return Ok(());
         }
+        if let (Some(floor), Work::Fill(deadlines)) = (&floor, &fill) {
+            floor.fill_aged(deadlines, &|each| source.past(each));
+        }
+        let begin: Vec<_> = live.iter().map(|one| one.sampler.held()).collect();
         // The first round only verifies.
         let mut rounds = Rounds::new(part.rounds as usize, part.seed).cells(cells.len());
         let per_operation = |ns: u64| ns as f64 / part.operations as f64;
-        let (meter, live) = (self.meter, self.live);
         let begun = meter.now();
         let more = || {
             let elapsed = meter.now().saturating_sub(begun);
@@ -222,8 +262,10 @@ impl Trial<'_> {
                 let evidence = Evidence::oracle(Some(cell.measure));
                 let expected = self.judge.expect(&work, evidence);
                 let idle = harness.sample(&work, evidence, meter).ns;
+                let least = floor.as_ref().map(|floor| floor.sample(&work, evidence, meter).ns);
                 if turn.round > 0 {
                     cell.harness.push(per_operation(idle));
+                    cell.floor.extend(least.map(per_operation));
                 }
                 now = Some((work, expected));
             }
@@ -244,15 +286,17 @@ impl Trial<'_> {
         for (cell, lanes) in cells.iter_mut().zip(taken.cells) {
             let whole = lanes.first().map_or(0, Vec::len);
             cell.harness.truncate(whole);
-            for (one, samples) in live.iter().zip(lanes) {
+            cell.floor.truncate(whole);
+            for ((one, samples), begin) in live.iter().zip(lanes).zip(&begin) {
                 let row = cell.rows.iter_mut().find(|row| row.structure == one.structure);
                 if let Some(row) = row {
                     row.samples = samples.into_iter().flatten().collect();
+                    row.held = (!row.samples.is_empty()).then(|| [*begin, one.sampler.held()]);
                 }
             }
         }
         if let Some(last) = source.last().filter(|_| !taken.interrupted) {
-            self.untimed(&last, &harness)?;
+            self.untimed(&last, live, &harness)?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! A queue that is sampled repeatedly. One indirect call per sample hides its type.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 
+use crate::allocator;
 use crate::clock::Meter;
 use crate::experiments::bench::work::Work;
 use crate::models::verify::{Answer, Evidence, Fold, Log, Script};
@@ -23,45 +24,117 @@ pub(crate) trait Sampler {
 
     /// See [`BenchQueue::callers_bytes`].
     fn callers_bytes(&self) -> usize;
+
+    /// See [`BenchQueue::LAZY`].
+    fn is_lazy(&self) -> bool;
+
+    /// Fills an empty queue with timers at `deadlines`, and with the entries that its past would
+    /// have left in it: arms each timer at the deadlines that `past` names before its own.
+    fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>);
+
+    /// What the queue holds now.
+    fn held(&self) -> Held;
+}
+
+/// Calls its argument with the id and the deadline of each timer that was moved or cancelled before
+/// the first tick and would be due after it, in the order in which the timers were armed.
+pub(crate) type Past<'p> = dyn Fn(&mut dyn FnMut(u32, u64)) + 'p;
+
+/// What a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Bytes on the heap, without what stands for the caller's own objects.
+    pub(crate) bytes: usize,
+    /// See [`BenchQueue::dead_entries`].
+    pub(crate) dead: Option<usize>,
 }
 
 /// A sampler of a queue.
 #[derive(Debug)]
-pub(crate) struct Runner<Q>(RefCell<Q>);
+pub(crate) struct Runner<Q> {
+    queue: RefCell<Q>,
+    /// Bytes that the queue has allocated and not freed.
+    bytes: Cell<isize>,
+}
 
 impl<Q> Runner<Q> {
     /// Creates a sampler of an empty queue.
     pub(crate) fn new(queue: Q) -> Self {
-        Self(RefCell::new(queue))
+        Self::since(allocator::live_bytes(), queue)
+    }
+
+    /// Creates a sampler of an empty queue that has allocated all that this thread has allocated
+    /// since [`allocator::live_bytes`] was `before`.
+    pub(crate) fn since(before: isize, queue: Q) -> Self {
+        Self { queue: RefCell::new(queue), bytes: Cell::new(allocator::live_bytes() - before) }
     }
 
     /// Returns the queue, between samples.
     pub(crate) fn queue(&mut self) -> &mut Q {
-        self.0.get_mut()
+        self.queue.get_mut()
+    }
+
+    /// Counts what the queue allocated since [`allocator::live_bytes`] was `before`, but for
+    /// `others` bytes.
+    fn count(&self, before: isize, others: usize) {
+        let others = isize::try_from(others).unwrap_or(isize::MAX);
+        self.bytes.set(self.bytes.get() + allocator::live_bytes() - before - others);
     }
 }
 
 impl<Q: BenchQueue> Sampler for Runner<Q> {
     fn sample(&self, work: &Work, evidence: Evidence, meter: &dyn Meter) -> Sample {
-        let queue = &mut *self.0.borrow_mut();
+        let queue = &mut *self.queue.borrow_mut();
         match evidence {
             Evidence::Fold => {
                 let mut fold = Fold::default();
+                let before = allocator::live_bytes();
                 let start = meter.now();
                 work.run(queue, &mut fold);
-                Sample { ns: meter.now().saturating_sub(start), answer: Answer::Folded(fold) }
+                let ns = meter.now().saturating_sub(start);
+                self.count(before, 0);
+                Sample { ns, answer: Answer::Folded(fold) }
             }
             Evidence::Log => {
                 let mut log = Log::of(work);
+                let (before, own) = (allocator::live_bytes(), log.bytes());
                 let start = meter.now();
                 work.run(queue, &mut log);
-                Sample { ns: meter.now().saturating_sub(start), answer: Answer::Logged(log) }
+                let ns = meter.now().saturating_sub(start);
+                self.count(before, log.bytes() - own);
+                Sample { ns, answer: Answer::Logged(log) }
             }
         }
     }
 
     fn callers_bytes(&self) -> usize {
-        self.0.borrow().callers_bytes()
+        self.queue.borrow().callers_bytes()
+    }
+
+    fn is_lazy(&self) -> bool {
+        Q::LAZY
+    }
+
+    fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
+        let mut armed = vec![false; deadlines.len()];
+        let before = allocator::live_bytes();
+        let queue = &mut *self.queue.borrow_mut();
+        let mut arm = |id: u32, deadline| {
+            if core::mem::replace(&mut armed[id as usize], true) {
+                queue.reschedule(id, deadline);
+            } else {
+                queue.insert(id, deadline);
+            }
+        };
+        past(&mut arm);
+        (0u32..).zip(deadlines).for_each(|(id, deadline)| arm(id, *deadline));
+        self.count(before, 0);
+    }
+
+    fn held(&self) -> Held {
+        let queue = self.queue.borrow();
+        let bytes = usize::try_from(self.bytes.get()).unwrap_or(0);
+        Held { bytes: bytes.saturating_sub(queue.callers_bytes()), dead: queue.dead_entries() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sections of a comparison: a table, a plot and the list of skipped structures.
 
-use crate::experiments::bench::cell::{Cell, HARNESS, Row};
+use crate::experiments::bench::cell::{Cell, FLOOR, HARNESS, Row};
 use crate::experiments::request::left_out;
 use crate::output::table::count;
 use crate::render::Format;
@@ -12,6 +12,13 @@ use crate::structures::registry::Structure;
 pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
                  the median of these.";
+    let floor = "(floor): the same work on a plain array or on an array for each tick, without order, handles \
+                 or safety. It is no rival.";
+    let above = if cells.iter().any(|cell| !cell.floor.is_empty()) {
+        format!("{above} {floor}")
+    } else {
+        above.into()
+    };
     let groups = groups(cells);
     [Section::new("").text(above)].into_iter().chain(groups.iter().map(|cells| section(cells))).collect()
 }
@@ -66,12 +73,14 @@ fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
     cell.rows.iter().find(|row| row.structure == structure)
 }
 
-/// A row per structure and columns per population; the last row is the loop without a queue.
+/// A row per structure and columns per population; the last rows are the floor and the loop without
+/// a queue.
 /// `columns` are repeated for each population; the first one has the population as its heading.
 fn across(
     cells: &[&Cell],
     columns: &[(&str, Format)],
     of: impl Fn(&Cell, &'static Structure) -> Vec<Field>,
+    floor: impl Fn(&Cell) -> Option<f64>,
     harness: impl Fn(&Cell) -> Option<f64>,
 ) -> Table {
     let mut table = Table::new().column("", Format::Text);
@@ -85,11 +94,18 @@ fn across(
         let fields = cells.iter().flat_map(|cell| of(cell, structure));
         table.row([structure.id.into()].into_iter().chain(fields));
     }
-    let fields = cells.iter().flat_map(|cell| {
-        let none = (1..columns.len()).map(|_| Field::from(""));
-        [Field::maybe(harness(cell))].into_iter().chain(none)
-    });
-    table.row([HARNESS.into()].into_iter().chain(fields));
+    let first = |figures: Vec<Option<f64>>| {
+        figures.into_iter().flat_map(|figure| {
+            let none = (1..columns.len()).map(|_| Field::from(""));
+            [Field::maybe(figure)].into_iter().chain(none)
+        })
+    };
+    let floors: Vec<_> = cells.iter().map(|cell| floor(cell)).collect();
+    if floors.iter().any(Option::is_some) {
+        table.row([FLOOR.into()].into_iter().chain(first(floors)));
+    }
+    let harnesses = cells.iter().map(|cell| harness(cell)).collect();
+    table.row([HARNESS.into()].into_iter().chain(first(harnesses)));
     table
 }
 
@@ -102,7 +118,7 @@ fn questions(cells: &[&Cell]) -> Table {
         let bounds = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
         [price.map(|price| price.median)].into_iter().chain(bounds).map(Field::maybe).collect()
     };
-    across(cells, &columns, of, |cell| cell.harness_question)
+    across(cells, &columns, of, |_| None, |cell| cell.harness_question)
 }
 
 /// A table of medians and ratios.
@@ -116,7 +132,8 @@ fn overview(cells: &[&Cell]) -> Table {
         };
         vec![Field::maybe(row.and_then(|row| row.summary).map(|summary| summary.median)), ratio]
     };
-    across(cells, &[("", Format::Ns), ("x", Format::Fixed(2))], of, |cell| stats::median(&cell.harness))
+    let columns = [("", Format::Ns), ("x", Format::Fixed(2))];
+    across(cells, &columns, of, |cell| stats::median(&cell.floor), |cell| stats::median(&cell.harness))
 }
 
 /// A table of all figures of one cell.
@@ -145,8 +162,10 @@ fn details(cell: &Cell) -> Table {
         };
         table.row([row.structure.id.into()].into_iter().chain(spread(summary)).chain(against));
     }
-    if let Some(harness) = stats::summarise(cell.harness.iter().copied()) {
-        table.row([HARNESS.into()].into_iter().chain(spread(&harness)));
+    for (name, samples) in [(FLOOR, &cell.floor), (HARNESS, &cell.harness)] {
+        if let Some(summary) = stats::summarise(samples.iter().copied()) {
+            table.row([name.into()].into_iter().chain(spread(&summary)));
+        }
     }
     table
 }

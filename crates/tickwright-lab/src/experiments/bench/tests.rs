@@ -1,7 +1,7 @@
 use super::cell::Cell;
 use super::live::Live;
 use super::run::Trial;
-use super::sampler::{Empty, Runner};
+use super::sampler::{Empty, Runner, Sampler};
 use super::*;
 use crate::clock::FakeMeter;
 use crate::experiment::conduct_plan;
@@ -234,4 +234,90 @@ fn a_line_is_drawn_where_there_are_enough_populations() {
         report(&hold("hold-exp-sparse", &["--structures", "list/*", "--n", n]), 100).plots().count()
     };
     assert_eq!((plots("2,3"), plots("2,3,4")), (0, 1));
+}
+
+/// Keeps every entry until its tick, as a heap without handles that never sweeps.
+#[derive(Debug)]
+struct Hoard {
+    entries: std::collections::BTreeMap<(u64, u64), u32>,
+    arrivals: u64,
+    deadlines: Vec<u64>,
+}
+
+impl crate::structures::candidate::BenchQueue for Hoard {
+    const LAZY: bool = true;
+
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.arrivals += 1;
+        self.deadlines[id as usize] = deadline;
+        self.entries.insert((deadline, self.arrivals), id);
+    }
+    fn remove(&mut self, id: u32) {
+        self.deadlines[id as usize] = 0;
+    }
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.insert(id, deadline);
+    }
+    fn head(&mut self) -> Option<u64> {
+        None
+    }
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        while let Some(first) = self.entries.first_entry().filter(|first| first.key().0 <= now) {
+            let ((deadline, _), id) = first.remove_entry();
+            if self.deadlines[id as usize] == deadline {
+                self.deadlines[id as usize] = 0;
+                return Some((id, deadline));
+            }
+        }
+        None
+    }
+    fn dead_entries(&self) -> Option<usize> {
+        Some(self.entries.len() - self.deadlines.iter().filter(|deadline| **deadline > 0).count())
+    }
+}
+
+#[test]
+fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
+    // The dead entries of a timer. Network: the exchanges in a mean delay, less the one that armed
+    // it. One-shot: the mean of what is left of a delay when its timer is cancelled, by mean lives.
+    for (name, n, a_timer) in [
+        ("network", 300_usize, 37.9),
+        ("one-delay", 1000, 3.6),
+        ("one-shots-2k", 2000, 0.82),
+        ("request-timeout", 2000, 3.3),
+    ] {
+        let scenario = Scenario::find(name).unwrap();
+        let mut source = scenario.source(n, 3 * n, 1);
+        let hoard = Hoard { entries: std::collections::BTreeMap::new(), arrivals: 0, deadlines: vec![0; n] };
+        let runner = Runner::new(hoard);
+        let (meter, fold) = (FakeMeter::steady(0), crate::models::verify::Evidence::Fold);
+        let fill = source.fill();
+        let work::Work::Fill(deadlines) = &fill else { unreachable!() };
+        runner.fill_aged(deadlines, &|each| source.past(each));
+        let dead = || runner.held().dead.unwrap() as f64 / n as f64;
+        let (begin, sure) = (dead(), 0.06 * dead() + 0.02);
+        assert!((begin - a_timer).abs() < sure, "{name}: {begin}");
+        for _ in 0..4 {
+            runner.sample(&source.next(scenario.measures[0]), fold, &meter);
+            assert!((dead() - begin).abs() < sure, "{name}: {begin}, then {}", dead());
+        }
+        assert!(runner.held().bytes > 0);
+    }
+}
+
+#[test]
+fn a_lazy_structure_is_aged_and_its_answers_stay_right() {
+    let asked =
+        asked(Model::Network, "network", &["--structures", "dary-heap4,btree-map,ladder", "--n", "300"]);
+    let cell = &cells(&asked, 100)[0];
+    let held = |id: &str| cell.row(id).unwrap().held.unwrap();
+    // The heap sweeps when more than half of its entries are dead.
+    assert!(held("dary-heap4").iter().all(|held| (1..=300).contains(&held.dead.unwrap())));
+    assert!(held("btree-map").iter().all(|held| held.dead == Some(0) && held.bytes > 300 * 20));
+    assert!(held("ladder/slab").iter().all(|held| held.dead.is_none()));
+    assert_eq!(cell.memory().len(), 5);
+    assert!(cell.floor.len() == 7 && cell.row(cell::FLOOR).is_none());
 }

@@ -94,6 +94,12 @@ pub(crate) trait Source {
     /// The work of the next sample of a measure.
     fn next(&mut self, measure: Measure) -> Work;
 
+    /// Calls `each` with the timers that were moved or cancelled before the first tick; see
+    /// [`Past`](crate::experiments::bench::sampler::Past). The default has none.
+    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
+        let _ = each;
+    }
+
     /// Untimed work at the end of a run, if any.
     fn last(&mut self) -> Option<Work> {
         None
@@ -126,6 +132,10 @@ impl Source for Network {
         Work::Network(self.exchanges(measure))
     }
 
+    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
+        self.moved(each);
+    }
+
     fn last(&mut self) -> Option<Work> {
         Some(Work::Drain(self.end()))
     }
@@ -138,6 +148,10 @@ impl Source for OneShot {
 
     fn next(&mut self, _: Measure) -> Work {
         Work::OneShot(self.turnovers())
+    }
+
+    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
+        self.cancelled(each);
     }
 
     fn last(&mut self) -> Option<Work> {

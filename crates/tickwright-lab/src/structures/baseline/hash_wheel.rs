@@ -66,6 +66,7 @@ impl Candidate for HashWheel {
     const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
     /// A counted entry, its reference in a slot, and its place in the map.
     const BYTES_PER_TIMER: usize = 64;
+    const KEEPS_DEAD: bool = true;
     /// Longer delays go to a list that is read once in 2^32 ticks.
     const HORIZON: u64 = u32::MAX as u64 - 1;
 
@@ -122,6 +123,9 @@ impl Queue {
 }
 
 impl BenchQueue for Queue {
+    /// The wheel does not tell how many of its entries are dead.
+    const LAZY: bool = true;
+
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         self.deadlines[id as usize] = deadline;

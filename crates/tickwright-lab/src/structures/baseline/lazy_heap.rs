@@ -141,6 +141,12 @@ impl<H: Heap> Queue<H> {
 }
 
 impl<H: Heap> BenchQueue for Queue<H> {
+    const LAZY: bool = true;
+
+    fn dead_entries(&self) -> Option<usize> {
+        Some(self.dead)
+    }
+
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         let arrival = self.next_arrival();

@@ -29,6 +29,8 @@ impl Candidate for QuickHeap {
     type Arena = ();
     type Queue<'a> = Queue;
 
+    const BYTES_PER_TIMER: usize = 16;
+    const KEEPS_DEAD: bool = true;
     const HORIZON: u64 = 1 << (64 - ID - 1);
 
     fn arena(_capacity: usize) {}
@@ -61,6 +63,13 @@ impl Queue {
 }
 
 impl BenchQueue for Queue {
+    const LAZY: bool = true;
+
+    fn dead_entries(&self) -> Option<usize> {
+        let pending = self.deadlines.iter().filter(|deadline| **deadline != NONE).count();
+        Some(self.heap.len() + usize::from(self.front.is_some()) - pending)
+    }
+
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         self.deadlines[id as usize] = deadline;

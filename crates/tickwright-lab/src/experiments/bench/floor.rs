@@ -1,0 +1,208 @@
+//! Floors: what the same work costs without order, handles or safety. Not one of them is a timer
+//! queue, and none counts as a rival.
+//!
+//! - [`Slots`]: a write into an array, a read of its next slot
+//! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
+//! - [`Pass`]: an array that is read from its begin to its end
+
+use crate::experiments::bench::sampler::{Runner, Sampler};
+use crate::models::scenario::{Floor, Increments, Scenario};
+use crate::structures::candidate::BenchQueue;
+
+/// Creates the floor of a scenario at a population, if the scenario has one.
+pub(crate) fn sampler(scenario: &Scenario, population: usize) -> Option<Box<dyn Sampler>> {
+    Some(match scenario.run.floor? {
+        // Too few timers for a wheel: it would walk over empty ticks.
+        Floor::FlatWheel if scenario.increments.is_some_and(|all| population < ticks_a_timer(all)) => {
+            Box::new(Runner::new(Slots::new(population)))
+        }
+        Floor::FlatWheel => Box::new(Runner::new(FlatWheel::new(population, scenario.longest_delay()?))),
+        Floor::Slots => Box::new(Runner::new(Slots::new(population))),
+        Floor::Pass => Box::new(Runner::new(Pass::default())),
+    })
+}
+
+/// The mean delay: with more timers, each tick has one on average.
+fn ticks_a_timer(increments: Increments) -> usize {
+    usize::try_from(increments.mean.get()).unwrap_or(usize::MAX)
+}
+
+/// An array of deadlines. The timers leave in the order of their ids, not of their deadlines.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    deadlines: Vec<u64>,
+    next: u32,
+}
+
+impl Slots {
+    fn new(population: usize) -> Self {
+        Self { deadlines: vec![0; population.max(1)], next: 0 }
+    }
+}
+
+impl BenchQueue for Slots {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        self.deadlines[id as usize] = deadline;
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        self.deadlines[id as usize] = 0;
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.insert(id, deadline);
+    }
+
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        Some(self.deadlines[self.next as usize])
+    }
+
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, _now: u64) -> Option<(u32, u64)> {
+        let id = self.next;
+        self.next = if id as usize + 1 < self.deadlines.len() { id + 1 } else { 0 };
+        Some((id, self.deadlines[id as usize]))
+    }
+
+    /// No timer is due before the clock says so: an advance delivers nothing.
+    fn advance(&mut self, _now: u64, _budget: usize, _sink: &mut impl FnMut(u32, u64)) -> bool {
+        true
+    }
+}
+
+/// The deadline of ids that are not pending.
+const NONE: u64 = u64::MAX;
+
+/// An array of ids for each tick. The id of a timer that is moved or cancelled stays where it is
+/// until its tick; the deadlines tell it from a pending one. The timers of a tick leave in any
+/// order.
+#[derive(Debug)]
+pub(crate) struct FlatWheel {
+    ticks: Vec<Vec<u32>>,
+    /// The tick whose array is delivered next.
+    now: u64,
+    deadlines: Vec<u64>,
+}
+
+impl FlatWheel {
+    /// Creates a wheel for delays up to `longest`, in ticks.
+    fn new(population: usize, longest: u64) -> Self {
+        // One array more than delays, so that no two pending ticks share one.
+        let ticks = usize::try_from(longest + 1).unwrap_or(usize::MAX).next_power_of_two();
+        Self { ticks: vec![Vec::new(); ticks], now: 0, deadlines: vec![NONE; population] }
+    }
+
+    #[inline]
+    fn at(&self, tick: u64) -> usize {
+        // The remainder fits, whatever is cut off: the length is a power of two.
+        tick as usize & (self.ticks.len() - 1)
+    }
+}
+
+impl BenchQueue for FlatWheel {
+    const LAZY: bool = true;
+
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        // An exponential delay may be longer than all that the wheel has room for, once in e^64.
+        let deadline = deadline.min(self.now + self.ticks.len() as u64 - 1);
+        self.deadlines[id as usize] = deadline;
+        let at = self.at(deadline);
+        self.ticks[at].push(id);
+    }
+
+    #[inline]
+    fn remove(&mut self, id: u32) {
+        self.deadlines[id as usize] = NONE;
+    }
+
+    #[inline]
+    fn reschedule(&mut self, id: u32, deadline: u64) {
+        self.insert(id, deadline);
+    }
+
+    fn head(&mut self) -> Option<u64> {
+        None
+    }
+
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        loop {
+            let (tick, at) = (self.now, self.at(self.now));
+            while let Some(id) = self.ticks[at].pop() {
+                if self.deadlines[id as usize] == tick {
+                    self.deadlines[id as usize] = NONE;
+                    return Some((id, tick));
+                }
+            }
+            if tick >= now {
+                return None;
+            }
+            self.now += 1;
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u32, u64)> {
+        self.pop_expired(u64::MAX)
+    }
+}
+
+/// Timers in the order of their insertion. Each tick from the first deadline on delivers one of
+/// them, whatever its deadline.
+#[derive(Debug, Default)]
+pub(crate) struct Pass {
+    timers: Vec<(u64, u32)>,
+    first: u64,
+    delivered: usize,
+}
+
+impl BenchQueue for Pass {
+    #[inline]
+    fn insert(&mut self, id: u32, deadline: u64) {
+        if self.delivered == self.timers.len() {
+            self.timers.clear();
+            self.delivered = 0;
+        }
+        self.first = if self.timers.is_empty() { deadline } else { self.first.min(deadline) };
+        self.timers.push((deadline, id));
+    }
+
+    fn remove(&mut self, _id: u32) {}
+
+    fn reschedule(&mut self, _id: u32, _deadline: u64) {}
+
+    #[inline]
+    fn head(&mut self) -> Option<u64> {
+        (self.delivered < self.timers.len()).then_some(self.first)
+    }
+
+    fn second(&mut self) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)> {
+        if self.first + self.delivered as u64 > now {
+            return None;
+        }
+        let (deadline, id) = *self.timers.get(self.delivered)?;
+        self.delivered += 1;
+        Some((id, deadline))
+    }
+}
+
+#[cfg(test)]
+mod tests;
