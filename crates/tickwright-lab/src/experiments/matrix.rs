@@ -53,6 +53,9 @@ pub(crate) struct Work {
     n: Vec<Population>,
     /// For each population, the greatest ratio that is wanted.
     at_most: Vec<f64>,
+    /// Structures that would take too long in this work, by id.
+    #[serde(default)]
+    without: Vec<String>,
 }
 
 /// Populations up to which `--quick` measures.
@@ -99,9 +102,11 @@ impl MatrixArgs {
 
     fn comparison(&self, work: &Work) -> Result<Comparison, LabError> {
         let scenario = Scenario::find(&work.scenario)?;
+        let without = work.without.iter().map(|id| format!("!{id}"));
+        let structures = self.structures.iter().cloned().chain(without).collect();
         let timed = TimedArgs {
             scenario: vec![work.scenario.clone()],
-            structures: Some(self.structures.clone()),
+            structures: Some(structures),
             baseline: None,
             n: Some(work.columns(self.quick).map(|(n, _)| n).collect()),
             rounds: self.rounds,
@@ -271,6 +276,17 @@ mod tests {
         let floors = report.series.iter().filter(|series| series.labels["structure"] == "(floor)".into());
         assert!(floors.count() >= report.findings.len(), "one a cell");
         assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
+    }
+
+    #[test]
+    fn a_structure_that_takes_too_long_is_left_out_of_that_work_alone() {
+        let args: MatrixArgs = request::words(&["--structures", "heap4/slab,btree-map,hash-wheel"]).unwrap();
+        let with =
+            |part: &run::Part| part.structures.iter().any(|(structure, _)| structure.id == "hash-wheel");
+        for part in &args.plan().unwrap().plan.parts {
+            let ticks = ["hold-exp-sparse", "periodic"].contains(&part.scenario.name.as_str());
+            assert_eq!(with(part), !ticks, "{}", part.scenario.name);
+        }
     }
 
     #[test]

@@ -174,13 +174,14 @@ impl Network {
     }
 
     /// Calls `each` with the id and the deadline of each time-out that an exchange before the first
-    /// tick moved or cancelled, and that would expire after it. The exchanges are no others than
-    /// those before [`deadlines`](Self::deadlines) in number and spread, but are drawn apart.
-    pub(crate) fn moved(&self, each: &mut dyn FnMut(u32, u64)) {
+    /// tick moved or cancelled, and that would expire after it. Only the last `most` exchanges
+    /// count. They are like those before [`deadlines`](Self::deadlines) in number and spread, but
+    /// are drawn apart.
+    pub(crate) fn moved(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let (longest, revisit) = (self.timeouts.longest(), self.timeouts.revisit.get());
         let mut past = Self::new(self.timeouts, self.population as usize, 0, !self.seed);
         let exchanges = longest.saturating_mul(u64::from(self.population)) / revisit;
-        for exchange in (1..=exchanges).rev() {
+        for exchange in (1..=exchanges.min(most as u64)).rev() {
             let ago = exchange * revisit / u64::from(self.population);
             let (id, delay) = (past.rng.random_range(0..self.population), past.delay());
             // Exchanges come to a connection without memory. The last one before the first tick

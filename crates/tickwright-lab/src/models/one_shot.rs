@@ -143,15 +143,16 @@ impl OneShot {
     }
 
     /// Calls `each` with the id and the deadline of each timer that was cancelled before the first
-    /// tick and would expire after it.
-    pub(crate) fn cancelled(&self, each: &mut dyn FnMut(u32, u64)) {
+    /// tick and would expire after it, or of the last `most` of them.
+    pub(crate) fn cancelled(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots, self.population as usize, 0, self.seed);
         let mut all = Vec::new();
         for id in 0..self.population {
             again.pending(id, &mut |ago, deadline| all.push((Reverse(ago), id, deadline)));
         }
         all.sort_unstable();
-        all.into_iter().for_each(|(_, id, deadline)| each(id, deadline));
+        let earlier = all.len().saturating_sub(most);
+        all.into_iter().skip(earlier).for_each(|(_, id, deadline)| each(id, deadline));
     }
 
     /// Lets the timers of an id come and go until the first tick. Returns the deadline of the one

@@ -5,12 +5,23 @@
 //! registry holds one instance per structure. The timed loop is therefore monomorphic, and there is
 //! only one indirect call per sample.
 
+/// What becomes of the entry of a timer that is removed or moved. A structure that keeps some is
+/// [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dead {
+    /// It leaves at once.
+    Leave,
+    /// It may stay. The structure sweeps, so that the pending timers bound the dead entries.
+    AreSwept,
+    /// It stays until its tick, however many there are.
+    Stay,
+}
+
 /// A queue under measurement. Ids `0..capacity` name the timers; the adapter stores the queue's own
 /// keys.
 pub(crate) trait BenchQueue {
-    /// Whether entries of timers that were removed or moved stay in the structure. Such a structure
-    /// is [aged](crate::experiments::bench::sampler::Sampler::fill_aged) before it is measured.
-    const LAZY: bool = false;
+    /// Whether entries of timers that were removed or moved stay in the structure.
+    const DEAD: Dead = Dead::Leave;
 
     /// Arms the idle timer `id`.
     fn insert(&mut self, id: u32, deadline: u64);
@@ -79,7 +90,7 @@ pub(crate) trait BenchQueue {
     /// The number of entries in the structure whose timers were removed or moved. `None` if the
     /// structure does not tell. Cost: up to O(n).
     fn dead_entries(&self) -> Option<usize> {
-        (!Self::LAZY).then_some(0)
+        (Self::DEAD == Dead::Leave).then_some(0)
     }
 
     /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer). They
@@ -108,10 +119,6 @@ pub(crate) trait Candidate: 'static {
 
     /// The least number of bytes per timer, including bytes that the caller keeps.
     const BYTES_PER_TIMER: usize = 24;
-
-    /// Whether every entry of a timer that was removed or moved stays until its tick: the memory is
-    /// not bounded by the number of pending timers.
-    const KEEPS_DEAD: bool = false;
 
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;

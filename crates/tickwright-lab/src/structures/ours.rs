@@ -8,7 +8,7 @@ use tickwright_core::{
     Family, HookQueue, Inserted, Key, Order, Removed, SlabQueue, Timer, TimerQueue, TimerRef,
 };
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// Family `F` over slab storage. The 8-byte key per id stands for a field in the caller's own
 /// object.
@@ -21,8 +21,8 @@ pub(crate) struct Hook<F>(PhantomData<F>);
 
 /// The caller's mapping between ids and timers.
 pub(crate) trait Ids<Q: TimerQueue> {
-    /// See [`BenchQueue::LAZY`].
-    const LAZY: bool = false;
+    /// See [`BenchQueue::DEAD`].
+    const DEAD: Dead = Dead::Leave;
 
     /// The value with which timer `id` is inserted.
     fn value(&self, id: u32) -> Q::Value;
@@ -47,7 +47,8 @@ pub(crate) trait Ids<Q: TimerQueue> {
 }
 
 impl<F: Family> Ids<SlabQueue<F, u32>> for Vec<Option<Key>> {
-    const LAZY: bool = <F::Of<Idx> as Discipline<Idx>>::Record::REMEMBERS;
+    const DEAD: Dead =
+        if <F::Of<Idx> as Discipline<Idx>>::Record::REMEMBERS { Dead::AreSwept } else { Dead::Leave };
 
     #[inline]
     fn value(&self, id: u32) -> u32 {
@@ -167,7 +168,7 @@ impl<F: Family + 'static> Candidate for Hook<F> {
 }
 
 impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
-    const LAZY: bool = I::LAZY;
+    const DEAD: Dead = I::DEAD;
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {

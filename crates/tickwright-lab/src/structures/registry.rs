@@ -22,7 +22,7 @@ use crate::structures::baseline::lazy_heap::{Entry, Lazy};
 use crate::structures::baseline::quick_heap;
 use crate::structures::baseline::testkit::Foreign;
 use crate::structures::baseline::{btree_map, hash_wheel, intrusive, nexus, orx, timer_queue};
-use crate::structures::candidate::Candidate;
+use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 use crate::structures::ours::{Hook, Slab};
 
 /// The author of a structure.
@@ -240,7 +240,7 @@ fn facts(structure: &'static Structure) -> Facts {
             Facts {
                 lateness: C::lateness,
                 bytes_per_timer: C::BYTES_PER_TIMER,
-                keeps_dead: C::KEEPS_DEAD,
+                keeps_dead: <C::Queue<'static> as BenchQueue>::DEAD == Dead::Stay,
                 holds: C::holds,
             }
         }

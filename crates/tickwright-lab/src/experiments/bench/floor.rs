@@ -7,7 +7,7 @@
 
 use crate::experiments::bench::sampler::{Runner, Sampler};
 use crate::models::scenario::{Floor, Increments, Scenario};
-use crate::structures::candidate::BenchQueue;
+use crate::structures::candidate::{BenchQueue, Dead};
 
 /// Creates the floor of a scenario at a population, if the scenario has one.
 pub(crate) fn sampler(scenario: &Scenario, population: usize) -> Option<Box<dyn Sampler>> {
@@ -78,18 +78,28 @@ impl BenchQueue for Slots {
     }
 }
 
-/// The deadline of ids that are not pending.
+/// The deadline of ids that are not pending, and the tick of ids without an entry.
 const NONE: u64 = u64::MAX;
 
-/// An array of ids for each tick. The id of a timer that is moved or cancelled stays where it is
-/// until its tick; the deadlines tell it from a pending one. The timers of a tick leave in any
-/// order.
+/// An array of ids for each tick. The timers of a tick leave in any order.
+///
+/// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry: a write
+/// into an array is all that it costs. The entry goes on to its timer's tick when its own tick
+/// comes.
 #[derive(Debug)]
 pub(crate) struct FlatWheel {
     ticks: Vec<Vec<u32>>,
     /// The tick whose array is delivered next.
     now: u64,
-    deadlines: Vec<u64>,
+    timers: Vec<Timer>,
+}
+
+/// A timer of a flat wheel.
+#[derive(Debug, Clone, Copy)]
+struct Timer {
+    deadline: u64,
+    /// The tick of its entry, at most its deadline. An entry at another tick is dead.
+    entry: u64,
 }
 
 impl FlatWheel {
@@ -97,7 +107,8 @@ impl FlatWheel {
     fn new(population: usize, longest: u64) -> Self {
         // One array more than delays, so that no two pending ticks share one.
         let ticks = usize::try_from(longest + 1).unwrap_or(usize::MAX).next_power_of_two();
-        Self { ticks: vec![Vec::new(); ticks], now: 0, deadlines: vec![NONE; population] }
+        let none = Timer { deadline: NONE, entry: NONE };
+        Self { ticks: vec![Vec::new(); ticks], now: 0, timers: vec![none; population] }
     }
 
     #[inline]
@@ -105,23 +116,34 @@ impl FlatWheel {
         // The remainder fits, whatever is cut off: the length is a power of two.
         tick as usize & (self.ticks.len() - 1)
     }
+
+    /// Appends an entry of `id` at `tick`.
+    #[inline]
+    fn enter(&mut self, id: u32, tick: u64) {
+        self.timers[id as usize].entry = tick;
+        let at = self.at(tick);
+        self.ticks[at].push(id);
+    }
 }
 
 impl BenchQueue for FlatWheel {
-    const LAZY: bool = true;
+    /// Only an entry whose timer is moved to an earlier tick dies, and it leaves at its own tick.
+    const DEAD: Dead = Dead::AreSwept;
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // An exponential delay may be longer than all that the wheel has room for, once in e^64.
         let deadline = deadline.min(self.now + self.ticks.len() as u64 - 1);
-        self.deadlines[id as usize] = deadline;
-        let at = self.at(deadline);
-        self.ticks[at].push(id);
+        let timer = &mut self.timers[id as usize];
+        timer.deadline = deadline;
+        if deadline < timer.entry {
+            self.enter(id, deadline);
+        }
     }
 
     #[inline]
     fn remove(&mut self, id: u32) {
-        self.deadlines[id as usize] = NONE;
+        self.timers[id as usize].deadline = NONE;
     }
 
     #[inline]
@@ -142,9 +164,18 @@ impl BenchQueue for FlatWheel {
         loop {
             let (tick, at) = (self.now, self.at(self.now));
             while let Some(id) = self.ticks[at].pop() {
-                if self.deadlines[id as usize] == tick {
-                    self.deadlines[id as usize] = NONE;
-                    return Some((id, tick));
+                let timer = &mut self.timers[id as usize];
+                if timer.entry != tick {
+                    continue;
+                }
+                timer.entry = NONE;
+                match timer.deadline {
+                    NONE => {}
+                    due if due == tick => {
+                        timer.deadline = NONE;
+                        return Some((id, tick));
+                    }
+                    later => self.enter(id, later),
                 }
             }
             if tick >= now {

@@ -123,7 +123,7 @@ impl Part {
         let entry = bytes(&|structure| registry::keeps_dead(structure));
         if entry > 0 {
             let source = self.scenario.source(self.population, self.operations, self.seed);
-            source.past(&mut |_, _| dead += 1);
+            source.past(usize::MAX, &mut |_, _| dead += 1);
         }
         let live = bytes(&|_| true).saturating_mul(self.population);
         live.saturating_add(entry.saturating_mul(dead))
@@ -220,7 +220,7 @@ impl Trial<'_> {
             if interrupt::requested() {
                 return Ok(false);
             }
-            one.sampler.fill_aged(deadlines, &|each| source.past(each));
+            one.sampler.fill_aged(deadlines, &|most, each| source.past(most, each));
         }
         self.untimed(fill, &others, harness)
     }
@@ -242,7 +242,7 @@ impl Trial<'_> {
             return Ok(());
         }
         if let (Some(floor), Work::Fill(deadlines)) = (&floor, &fill) {
-            floor.fill_aged(deadlines, &|each| source.past(each));
+            floor.fill_aged(deadlines, &|most, each| source.past(most, each));
         }
         let begin: Vec<_> = live.iter().map(|one| one.sampler.held()).collect();
         // The first round only verifies.

@@ -6,7 +6,7 @@ use crate::allocator;
 use crate::clock::Meter;
 use crate::experiments::bench::work::Work;
 use crate::models::verify::{Answer, Evidence, Fold, Log, Script};
-use crate::structures::candidate::BenchQueue;
+use crate::structures::candidate::{BenchQueue, Dead};
 
 /// One timed run of some work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) trait Sampler {
     /// See [`BenchQueue::callers_bytes`].
     fn callers_bytes(&self) -> usize;
 
-    /// See [`BenchQueue::LAZY`].
+    /// Whether it keeps entries of timers that were removed or moved.
     fn is_lazy(&self) -> bool;
 
     /// Fills an empty queue with timers at `deadlines`, and with the entries that its past would
@@ -36,9 +36,14 @@ pub(crate) trait Sampler {
     fn held(&self) -> Held;
 }
 
-/// Calls its argument with the id and the deadline of each timer that was moved or cancelled before
-/// the first tick and would be due after it, in the order in which the timers were armed.
-pub(crate) type Past<'p> = dyn Fn(&mut dyn FnMut(u32, u64)) + 'p;
+/// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
+/// before the first tick and would be due after it, in the order in which the timers were armed.
+/// The first argument is a number of timers: where there are more, only about the last of them are
+/// named.
+pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
+
+/// For a structure that sweeps: so many arms of each timer bring it into its steady state.
+const ARMS: usize = 4;
 
 /// What a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +117,7 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
     }
 
     fn is_lazy(&self) -> bool {
-        Q::LAZY
+        Q::DEAD != Dead::Leave
     }
 
     fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
@@ -126,7 +131,11 @@ impl<Q: BenchQueue> Sampler for Runner<Q> {
                 queue.insert(id, deadline);
             }
         };
-        past(&mut arm);
+        let most = match Q::DEAD {
+            Dead::Stay => usize::MAX,
+            _ => deadlines.len().saturating_mul(ARMS),
+        };
+        past(most, &mut arm);
         (0u32..).zip(deadlines).for_each(|(id, deadline)| arm(id, *deadline));
         self.count(before, 0);
     }

@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::render;
 use crate::result::Report;
 use crate::stats::{FEWEST_ROUNDS, Verdict};
+use crate::structures::candidate::Dead;
 
 /// A comparison of seven rounds of 50 operations, with the arguments that a user would type.
 fn asked(model: Model, scenario: &str, more: &[&str]) -> Comparison {
@@ -245,7 +246,7 @@ struct Hoard {
 }
 
 impl crate::structures::candidate::BenchQueue for Hoard {
-    const LAZY: bool = true;
+    const DEAD: Dead = Dead::Stay;
 
     fn insert(&mut self, id: u32, deadline: u64) {
         self.arrivals += 1;
@@ -296,7 +297,7 @@ fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
         let (meter, fold) = (FakeMeter::steady(0), crate::models::verify::Evidence::Fold);
         let fill = source.fill();
         let work::Work::Fill(deadlines) = &fill else { unreachable!() };
-        runner.fill_aged(deadlines, &|each| source.past(each));
+        runner.fill_aged(deadlines, &|most, each| source.past(most, each));
         let dead = || runner.held().dead.unwrap() as f64 / n as f64;
         let (begin, sure) = (dead(), 0.06 * dead() + 0.02);
         assert!((begin - a_timer).abs() < sure, "{name}: {begin}");

@@ -94,10 +94,11 @@ pub(crate) trait Source {
     /// The work of the next sample of a measure.
     fn next(&mut self, measure: Measure) -> Work;
 
-    /// Calls `each` with the timers that were moved or cancelled before the first tick; see
-    /// [`Past`](crate::experiments::bench::sampler::Past). The default has none.
-    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
-        let _ = each;
+    /// Calls `each` with the timers that were moved or cancelled before the first tick, with about
+    /// the last `most` of them; see [`Past`](crate::experiments::bench::sampler::Past). The default
+    /// has none.
+    fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
+        let _ = (most, each);
     }
 
     /// Untimed work at the end of a run, if any.
@@ -132,8 +133,8 @@ impl Source for Network {
         Work::Network(self.exchanges(measure))
     }
 
-    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
-        self.moved(each);
+    fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
+        self.moved(most, each);
     }
 
     fn last(&mut self) -> Option<Work> {
@@ -150,8 +151,8 @@ impl Source for OneShot {
         Work::OneShot(self.turnovers())
     }
 
-    fn past(&self, each: &mut dyn FnMut(u32, u64)) {
-        self.cancelled(each);
+    fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
+        self.cancelled(most, each);
     }
 
     fn last(&mut self) -> Option<Work> {

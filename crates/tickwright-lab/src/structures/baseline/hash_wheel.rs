@@ -19,7 +19,7 @@ use std::rc::Rc;
 use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// The candidate.
 #[derive(Debug)]
@@ -66,7 +66,6 @@ impl Candidate for HashWheel {
     const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
     /// A counted entry, its reference in a slot, and its place in the map.
     const BYTES_PER_TIMER: usize = 64;
-    const KEEPS_DEAD: bool = true;
     /// Longer delays go to a list that is read once in 2^32 ticks.
     const HORIZON: u64 = u32::MAX as u64 - 1;
 
@@ -124,7 +123,7 @@ impl Queue {
 
 impl BenchQueue for Queue {
     /// The wheel does not tell how many of its entries are dead.
-    const LAZY: bool = true;
+    const DEAD: Dead = Dead::Stay;
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {

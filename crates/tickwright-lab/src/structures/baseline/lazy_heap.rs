@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use dary_heap::QuaternaryHeap;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// An entry of 16 bytes. The earliest deadline is the greatest, because both heaps are max-heaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl<H: Heap> Queue<H> {
 }
 
 impl<H: Heap> BenchQueue for Queue<H> {
-    const LAZY: bool = true;
+    const DEAD: Dead = Dead::AreSwept;
 
     fn dead_entries(&self) -> Option<usize> {
         Some(self.dead)

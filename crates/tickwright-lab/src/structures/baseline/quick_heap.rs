@@ -7,7 +7,7 @@
 
 use quickheap::SimdQuickHeap;
 
-use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::candidate::{BenchQueue, Candidate, Dead};
 
 /// Bits of an id. The others are the deadline's.
 const ID: u32 = 20;
@@ -30,7 +30,6 @@ impl Candidate for QuickHeap {
     type Queue<'a> = Queue;
 
     const BYTES_PER_TIMER: usize = 16;
-    const KEEPS_DEAD: bool = true;
     const HORIZON: u64 = 1 << (64 - ID - 1);
 
     fn arena(_capacity: usize) {}
@@ -63,7 +62,7 @@ impl Queue {
 }
 
 impl BenchQueue for Queue {
-    const LAZY: bool = true;
+    const DEAD: Dead = Dead::Stay;
 
     fn dead_entries(&self) -> Option<usize> {
         let pending = self.deadlines.iter().filter(|deadline| **deadline != NONE).count();

@@ -11,7 +11,6 @@ fn ids_are_unique_and_each_row_can_be_visited() {
     impl Visitor for Inserts {
         type Out = Option<(u32, u64)>;
         fn visit<C: Candidate>(self, _: &'static Structure) -> Self::Out {
-            use crate::structures::candidate::BenchQueue;
             let arena = C::arena(2);
             let mut queue = C::queue(&arena, 2);
             queue.insert(1, 70);
