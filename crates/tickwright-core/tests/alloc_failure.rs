@@ -10,7 +10,9 @@ use core::cell::Cell;
 use std::alloc::System;
 
 use common::due;
-use tickwright_core::{Family, HookQueue, Inserted, Reject, SlabQueue, Timer, for_each_family};
+use tickwright_core::{
+    Family, HookQueue, Inserted, Reject, SlabQueue, Timer, for_each_family, for_each_slab_only_family,
+};
 
 thread_local! {
     /// How many more allocations of this thread succeed.
@@ -153,3 +155,13 @@ for_each_family! { suite [
     a_bounded_queue_never_allocates
     hooks_without_memory_release_the_node
 ] }
+
+mod slab_only {
+    use super::*;
+
+    for_each_slab_only_family! { suite [
+        an_insert_without_memory_hands_the_value_back
+        a_reserve_without_memory_changes_nothing
+        a_bounded_queue_never_allocates
+    ] }
+}

@@ -16,7 +16,8 @@
 //! 5. Witnesses in a bucket are in the order of their arrival numbers, unless `mixed` has a bit for
 //!    it ([`Violation::Sequence`]).
 //! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
-//! 7. `entries` counts all entries ([`Violation::Count`]).
+//! 7. `entries` counts all entries, `moved` the timers that are due later than they were placed for
+//!    ([`Violation::Count`]).
 //!
 //! # Layout
 //! ```text
@@ -38,15 +39,16 @@
 //! by 2^32 ticks, gets a second entry.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
-//! appends. Where that may not be the order of arrival, the bucket is mixed. The run is sorted by
-//! the arrival numbers in the records. A mixed bucket of one tick is sorted by them as well, by
-//! digits, from list to list.
+//! appends. Where that may not be the order of arrival, the bucket is mixed. So is a bucket in which
+//! a timer is placed while entries are dead: a dead entry for its tick and slot counts again. The run
+//! is sorted by the arrival numbers in the records. A mixed bucket of one tick is sorted by them as
+//! well, by digits, from list to list.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
 //! |---|---|---|---|
 //! | insert | O(1) | O(1) | the record, the bucket, its last entry |
-//! | remove | O(1), looks at 16 entries while many are dead | O(1) | the record, the bucket |
+//! | remove | O(1), looks at up to 128 entries while many are dead | O(1) | the record, the bucket |
 //! | reschedule to later | O(1) | O(1) | the record, the bucket |
 //! | reschedule to earlier | as insert and remove | O(1) | as insert |
 //! | peek, second | O(n), usually O(k), k in the first bucket | O(k) | entries in sequence |
@@ -60,8 +62,9 @@
 //! one tick. With a budget, an advance moves, drops and delivers at most that many entries.
 //! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`). Dead entries and chunks that are not full add
-//! at most two fifths from some thousand timers on. The queue itself takes 18 KiB.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 for dead entries. Chunks that are not full
+//! add up to 215 KiB, from 256 timers on: with the dead less than two fifths from 25,000 timers on.
+//! The queue itself takes 18 KiB.
 //!
 //! # Files
 //! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks), `state`

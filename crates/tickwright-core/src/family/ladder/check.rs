@@ -30,17 +30,18 @@ impl<P: Handle> Ladder<P> {
             }
         }
         let mut result = Ok(());
-        let mut found = 0;
+        let (mut found, mut moved) = (0, 0);
         self.each_witness(nodes, |p| {
             found += 1;
             let record = nodes.record(p);
+            moved += usize::from(record.is_moved());
             if record.placed() > record.expiry {
                 result = Err(Violation::Order);
             } else if record.sequence() >= self.next_sequence {
                 result = Err(Violation::Sequence);
             }
         });
-        if found == len { result } else { Err(Violation::Count) }
+        if found == len && moved == self.moved { result } else { Err(Violation::Count) }
     }
 
     fn check_bucket(&self, nodes: &impl Nodes<P, LadderRecord>, at: Number) -> Result<(), Violation> {

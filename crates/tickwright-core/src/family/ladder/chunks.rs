@@ -160,6 +160,7 @@ impl Pool {
             return at;
         }
         // There is capacity: the ladder has reserved it.
+        debug_assert!(self.chunks.len() < self.chunks.capacity(), "more chunks than were reserved");
         self.chunks.push(Chunk { next: NONE, len: 0, entries: [Entry::EMPTY; PER_CHUNK] });
         (self.chunks.len() - 1) as u32
     }
@@ -179,6 +180,12 @@ impl Pool {
         }
         self.chunks[list.tail as usize].entries[list.fill as usize] = entry;
         list.fill += 1;
+    }
+
+    /// Appends an entry to what is being read.
+    #[inline]
+    pub(super) fn push_behind(&mut self, rest: &mut Rest, entry: Entry) {
+        self.push(&mut rest.list, entry);
     }
 
     /// Gives a list an empty tail.

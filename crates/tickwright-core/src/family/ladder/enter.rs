@@ -67,16 +67,28 @@ pub(super) fn tick_at(clock: Tick, level: usize, entry: Entry) -> Tick {
     clock >> above << above | Tick::from(entry.low()) & ((1 << above) - 1)
 }
 
+/// Whether an entry of the bucket of `level` that has been entered may be for the tick `placed`.
+#[inline]
+pub(super) fn is_for(clock: Tick, level: usize, entry: Entry, placed: Tick) -> bool {
+    if level < NEAR_LEVELS {
+        placed == tick_at(clock, level, entry)
+    } else {
+        // The clock is in the bucket.
+        placed as u32 == entry.low() && placed >= clock && (placed ^ clock) >> (DIGIT * level as u32) == 0
+    }
+}
+
 impl<P: Handle> Ladder<P> {
-    /// All lists of entries in work.
-    pub(super) fn rests(&self) -> [Rest; BUCKETS + 1] {
-        let mut rests = [Rest::EMPTY; BUCKETS + 1];
+    /// All lists of entries in work, those of the front in order.
+    pub(super) fn rests(&self) -> [Rest; BUCKETS + 2] {
+        let mut rests = [Rest::EMPTY; BUCKETS + 2];
         for (rest, target) in rests.iter_mut().zip(&self.targets) {
             *rest = Rest::of(*target);
         }
-        rests[BUCKETS] = match self.work {
-            Work::None => Rest::EMPTY,
-            Work::Cascade { rest, .. } | Work::Front { rest, .. } | Work::Sort { rest, .. } => rest,
+        [rests[BUCKETS], rests[BUCKETS + 1]] = match self.work {
+            Work::None => [Rest::EMPTY; 2],
+            Work::Cascade { rest, .. } | Work::Sort { rest, .. } => [rest, Rest::EMPTY],
+            Work::Front { rest, behind, .. } => [rest, behind],
         };
         rests
     }
@@ -96,8 +108,19 @@ impl<P: Handle> Ladder<P> {
         if let Work::Front { rest, .. } = &mut self.work {
             self.pool.skip(rest);
             if rest.is_empty() {
-                self.work = Work::None;
+                self.next_front();
             }
+        }
+    }
+
+    /// What has been read of the front is used up: goes on with what is behind it.
+    #[cold]
+    pub(super) fn next_front(&mut self) {
+        if let Work::Front { behind, bound, .. } = self.work {
+            self.work = match behind.is_empty() {
+                true => Work::None,
+                false => Work::Front { rest: behind, behind: Rest::EMPTY, bound },
+            };
         }
     }
 
@@ -152,10 +175,17 @@ impl<P: Handle> Ladder<P> {
 
     /// Drops or moves a timer whose entry was taken out, and is not to be delivered for it.
     #[inline]
-    fn dispose(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, seen: Seen<P>) {
+    pub(super) fn dispose(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, seen: Seen<P>) {
         match seen {
             Seen::Dead => self.entries -= 1,
-            Seen::Moved(p) | Seen::Here(p, _) => self.place_again(nodes, p),
+            Seen::Moved(p) => {
+                self.place_again(nodes, p);
+            }
+            Seen::Here(p, _) => {
+                let at = self.place_again(nodes, p);
+                // It may have another witness, in the run, and be delivered from there.
+                self.rungs.leaves(at, nodes.record(p).expiry);
+            }
         }
     }
 
@@ -171,13 +201,13 @@ impl<P: Handle> Ladder<P> {
                 self.sort_front(nodes, budget);
                 None
             }
-            Work::Front { rest, bound } => {
+            Work::Front { rest, bound, .. } => {
                 if rest.is_at_chunk() {
                     self.prefetch_front(nodes);
                 }
                 let (bound, entry) = (*bound, self.pool.peek(rest));
                 let Some(entry) = entry else {
-                    self.work = Work::None;
+                    self.next_front();
                     return None;
                 };
                 match Self::see(nodes, self.clock, entry.slot()) {
@@ -196,6 +226,9 @@ impl<P: Handle> Ladder<P> {
     /// Empties the first bucket, whose earliest entry is due.
     #[inline(never)]
     fn enter(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, at: Number, min: Tick, budget: &mut usize) {
+        if self.run.len() + SORTED > RUN {
+            return self.spill(budget);
+        }
         let mut mixed = self.rungs.is_mixed(at);
         let mut list = self.rungs.take(at);
         if let Some(rest) = self.purge.give_up(at) {
@@ -212,9 +245,9 @@ impl<P: Handle> Ladder<P> {
         } else if level > 0 {
             self.work = Work::Cascade { rest: Rest::of(list), level, interrupted: mixed };
         } else if mixed {
-            self.begin_sort(list);
+            self.work = Work::Sort { rest: Rest::of(list), pass: 0, bound: self.next_sequence };
         } else {
-            self.work = Work::Front { rest: Rest::of(list), bound: self.next_sequence };
+            self.work = Work::Front { rest: Rest::of(list), behind: Rest::EMPTY, bound: self.next_sequence };
         }
     }
 
@@ -285,20 +318,17 @@ impl<P: Handle> Ladder<P> {
         } else {
             // The record knows the digits that the entry has not.
             match Self::slot(entry.slot()).map(|p| nodes.record(p).placed()) {
-                Some(placed) if placed as u32 == entry.low() && placed >= self.clock => placed,
+                Some(placed) if is_for(self.clock, level, entry, placed) => placed,
                 _ => return (Seen::Dead, 0),
             }
         };
         (Self::see(nodes, tick, entry.slot()), tick)
     }
 
-    /// Merges sorted entries into the run.
+    /// Merges sorted entries into the run, which has room for them.
     #[inline]
     fn merge(&mut self, found: &[Near]) {
         let Some(&latest) = found.last() else { return };
-        if self.run.len() + found.len() > RUN {
-            self.spill();
-        }
         if self.run.last().is_none_or(|&front| latest < front) {
             self.run.extend(found.iter().rev());
             return;
@@ -320,21 +350,22 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Moves the later half of the run back to buckets.
+    /// Moves the later half of the run back to buckets, as far as the budget goes.
     #[cold]
-    fn spill(&mut self) {
-        let half = self.run.len() / 2;
-        for at in 0..half {
+    fn spill(&mut self, budget: &mut usize) {
+        let moved = (self.run.len() / 2).min(*budget);
+        *budget -= moved;
+        for at in 0..moved {
             let near = self.run[at];
             let to = self.append_unseen(near.tick(), near.slot());
             self.rungs.mix(to);
         }
-        self.run.copy_within(half.., 0);
-        self.run.truncate(self.run.len() - half);
+        self.run.copy_within(moved.., 0);
+        self.run.truncate(self.run.len() - moved);
     }
 
     /// Moves entries to lower levels.
-    fn cascade(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+    pub(super) fn cascade(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
         let Work::Cascade { mut rest, level, interrupted } = core::mem::replace(&mut self.work, Work::None)
         else {
             return;
@@ -373,42 +404,52 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Begins to sort a long bucket of one tick, that of the clock, and what the run has of it.
-    fn begin_sort(&mut self, mut list: List) {
-        while let Some(near) = self.run.pop_if(|near| near.tick() == self.clock) {
-            self.pool.push(&mut list, Entry::new(near.tick() as u32, near.slot()));
+    /// The first pass over an entry for the tick of the clock.
+    #[inline]
+    fn sort_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, slot: u32) {
+        match Self::see(nodes, self.clock, slot) {
+            Seen::Here(_, sequence) => push(&mut self.targets, &mut self.pool, 0, sequence, slot),
+            seen => self.dispose(nodes, seen),
         }
-        self.work = Work::Sort { rest: Rest::of(list), pass: 0, bound: self.next_sequence };
     }
 
-    fn sort_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
+    /// Sorts a long bucket of one tick, that of the clock, and what the run has of that tick.
+    pub(super) fn sort_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, budget: &mut usize) {
         let Work::Sort { mut rest, mut pass, bound } = core::mem::replace(&mut self.work, Work::None) else {
             return;
         };
         while *budget > 0 && pass < PASSES {
             if rest.is_empty() {
+                if pass == 0
+                    && let Some(near) = self.run.pop_if(|near| near.tick() == self.clock)
+                {
+                    *budget -= 1;
+                    self.sort_first(nodes, near.slot());
+                    continue;
+                }
                 rest = Rest::of(joined(&mut self.targets, &mut self.pool));
                 pass += 1;
                 continue;
             }
             let span = self.pool.span(&rest, *budget);
             *budget -= span.len();
+            if pass == 0 {
+                self.prefetch(nodes, span);
+            }
             for at in 0..span.len() {
                 let entry = self.pool.entry(span, at);
                 if pass > 0 {
                     push(&mut self.targets, &mut self.pool, pass, entry.low(), entry.slot());
                     continue;
                 }
-                match Self::see(nodes, self.clock, entry.slot()) {
-                    Seen::Here(_, sequence) => {
-                        push(&mut self.targets, &mut self.pool, pass, sequence, entry.slot());
-                    }
-                    seen => self.dispose(nodes, seen),
-                }
+                self.sort_first(nodes, entry.slot());
             }
             self.pool.done(&mut rest, span);
         }
-        self.work =
-            if pass < PASSES { Work::Sort { rest, pass, bound } } else { Work::Front { rest, bound } };
+        self.work = if pass < PASSES {
+            Work::Sort { rest, pass, bound }
+        } else {
+            Work::Front { rest, behind: Rest::EMPTY, bound }
+        };
     }
 }

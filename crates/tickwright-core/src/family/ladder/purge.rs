@@ -1,7 +1,7 @@
 //! Dead entries are dropped before there are too many.
 //!
-//! A purge goes through the buckets from the latest on, some entries at a time. It reads a bucket's
-//! list and appends what is alive to it again.
+//! A purge goes through the buckets from the latest on, some entries at a time, and then through the
+//! front. It reads a list and appends what is alive to it again.
 
 use super::chunks::{Entry, List, PER_CHUNK, Rest};
 use super::enter::{NEAR_LEVELS, sort, tick_at};
@@ -11,18 +11,32 @@ use crate::storage::{Handle, Nodes};
 
 /// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
 /// some three for each that dies meanwhile.
+///
+/// Where all `n` entries that there were are in work, a third of `n` may die before there is no more
+/// memory, and a purge begins at a quarter. A cascade takes another `n / 64`, a sort `6n / 128`, and
+/// the front is read in `n / 32`: together less than a third.
 const AT_ONCE: usize = 16;
+const AT_ONCE_CASCADE: usize = 64;
+const AT_ONCE_SORT: usize = 128;
+const AT_ONCE_FRONT: usize = 32;
 
 impl<P: Handle> Ladder<P> {
-    /// Looks at some entries and drops those that are dead.
+    /// Looks at some entries and drops those that are dead. What moves or is sorted is ready first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        match self.work {
+            Work::Cascade { .. } => self.cascade(nodes, &mut { AT_ONCE_CASCADE }),
+            Work::Sort { .. } => self.sort_front(nodes, &mut { AT_ONCE_SORT }),
+            Work::None | Work::Front { .. } => self.purge_buckets(nodes),
+        }
+    }
+
+    fn purge_buckets(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
         let mut left = AT_ONCE;
         while left > 0 {
             let Some((at, mut rest)) = self.purge.reading.take() else {
                 let Some(at) = self.rungs.last_before(self.purge.end) else {
-                    self.purge.end = BUCKETS * LEVELS;
-                    return;
+                    return self.purge_front(nodes);
                 };
                 self.purge.end = at.index();
                 self.purge.reading = Some((at, Rest::of(self.rungs.borrow(at))));
@@ -35,8 +49,7 @@ impl<P: Handle> Ladder<P> {
                 let entry = self.pool.entry(span, place);
                 match self.see_in(nodes, at, entry) {
                     Seen::Here(..) => self.rungs.push_again(&mut self.pool, at, entry),
-                    Seen::Moved(p) => self.place_again(nodes, p),
-                    Seen::Dead => self.entries -= 1,
+                    seen => self.dispose(nodes, seen),
                 }
             }
             self.pool.done(&mut rest, span);
@@ -48,6 +61,47 @@ impl<P: Handle> Ladder<P> {
                 let _ = self.rungs.take(at);
             }
         }
+    }
+
+    /// The end of a purge: drops what is dead at the front, and leaves the rest in order.
+    fn purge_front(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        let Work::Front { mut rest, mut behind, bound } = self.work else {
+            return self.end_purge();
+        };
+        if !self.purge.reads_front {
+            self.purge.reads_front = true;
+            if behind.is_empty() {
+                (rest, behind) = (Rest::EMPTY, rest);
+            }
+        }
+        let mut left = AT_ONCE_FRONT;
+        while left > 0 && !behind.is_empty() {
+            let span = self.pool.span(&behind, left);
+            left -= span.len();
+            self.prefetch(nodes, span);
+            for place in 0..span.len() {
+                let entry = self.pool.entry(span, place);
+                match Self::see(nodes, self.clock, entry.slot()) {
+                    Seen::Here(..) => self.pool.push_behind(&mut rest, entry),
+                    seen => self.dispose(nodes, seen),
+                }
+            }
+            self.pool.done(&mut behind, span);
+        }
+        let is_read = behind.is_empty();
+        self.work = Work::Front { rest, behind, bound };
+        if rest.is_empty() {
+            self.next_front();
+        }
+        if is_read {
+            self.end_purge();
+        }
+    }
+
+    /// All has been read. The next purge begins at the latest bucket.
+    fn end_purge(&mut self) {
+        self.purge.end = BUCKETS * LEVELS;
+        self.purge.reads_front = false;
     }
 
     /// What an entry in a bucket stands for.

@@ -52,32 +52,47 @@ const fn most_entries(len: usize) -> usize {
     len + len / 3 + 24
 }
 
-/// The most chunks of as many entries. All but the ends of lists are full: each bucket has one or
-/// two of those, and sorting has a list for each digit.
+/// The most chunks of as many entries. Each has an entry, but for those that are being read. All are
+/// full but the last of each bucket, the last of each digit, those where the digits were joined, and
+/// both ends of what is being read.
 fn most_chunks(entries: usize) -> usize {
-    entries.min(entries.div_ceil(PER_CHUNK) + 2 * BUCKETS * LEVELS) + BUCKETS + 4
+    entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }
 
 impl<P: Handle> Ladder<P> {
     const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
 
+    /// The number of the next arrival, and whether all others got new ones for it.
     #[inline]
-    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> u32 {
-        if self.next_sequence >= LIVE {
+    fn take_sequence(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) -> (u32, bool) {
+        let renumbers = self.next_sequence >= LIVE;
+        if renumbers {
             self.rebuild(nodes, true);
         }
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        sequence
+        (sequence, renumbers)
     }
 
-    /// Gives `p` a new entry. Returns whether the next wake-up may be another one now.
+    /// Gives `p` a new entry. `others` timers are pending besides it. Returns whether the next
+    /// wake-up may be another one now.
     #[inline]
-    fn place(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, sequence: u32) -> bool {
+    fn place(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        p: P,
+        expiry: Tick,
+        sequence: u32,
+        others: usize,
+    ) -> bool {
         let rebuilt = self.entries >= self.limit;
         if rebuilt {
+            // Not for the tick that it leaves.
+            nodes.record_mut(p).leave();
             self.rebuild(nodes, false);
         }
+        // A dead entry of `p` for this very tick becomes a witness again, where it stands.
+        let revives = self.entries > others;
         self.entries += 1;
         nodes.record_mut(p).place(expiry, sequence);
         let before_buckets = self.is_before_buckets(expiry);
@@ -86,7 +101,10 @@ impl<P: Handle> Ladder<P> {
             let near = Near::new(expiry, sequence, p.number());
             insert_sorted(&mut self.run, near);
         } else {
-            self.append(expiry, p.number());
+            let at = self.append(expiry, p.number());
+            if revives {
+                self.rungs.mix(at);
+            }
         }
         rebuilt || before_buckets && before_run
     }
@@ -118,22 +136,32 @@ impl<P: Handle> Ladder<P> {
         self.run.binary_search_by(|other| near.cmp(other)).ok()
     }
 
+    /// A timer that was due at `tick` leaves, and may have had another witness in the bucket.
+    #[inline]
+    fn leaves_bucket(&mut self, tick: Tick) {
+        self.rungs.leaves(Number::of(self.clock, tick), tick);
+    }
+
     /// Takes the witness of `p` out if it is easily found: in the run, or alone in its bucket.
     /// Returns whether it was the first of all entries; `None` where it was not taken out.
     #[inline]
     fn take_out(&mut self, p: P, placed: Tick, sequence: u32) -> Option<bool> {
         let slot = p.number();
         let mut was_first = true;
-        if let Some(front) = self.run.last()
+        if let Some(&front) = self.run.last()
             && front.slot() == slot
             && front.tick() == placed
         {
             let _ = self.run.pop();
+            if front.sequence() != sequence {
+                self.leaves_bucket(placed);
+            }
         } else if let Some(at) = self.find_in_run(Near::new(placed, sequence, slot)) {
             self.run.remove(at);
             was_first = false;
-        } else if self.front() == Some(slot) {
+        } else if placed == self.clock && self.front() == Some(slot) {
             self.skip_front();
+            self.leaves_bucket(placed);
         } else {
             let at = Number::of(self.clock, placed);
             if self.rungs.at(at).min != placed || !self.rungs.is_occupied(at) {
@@ -218,7 +246,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         if self.entries == 0 {
             self.clock = now;
         }
-        let sequence = self.take_sequence(nodes);
+        let (sequence, renumbered) = self.take_sequence(nodes);
         let empty = self.live == 0;
         let record = nodes.record_mut(p);
         let placed = record.placed();
@@ -228,10 +256,10 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
             self.stretched(placed, expiry);
             false
         } else {
-            self.place(nodes, p, expiry, sequence)
+            self.place(nodes, p, expiry, sequence, self.live)
         };
         self.live += 1;
-        HeadChange::when(changed || empty)
+        HeadChange::when(changed || empty || renumbered)
     }
 
     #[inline]
@@ -264,21 +292,21 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         now: Tick,
     ) -> HeadChange {
         let expiry = deadline.max(now);
-        let sequence = self.take_sequence(nodes);
+        let (sequence, renumbered) = self.take_sequence(nodes);
         let record = nodes.record(p);
         let (placed, before) = (record.placed(), record.sequence());
         self.moved -= usize::from(record.is_moved());
         if let Some(was_first) = self.take_out(p, placed, before) {
-            let is_first = self.place(nodes, p, expiry, sequence);
-            return HeadChange::when(was_first || is_first);
+            let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
+            return HeadChange::when(was_first || is_first || renumbered);
         }
         if serves(placed, expiry) {
             nodes.record_mut(p).stretch(expiry, sequence);
             self.stretched(placed, expiry);
-            return HeadChange::Same;
+            return HeadChange::when(renumbered);
         }
-        let is_first = self.place(nodes, p, expiry, sequence);
-        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first)
+        let is_first = self.place(nodes, p, expiry, sequence, self.live - 1);
+        HeadChange::when(self.purge_if_many_are_dead(nodes) || is_first || renumbered)
     }
 
     #[inline]
@@ -354,7 +382,10 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
                 bucket: at.digit(),
                 first: at.first_tick(placed),
                 last: at.last_tick(placed),
-                moves_at: (at.level() > 0 || placed < expiry).then(|| self.rungs.at(at).min),
+                moves_at: (at.level() > 0 || placed < expiry).then(|| {
+                    // What is in no bucket is being moved.
+                    if self.rungs.is_occupied(at) { self.rungs.at(at).min } else { self.clock }
+                }),
             }
         };
         Explanation::new(expiry, expiry, whereabouts)

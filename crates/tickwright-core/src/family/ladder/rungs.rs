@@ -69,9 +69,9 @@ impl Rungs {
         })
     }
 
-    /// The last occupied bucket before `end` that is above level 0.
+    /// The last occupied bucket before `end`.
     pub(super) fn last_before(&self, end: usize) -> Option<Number> {
-        (1..LEVELS).rev().find_map(|level| {
+        (0..LEVELS).rev().find_map(|level| {
             let below = end.saturating_sub(level * BUCKETS);
             let mask = if below >= BUCKETS { u64::MAX } else { (1 << below) - 1 };
             let found = self.occupied[level] & mask;

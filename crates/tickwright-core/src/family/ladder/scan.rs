@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::chunks::{Entry, Rest};
-use super::enter::{NEAR_LEVELS, tick_at};
+use super::enter::{NEAR_LEVELS, is_for, tick_at};
 use super::rungs::Number;
 use super::state::{Ladder, LadderRecord, Near, Work};
 use crate::contract::Tick;
@@ -40,7 +40,7 @@ impl<P: Handle> Ladder<P> {
         let same = match place {
             Place::Run(near) => near.tick() == placed,
             Place::Work(entry) => match self.work {
-                Work::Cascade { level, .. } => self.may_be(level, entry, placed),
+                Work::Cascade { level, .. } => is_for(self.clock, level, entry, placed),
                 _ => placed == self.clock,
             },
             Place::Bucket(at, entry) => {

@@ -154,8 +154,11 @@ pub(super) enum Work {
     },
     /// All are for the tick of the clock. Those that arrived before `bound` are in order. Others
     /// have been moved since.
+    ///
+    /// `behind` comes after `rest`. A purge moves it there without the dead.
     Front {
         rest: Rest,
+        behind: Rest,
         bound: u32,
     },
 }
@@ -172,10 +175,12 @@ pub(super) struct Purge {
     pub(super) end: usize,
     /// The bucket that is being read, and what is left of it.
     pub(super) reading: Option<(Number, Rest)>,
+    /// Whether it has begun to read the front, which comes after all buckets.
+    pub(super) reads_front: bool,
 }
 
 impl Purge {
-    pub(super) const NEW: Self = Self { end: BUCKETS * LEVELS, reading: None };
+    pub(super) const NEW: Self = Self { end: BUCKETS * LEVELS, reading: None, reads_front: false };
 
     /// Whether it reads this bucket.
     #[inline]
@@ -273,12 +278,13 @@ impl<P: Handle> Ladder<P> {
 
     /// Places a timer whose entry has just been taken out.
     #[inline]
-    pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
+    pub(super) fn place_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> Number {
         let record = nodes.record_mut(p);
         let expiry = record.expiry;
         self.moved -= usize::from(record.is_moved());
         record.place_again();
         let at = self.append(expiry, p.number());
         self.rungs.mix(at);
+        at
     }
 }

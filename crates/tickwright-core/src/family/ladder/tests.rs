@@ -1,12 +1,98 @@
+mod crowd;
+
+use core::cell::Cell;
+use std::string::ToString as _;
 use std::vec::Vec;
 
 use super::super::testing::{Exact, Model as _, Random, SlabTwin};
 use super::LadderQueue;
+use super::state::{Ladder, LadderRecord};
 use crate::SlabQueue;
 use crate::contract::{Tick, Violation};
+use crate::storage::slab::Idx;
+use crate::storage::{Discipline, Nodes, Record};
+
+/// Records that count how often one is looked up.
+struct Counting {
+    records: Vec<LadderRecord>,
+    lookups: Cell<usize>,
+}
+
+impl Nodes<Idx, LadderRecord> for Counting {
+    fn record(&self, p: Idx) -> &LadderRecord {
+        self.lookups.set(self.lookups.get() + 1);
+        &self.records[p.at()]
+    }
+
+    fn record_mut(&mut self, p: Idx) -> &mut LadderRecord {
+        self.lookups.set(self.lookups.get() + 1);
+        &mut self.records[p.at()]
+    }
+}
+
+/// A ladder whose calls are counted. As a slab, it uses the slot that was vacated last first.
+struct Counted {
+    ladder: Ladder<Idx>,
+    nodes: Counting,
+    now: Tick,
+    vacant: Vec<Idx>,
+    live: Vec<Idx>,
+    /// The most lookups of one call, and which of them it was.
+    worst: (usize, &'static str),
+}
+
+impl Counted {
+    fn new(slots: usize) -> Self {
+        let records = (0..=slots).map(|_| <LadderRecord as Record<Idx>>::IDLE).collect();
+        let vacant = (1..=slots).rev().filter_map(Idx::of).collect();
+        let nodes = Counting { records, lookups: Cell::new(0) };
+        Self { ladder: Ladder::NEW, nodes, now: 0, vacant, live: Vec::new(), worst: (0, "") }
+    }
+
+    fn call<R>(&mut self, name: &'static str, call: impl FnOnce(&mut Self) -> R) -> R {
+        self.nodes.lookups.set(0);
+        let result = call(self);
+        self.worst = self.worst.max((self.nodes.lookups.get(), name));
+        result
+    }
+
+    fn insert(&mut self, deadline: Tick) {
+        let p = self.vacant.pop().unwrap();
+        self.ladder.reserve(self.live.len(), 1).unwrap();
+        let _ = self.call("insert", |q| q.ladder.insert(&mut q.nodes, p, deadline, q.now));
+        self.live.push(p);
+    }
+
+    fn remove(&mut self, at: usize) {
+        let p = self.live.swap_remove(at);
+        let _ = self.call("remove", |q| q.ladder.remove(&mut q.nodes, p));
+        self.vacate(p);
+    }
+
+    fn reschedule(&mut self, at: usize, deadline: Tick) {
+        let p = self.live[at];
+        let _ = self.call("reschedule", |q| q.ladder.reschedule(&mut q.nodes, p, deadline, q.now));
+    }
+
+    /// Delivers up to `most` timers that are due at `now`, with this budget.
+    fn advance(&mut self, now: Tick, mut budget: usize, most: usize) {
+        self.now = now;
+        for _ in 0..most {
+            let Some(popped) = self.ladder.pop(&mut self.nodes, now, &mut budget) else { break };
+            self.live.retain(|&p| p != popped.handle);
+            self.vacate(popped.handle);
+        }
+    }
+
+    fn vacate(&mut self, p: Idx) {
+        <LadderRecord as Record<Idx>>::set_vacant(self.nodes.record_mut(p), self.vacant.last().copied());
+        self.vacant.push(p);
+    }
+}
 
 type Twin = SlabTwin<LadderQueue>;
 type Queue = SlabQueue<LadderQueue, u32>;
+type Key = crate::storage::slab::Key;
 
 #[test]
 fn agrees_with_a_sorted_vec() {
@@ -107,6 +193,184 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
             }
         }
         assert_eq!(got, expected);
+    }
+}
+
+/// 200 timers of one tick: the first are in the run, the others in its bucket.
+fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
+    let mut queue = Queue::new();
+    let keys = (0..200).map(|id| queue.insert(tick, id).unwrap().key).collect();
+    (queue, keys)
+}
+
+/// The entry of a timer that was cancelled counts again when a timer uses its slot for its tick.
+#[test]
+fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
+    for tick in [0, 1000] {
+        let (mut queue, keys) = crowd(tick);
+        let _ = queue.remove(keys[150]).unwrap();
+        let _ = queue.insert(tick, 200).unwrap();
+        let expected = (0..150).chain(151..=200);
+        assert!(queue.expired(tick).map(|expired| expired.value).eq(expected), "{tick}");
+    }
+}
+
+/// The entry that a move to an earlier tick leaves behind counts again when a timer of its slot is
+/// placed for its tick.
+#[test]
+fn a_timer_that_comes_back_to_its_tick_leaves_last() {
+    for cancels in [false, true] {
+        let (mut queue, keys) = crowd(1000);
+        let _ = queue.reschedule(keys[150], 500).unwrap();
+        if cancels {
+            let _ = queue.remove(keys[150]).unwrap();
+            let _ = queue.insert(1000, 150).unwrap();
+        } else {
+            let _ = queue.reschedule(keys[150], 1000).unwrap();
+        }
+        let expected = (0..150).chain(151..200).chain([150]);
+        assert!(queue.expired(1000).map(|expired| expired.value).eq(expected), "{cancels}");
+    }
+}
+
+/// A dead entry of a far bucket is not taken for one of a tick with the same lower half.
+#[test]
+fn ticks_with_equal_lower_halves_are_told_apart() {
+    let mut queue = Queue::new();
+    let keys: Vec<_> = (0..300).map(|id| queue.insert(1 << 61, id).unwrap().key).collect();
+    for &key in &keys[100..] {
+        let _ = queue.reschedule(key, 1 << 62).unwrap();
+    }
+    assert_eq!(queue.expired(1 << 61).count(), 100);
+    assert_eq!(queue.order.entries, 200);
+    for (&key, left) in keys[100..].iter().zip((0..200).rev()) {
+        let _ = queue.remove(key).unwrap();
+        assert_eq!((queue.check(), queue.next_expiry()), (Ok(()), (left > 0).then_some(1 << 62)));
+    }
+}
+
+/// A cascade of a bucket stops, and timers of its ticks arrive.
+#[test]
+fn arrivals_during_a_cascade_leave_last() {
+    let (mut queue, _) = crowd(5000);
+    let mut leave = Vec::new();
+    let mut next = 200;
+    while !queue.is_empty() {
+        let advance = queue.advance_within(5000, 10, |expired| leave.push(expired.value));
+        assert!(advance.delivered + advance.moved <= 10);
+        if next < 220 {
+            let _ = queue.insert(0, next).unwrap();
+            next += 1;
+        }
+        assert_eq!(queue.check(), Ok(()));
+    }
+    assert!(leave.into_iter().eq(0..220));
+}
+
+/// A timer of a bucket that is being moved moves at once.
+#[test]
+fn an_explanation_during_a_cascade_names_the_clock() {
+    let (mut queue, keys) = crowd(5000);
+    assert!(!queue.advance_within(5000, 10, |_| ()).complete);
+    let late = queue.explain(keys[199]).unwrap().to_string();
+    assert!(late.contains("due at 5000") && !late.contains("moves down at 0"), "{late}");
+    let _ = queue.insert(70_000, 200).unwrap();
+    let far = queue.insert(70_000, 201).unwrap().key;
+    assert_eq!(
+        queue.explain(far).unwrap().to_string(),
+        "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 70000"
+    );
+}
+
+/// What was reserved is enough, however entries lie in chunks: one or two in each bucket, and all
+/// others in one tick that is sorted.
+#[test]
+fn reserved_chunks_are_enough() {
+    for n in [200, 300, 1500, 4000] {
+        let mut queue = Queue::bounded(n).unwrap();
+        let bytes = queue.heap_bytes();
+        let mut random = Random::new(n as u64);
+        let mut keys = Vec::new();
+        for id in 0..n as u32 {
+            let far = Tick::from(1 + id % 63) << (6 * (id / 63 % 10)) | 1 << 62;
+            keys.push(queue.insert(far, id).unwrap().key);
+        }
+        let _ = queue.advance_within(1 << 62, 1, |_| ());
+        for round in 0..6 {
+            for &key in &keys {
+                let tick = if round % 2 == 0 { 70_000 } else { Tick::from(random.below(u32::MAX)) };
+                let _ = queue.reschedule(key, (1 << 62) + tick);
+            }
+            for budget in 0..60 {
+                let _ = queue.advance_within((1 << 62) + 70_000 * (round % 2), budget, |_| ());
+            }
+        }
+        assert_eq!((queue.check(), queue.heap_bytes()), (Ok(()), bytes), "{n}");
+    }
+}
+
+/// All timers get new numbers, and the dead entry that `next_wake` named goes.
+#[test]
+fn new_numbers_report_another_wake() {
+    for operation in 0..3 {
+        let mut queue = Queue::new();
+        queue.start_sequence_at(u32::MAX - 2 * 301);
+        let alone = queue.insert(1 << 30, 300).unwrap().key;
+        // The last of them are in buckets: the run has enough.
+        let keys: Vec<_> = (0..300).map(|id| queue.insert(2000 - Tick::from(id), id).unwrap().key).collect();
+        let _ = queue.remove(keys[299]).unwrap();
+        let _ = queue.insert(3000, 301).unwrap();
+        assert_eq!((queue.next_wake(), queue.next_expiry()), (Some(1701), Some(1702)));
+        let change = match operation {
+            0 => queue.insert(4000, 302).unwrap().head,
+            1 => queue.reschedule(alone, 1 << 31).unwrap(),
+            _ => queue.reschedule(keys[290], 4000).unwrap(),
+        };
+        assert_eq!((queue.next_wake(), change.is_changed()), (Some(1702), true), "{operation}");
+        assert_eq!(queue.check(), Ok(()));
+    }
+}
+
+/// Timers of the run go back to buckets when it is full. They count against the budget, too, and
+/// leave in order.
+#[test]
+fn what_leaves_a_full_run_counts_and_keeps_its_order() {
+    for budget in [1, 5, 70, usize::MAX] {
+        let mut queue = Queue::new();
+        let mut expected = std::collections::BTreeMap::new();
+        let mut insert = |queue: &mut Queue, tick: Tick| {
+            let id = expected.len() as u32;
+            expected.insert((tick, id), id);
+            let _ = queue.insert(tick, id).unwrap();
+        };
+        for _ in 0..300 {
+            insert(&mut queue, 1 << 40);
+        }
+        let (mut leave, mut now, mut spilled) = (Vec::new(), 0, 0);
+        for level in (1..6).rev() {
+            // The first is due. It brings the others of its bucket along, which are not.
+            now += 1 << (6 * level);
+            insert(&mut queue, now);
+            for _ in 0..62 {
+                insert(&mut queue, now + (1 << (6 * level)) - 2);
+            }
+            loop {
+                let before = queue.order.run.len();
+                // Without a limit the run gets full: a bucket comes into it as a whole.
+                let budget = if level > 2 { usize::MAX } else { budget };
+                let advance = queue.advance_within(now, budget, |expired| leave.push(expired.value));
+                let gone = before.saturating_sub(queue.order.run.len());
+                assert!(gone <= advance.moved + advance.delivered && advance.moved <= budget);
+                spilled += gone.saturating_sub(advance.delivered);
+                assert_eq!(queue.check(), Ok(()));
+                if advance.complete {
+                    break;
+                }
+            }
+        }
+        assert!(spilled > 0);
+        let _ = queue.advance(Tick::MAX, |expired| leave.push(expired.value));
+        assert!(leave.into_iter().eq(expected.into_values()), "{budget}");
     }
 }
 
@@ -226,6 +490,7 @@ fn a_check_finds_what_is_broken() {
     };
     assert_eq!(broken(|queue| queue.order.entries += 1), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.order.live -= 1), Err(Violation::Count));
+    assert_eq!(broken(|queue| queue.order.moved += 1), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.order.run.reverse()), Err(Violation::Order));
     assert_eq!(broken(|queue| queue.order.run.truncate(63)), Err(Violation::Count));
     assert_eq!(broken(|queue| queue.order.next_sequence = 300), Err(Violation::Sequence));
@@ -264,4 +529,60 @@ fn a_check_finds_an_order_that_is_not_marked() {
     assert_eq!(queue.check(), Ok(()));
     queue.order.rungs.forget_mixed();
     assert_eq!(queue.check(), Err(Violation::Sequence));
+}
+
+/// No call but an advance looks at more than some entries: whatever is dead, wherever it is.
+#[test]
+fn no_call_but_an_advance_takes_long() {
+    const NEAR: Tick = (1 << 16) + 4000;
+    const FAR: Tick = 1 << 40;
+    // In buckets of all levels, of level 0 alone, and among what moves, is sorted and is delivered.
+    let cases = [
+        (NEAR, 1 << 20, 0, 0),
+        (NEAR, 60, 0, 0),
+        (NEAR, 1, 3000, 1),
+        (FAR, 1, 3000, 1),
+        (NEAR, 1, usize::MAX, 100),
+        (NEAR, 2, usize::MAX, 100),
+        (NEAR, 1, 20_000, 1),
+    ];
+    let n = if cfg!(miri) { 1_000 } else { 20_000 };
+    for (case, (first, spread, budget, delivered)) in cases.into_iter().enumerate() {
+        for mixed in [false, true] {
+            for script in 0..4 {
+                let mut random = Random::new(script);
+                let mut queue = Counted::new(n);
+                for _ in 0..n {
+                    queue.insert(first + Tick::from(random.below(spread)));
+                }
+                for at in 0..if mixed { n } else { 0 } {
+                    queue
+                        .reschedule(random.below(n as u32) as usize, first + at as Tick % Tick::from(spread));
+                }
+                let budget = if mixed { budget.saturating_mul(3) } else { budget };
+                queue.advance(if delivered > 0 { first } else { 0 }, budget, delivered);
+                for step in 0..3 * queue.live.len() {
+                    let at = random.below(queue.live.len() as u32) as usize;
+                    let p = queue.live[at];
+                    let left = queue.nodes.records[p.at()].expiry.saturating_sub(queue.now);
+                    let soon = queue.now + 1 + Tick::from(random.below(3));
+                    match (script, step % 2) {
+                        (0, _) => queue.reschedule(at, queue.now + left - left.min(soon - queue.now)),
+                        (1, _) => {
+                            queue.remove(at);
+                            queue.insert(soon);
+                        }
+                        (2, _) => queue.reschedule(at, if left > 3 { soon } else { first + (1 << 30) }),
+                        (_, 0) => queue.reschedule(0, soon),
+                        _ => {
+                            queue.remove(0);
+                            queue.insert(first + (1 << 40));
+                        }
+                    }
+                }
+                let (lookups, name) = queue.worst;
+                assert!(lookups <= 500, "{lookups} in {name}: case {case}, script {script}, {mixed}");
+            }
+        }
+    }
 }
