@@ -145,7 +145,7 @@ pub(crate) enum Command {
 pub(crate) enum Bench {
     /// The best of ours beside the best of others, for each work and population
     ///
-    /// Takes about three minutes, with --quick some seconds.
+    /// Takes some ten minutes, with --quick half a minute.
     Matrix(MatrixArgs),
     /// Pop the earliest timer and insert it again, at constant population
     ///
