@@ -4,9 +4,10 @@
 //! serves better, timers move there, a few with each operation, and no order changes meanwhile.
 //!
 //! # Invariants
-//! 1. Without a move, one structure has all timers.
+//! 1. Without a move, one structure has all timers. During one, a timer is in the new structure if
+//!    it is marked ([`Violation::Position`]), and both together have all ([`Violation::Count`]).
 //! 2. During a move, every timer in the new structure leaves before every one in the old: by
-//!    expiry, and of one tick by arrival.
+//!    expiry ([`Violation::Order`]), and of one tick by arrival.
 //! 3. Each structure that may come to serve `reserved` timers has room for them, and for what
 //!    arrives during a move. So no insert within a reservation allocates.
 //! 4. A ladder is left by [`clear`](crate::SlabQueue::clear) alone: entries of timers that were
@@ -62,6 +63,8 @@ use core::marker::PhantomData;
 
 pub use choice::{Limits, Measured};
 
+#[cfg(doc)]
+use crate::contract::Violation;
 use crate::storage::{Family, Handle, Shape};
 
 /// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not compile
