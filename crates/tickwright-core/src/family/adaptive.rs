@@ -11,7 +11,7 @@
 //! 3. Each structure that may come to serve `reserved` timers has room for them, and for what
 //!    arrives during a move. So no insert within a reservation allocates.
 //! 4. A ladder is left by [`clear`](crate::SlabQueue::clear) alone: entries of timers that were
-//!    removed name its slots.
+//!    removed stay in it, and its clock may be later than what arrives.
 //!
 //! # Layout
 //! ```text
@@ -24,19 +24,20 @@
 //!   a move    old: . . . . | 70 70 81 95 ...    its heads go over, four with each operation
 //!             new: 12 30 64 70|                 serves first; arrivals before the boundary, 70
 //! ```
-//! The arrays of flat and heap4 exist up to some 87,000 reserved timers: slots of timers that are
-//! gone would leave them mostly unused. A queue that reserves or has had more is a wheel or a
-//! ladder, however few timers it has now.
+//! Up to some 87,000 reserved timers flat and heap4 have such arrays: slots of timers that are gone
+//! would leave them mostly unused. A queue that reserves or has had more is a wheel or a ladder,
+//! however few timers it has now, also after `clear`.
 //!
 //! # Costs
 //! Those of the structure that serves, and a jump by its kind: some 3 ns for a timer's whole life.
-//! While a move is under way, each operation takes four timers out of the old structure and inserts
-//! them into the new one. A move of n timers ends within n / 3 operations, or some more out of a
-//! wheel whose buckets are long. It begins by clearing a bit for each slot.
+//! While a move is under way, each operation that changes something takes four timers out of the
+//! old structure and inserts them into the new one; out of a wheel, it moves up to 64 within it. An
+//! advance does not count these against its budget. A move of n timers ends within n / 3 operations,
+//! or 0.7 n out of a wheel whose buckets are long. It begins by clearing a bit for each slot.
 //!
 //! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says: a move
-//! needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from 512 timers on,
-//! and 18 KiB for a ladder. Memory of structures that were left is kept.
+//! needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from some 450 timers
+//! on, and 18 KiB for a ladder. Memory of structures that were left is kept.
 //!
 //! # Choose when
 //! - nobody has measured, or the population changes by orders of magnitude;
@@ -45,7 +46,7 @@
 //! # Avoid when
 //! - the caller owns the nodes: it works in slabs alone;
 //! - memory is tight: one structure alone needs fewer bytes a timer;
-//! - a program with many timers shrinks to few and stays so: it keeps the ladder.
+//! - a program with many timers shrinks to few and stays so: it keeps the wheel or the ladder.
 //!
 //! # References
 //! The structures are described in [`flat`](super::flat), [`dary_heap`](super::dary_heap),

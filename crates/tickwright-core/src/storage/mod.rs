@@ -77,6 +77,17 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Ok(())
     }
 
+    /// A storage of numbers is about to have `slots` slots: each number that is inserted will be
+    /// less. For families that keep records of their own beside it.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory; nothing has changed then that a caller could see.
+    #[inline]
+    fn cover(&mut self, slots: usize) -> Result<(), Reject> {
+        let _ = slots;
+        Ok(())
+    }
+
     /// Links `p`, which is in no queue, with expiry `max(deadline, now)`, behind its equals. Room
     /// was reserved.
     fn insert(

@@ -112,11 +112,13 @@ impl<F: Family, T> SlabQueue<F, T> {
     /// # Errors
     /// [`Reject::Full`] when there is no memory for it, or a bound is below it.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
-        self.arena.missing(additional)?;
+        let missing = self.arena.missing(additional)?;
         if additional == 0 {
             return Ok(());
         }
         self.order.reserve(self.len(), additional)?;
+        // Slot 0 is there from the first insert on.
+        self.order.cover(self.arena.columns.len().saturating_add(missing).saturating_add(1))?;
         Ok(self.arena.reserve(additional)?)
     }
 
@@ -198,7 +200,11 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[inline]
     fn accept(&mut self, deadline: Tick, value: T) -> Result<Inserted<Key>, Rejected<T>> {
         // A full slab grows no buffer of the family.
-        if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
+        // Slot 0 and one more may be appended.
+        if self.arena.is_full()
+            || self.order.reserve(self.arena.len(), 1).is_err()
+            || self.order.cover(self.arena.columns.len() + 2).is_err()
+        {
             return Err(Rejected { reason: Reject::Full, value });
         }
         let id = match self.arena.occupy(value) {

@@ -175,7 +175,9 @@ where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     fn occupy(&mut self, entry: Entry) -> Option<SlotId> {
-        self[0].arena.occupy(entry).ok()
+        let [linked] = self;
+        linked.order.cover(linked.arena.columns.len() + 2).ok()?;
+        linked.arena.occupy(entry).ok()
     }
 
     fn vacate(&mut self, slot: Idx) -> bool {
@@ -183,7 +185,9 @@ where
     }
 
     fn reserve_slots(&mut self, additional: usize) -> Result<(), Full> {
-        self[0].arena.reserve(additional)
+        let [linked] = self;
+        linked.arena.reserve(additional)?;
+        linked.order.cover(linked.arena.columns.capacity().saturating_add(2)).map_err(|_| Full)
     }
 
     fn reserve(&mut self, additional: usize) -> Result<(), Full> {

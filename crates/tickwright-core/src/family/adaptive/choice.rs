@@ -2,7 +2,8 @@
 
 use core::fmt::Debug;
 
-/// Up to how many timers each structure serves. Below half of that, the next smaller one takes over.
+/// Up to how many timers each structure serves. Below half of a smaller one's limit, that one takes
+/// over again.
 ///
 /// The populations are those at which the structures were measured to cross. A type with other
 /// numbers makes another queue: [`AdaptiveQueue<L>`](super::AdaptiveQueue).
@@ -52,7 +53,7 @@ pub(super) enum Serving {
 /// More slots than this are a wheel's or a ladder's: the records of the others lie in arrays with a
 /// place for each slot, most of which would be unused.
 pub(super) const fn most_slots<L: Limits>() -> usize {
-    2 * L::WHEEL
+    L::WHEEL.saturating_mul(2)
 }
 
 impl Kind {

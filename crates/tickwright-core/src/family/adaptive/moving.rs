@@ -35,13 +35,14 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
         self.marks.reset();
         self.going = Some(Move { to, arrived: 0, boundary: 0 });
-        self.step(nodes, STEP, BUDGET);
+        self.step(nodes);
     }
 
     /// Moves some timers. The last one ends the move.
-    fn step(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, most: usize, mut budget: usize) {
+    fn step(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>) {
         let Some(mut going) = self.going else { return };
-        for _ in 0..most {
+        let mut budget = BUDGET;
+        for _ in 0..STEP {
             let Some(popped) = self.pop_old(nodes, &mut budget) else { break };
             let Popped { handle: p, deadline, expiry } = popped;
             // A structure without timers takes this for its clock: it must not be later than what
@@ -94,29 +95,26 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         now: Tick,
     ) -> HeadChange {
         self.now = now;
-        if !self.parts.covers(self.kind, p) {
-            // More has arrived than the slack is for. `p` is not among the timers yet.
-            self.len -= 1;
-            self.step(nodes, usize::MAX, usize::MAX);
-            self.len += 1;
-        }
         self.enter(nodes, p, deadline);
-        self.step(nodes, STEP, BUDGET);
+        self.step(nodes);
         HeadChange::Changed
+    }
+
+    /// Whether the head may be due. A wheel that is left may have entered a bucket that is not: with
+    /// nothing due, it is not asked to go on.
+    pub(super) fn may_be_due(&self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) -> bool {
+        with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
+            .is_some_and(|wake| wake <= now)
     }
 
     /// Inserts `p` on its side of the boundary.
     fn enter(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P, deadline: Tick) {
         let now = self.now;
-        let kind = match &mut self.going {
-            Some(going) => {
-                let is_early = deadline.max(now) < going.boundary;
-                going.arrived += usize::from(is_early);
-                self.marks.set(p, is_early);
-                if is_early { going.to } else { self.kind }
-            }
-            None => self.kind,
-        };
+        let Some(going) = &mut self.going else { return };
+        let is_early = deadline.max(now) < going.boundary;
+        going.arrived += usize::from(is_early);
+        self.marks.set(p, is_early);
+        let kind = if is_early { going.to } else { self.kind };
         let _ = with_part!(mut self.parts, kind, nodes, |order, records| {
             order.insert(records, p, deadline, now)
         });
@@ -135,7 +133,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
     #[inline(never)]
     pub(super) fn remove_moving(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
         self.leave(nodes, p);
-        self.step(nodes, STEP, BUDGET);
+        self.step(nodes);
         HeadChange::Changed
     }
 
@@ -151,7 +149,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         self.now = now;
         self.leave(nodes, p);
         self.enter(nodes, p, deadline);
-        self.step(nodes, STEP, BUDGET);
+        self.step(nodes);
         HeadChange::Changed
     }
 
@@ -164,6 +162,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         budget: &mut usize,
     ) -> Option<Popped<P>> {
         self.now = now;
+        if !self.may_be_due(nodes, now) {
+            return None;
+        }
         let popped =
             with_part!(mut self.parts, self.first, nodes, |order, records| order.pop(records, now, budget))?;
         if let Some(going) = &mut self.going {
@@ -171,7 +172,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         }
         // The caller counts the timer until this returns.
         self.len -= 1;
-        self.step(nodes, STEP, BUDGET);
+        self.step(nodes);
         self.len += 1;
         Some(popped)
     }

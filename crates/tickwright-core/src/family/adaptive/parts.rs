@@ -27,20 +27,14 @@ impl<R> Beside<R> {
         self.0.capacity() * size_of::<R>()
     }
 
-    /// The records of so many slots are there from now on.
+    /// There are records for so many slots from now on.
     fn cover<P: Handle>(&mut self, slots: usize) -> Result<(), Reject>
     where
         R: Record<P>,
     {
-        // Slots are numbered from 1.
-        let records = slots.saturating_add(1);
-        room(&mut self.0, records)?;
-        self.0.resize_with(self.0.len().max(records), || R::IDLE);
+        room(&mut self.0, slots)?;
+        self.0.resize_with(self.0.len().max(slots), || R::IDLE);
         Ok(())
-    }
-
-    fn covers<P: Handle>(&self, p: P) -> bool {
-        (p.number() as usize) < self.0.len()
     }
 }
 
@@ -62,10 +56,13 @@ pub(super) struct Late<D>(pub(super) Vec<D>);
 
 impl<D> Late<D> {
     /// It is there from now on.
-    pub(super) fn make(&mut self, new: D) -> Result<(), Reject> {
+    fn make<P: Handle>(&mut self) -> Result<(), Reject>
+    where
+        D: Discipline<P>,
+    {
         if self.0.is_empty() {
             room(&mut self.0, 1)?;
-            self.0.push(new);
+            self.0.push(D::NEW);
         }
         Ok(())
     }
@@ -183,23 +180,13 @@ impl<P: Handle> Parts<P> {
                 self.heap.reserve(0, len)
             }
             Kind::Wheel => {
-                self.wheel.make(Discipline::NEW)?;
+                self.wheel.make::<P>()?;
                 self.wheel_records.cover::<P>(slots)
             }
             Kind::Ladder => {
-                self.ladder.make(Discipline::NEW)?;
+                self.ladder.make::<P>()?;
                 self.ladder.0[0].reserve(0, len)
             }
-        }
-    }
-
-    /// Whether a structure of that kind has a record for the slot of `p`.
-    pub(super) fn covers(&self, kind: Kind, p: P) -> bool {
-        match kind {
-            Kind::Flat => self.flat_records.covers(p),
-            Kind::Heap => self.heap_records.covers(p),
-            Kind::Wheel => self.wheel_records.covers(p),
-            Kind::Ladder => true,
         }
     }
 
@@ -228,24 +215,24 @@ impl<P: Handle> Parts<P> {
 pub(super) struct Marks(pub(super) Vec<u64>);
 
 impl Marks {
-    /// Words for so many slots.
-    pub(super) const fn words(slots: usize) -> usize {
-        slots / 64 + 1
+    /// There is a mark for each of so many slots from now on. Those that are there stay.
+    pub(super) fn cover(&mut self, slots: usize) -> Result<(), Reject> {
+        let words = slots / 64 + 1;
+        room(&mut self.0, words)?;
+        self.0.resize(self.0.len().max(words), 0);
+        Ok(())
     }
 
-    /// No timer is marked, of as many slots as there is room for.
+    /// No timer is marked.
     pub(super) fn reset(&mut self) {
-        let words = self.0.capacity();
-        self.0.clear();
-        self.0.resize(words, 0);
+        self.0.fill(0);
     }
 
     #[inline]
     pub(super) fn set<P: Handle>(&mut self, p: P, marked: bool) {
         let number = p.number() as usize;
-        if let Some(word) = self.0.get_mut(number / 64) {
-            *word = *word & !(1 << (number % 64)) | u64::from(marked) << (number % 64);
-        }
+        let word = &mut self.0[number / 64];
+        *word = *word & !(1 << (number % 64)) | u64::from(marked) << (number % 64);
     }
 
     #[inline]

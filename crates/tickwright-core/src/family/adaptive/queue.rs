@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use alloc::vec::Vec;
 
 use super::choice::{Habit, Kind, Limits, Serving, most_slots};
-use super::parts::{Marks, Move, Parts, RecordOf, room, serve, with_part};
+use super::parts::{Marks, Move, Parts, RecordOf, serve, with_part};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
 use crate::family::ladder::LadderQueue;
@@ -30,6 +30,8 @@ pub struct Adaptive<P: Handle, L> {
     least: usize,
     /// Each structure that may come to serve as many timers has room for them.
     reserved: usize,
+    /// Their records, and the marks, are there for slots below this number.
+    slots: usize,
     pub(super) going: Option<Move>,
     pub(super) marks: Marks,
     habit: Habit,
@@ -56,25 +58,33 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         timers.saturating_add(timers / 2).saturating_add(16)
     }
 
-    /// Makes room for `timers` in all structures that may come to serve them.
+    /// Makes room for `timers` in `slots` slots, in all structures that may come to serve them.
     #[cold]
-    fn grow(&mut self, timers: usize) -> Result<(), Reject> {
-        let slots = Self::with_slack(timers);
-        let is_small = slots <= most_slots::<L>();
-        let kinds = [Kind::Flat, Kind::Heap, Kind::Wheel];
-        for kind in kinds.into_iter().filter(|&kind| is_small && kind <= Kind::of::<L>(timers)) {
-            let most = timers.min(kind.most::<L>());
-            self.parts.reserve(kind, Self::with_slack(most), slots)?;
+    fn grow(&mut self, timers: usize, slots: usize) -> Result<(), Reject> {
+        // More than a ladder can number.
+        if timers >= 1 << 31 {
+            return Err(Reject::Full);
         }
-        if !is_small && self.kind != Kind::Ladder && !self.habit.is_to_expire() {
-            self.parts.reserve(Kind::Wheel, slots, slots)?;
+        let is_small = slots <= most_slots::<L>();
+        self.marks.cover(slots)?;
+        for kind in [Kind::Flat, Kind::Heap, Kind::Wheel] {
+            let may_serve = match kind {
+                Kind::Wheel if !is_small => self.kind != Kind::Ladder && !self.habit.is_to_expire(),
+                _ => is_small && kind <= Kind::of::<L>(timers),
+            };
+            // What serves, or is being left, needs records until it is left.
+            let serves =
+                self.len > 0 && (kind == self.kind || self.going.is_some_and(|going| going.to == kind));
+            if may_serve || serves {
+                let most = timers.min(kind.most::<L>()).max(self.len);
+                self.parts.reserve(kind, Self::with_slack(most), slots)?;
+            }
         }
         if !is_small || timers > L::WHEEL {
             self.parts.reserve(Kind::Ladder, timers, slots)?;
         }
-        room(&mut self.marks.0, Marks::words(slots))?;
         self.reserved = timers;
-        // What serves may have no room for so many slots: the next insert leaves it then.
+        self.slots = slots;
         if self.len == 0 {
             self.kind = self.best();
         }
@@ -84,12 +94,12 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// Whether all slots of `reserved` timers have places in the arrays of all structures.
     fn is_small(&self) -> bool {
-        Self::with_slack(self.reserved) <= most_slots::<L>()
+        self.slots <= most_slots::<L>()
     }
 
     /// Whether all of them have places in the wheel's array.
     fn wheel_is_large(&self) -> bool {
-        self.parts.wheel_records.0.len() > Self::with_slack(self.reserved)
+        !self.parts.wheel.0.is_empty() && self.parts.wheel_records.0.len() >= self.slots
     }
 
     /// The structure for the timers that there are.
@@ -139,6 +149,7 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
             return head;
         }
         self.now = now;
+        self.habit.judge::<L>(self.len);
         let best = self.best();
         if best == self.kind {
             self.settle();
@@ -174,6 +185,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         most: L::FLAT,
         least: 0,
         reserved: 0,
+        slots: 0,
         going: None,
         marks: Marks(Vec::new()),
         habit: Habit::NEW,
@@ -191,10 +203,22 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
             return Ok(());
         }
         let more = timers.max(self.reserved.saturating_add(self.reserved / 2)).max(8);
-        if additional == 1 && self.grow(more).is_ok() {
+        let slots = |timers| Self::with_slack(timers).max(self.slots);
+        let (many, few) = (slots(more), slots(timers));
+        if additional == 1 && self.grow(more, many).is_ok() {
             return Ok(());
         }
-        self.grow(timers)
+        self.grow(timers, few)
+    }
+
+    #[inline]
+    fn cover(&mut self, slots: usize) -> Result<(), Reject> {
+        if slots <= self.slots {
+            return Ok(());
+        }
+        // More slots than timers: some are retired, or of timers that are not linked.
+        let more = slots.saturating_add(slots / 4);
+        self.grow(self.reserved, more).or_else(|_| self.grow(self.reserved, slots))
     }
 
     #[inline]
@@ -276,7 +300,15 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
 
     #[inline]
     fn due(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, now: Tick, budget: &mut usize) -> Option<P> {
-        with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))
+        if self.going.is_some() && !self.may_be_due(nodes, now) {
+            return None;
+        }
+        let p =
+            with_part!(mut self.parts, self.first, nodes, |order, records| order.due(records, now, budget))?;
+        // A periodic timer is armed again from here: that counts as an expiry, not as a move.
+        self.habit.expired();
+        self.habit.expired();
+        Some(p)
     }
 
     #[inline]
@@ -322,7 +354,9 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         self.len = 0;
         self.going = None;
         self.kind = Kind::Flat;
-        self.kind = self.best();
+        if self.reserved > 0 {
+            self.kind = self.best();
+        }
         self.settle();
     }
 

@@ -122,6 +122,73 @@ fn a_wheel_stays_until_most_expire() {
     assert_eq!(state(&queue), (Kind::Ladder, None));
 }
 
+/// Slots that have served for the last time count as well, with and without a move.
+#[test]
+fn retired_slots_have_records() {
+    for timers in [1, 5, 13, 70] {
+        let mut queue = Queue::with_last_generation(u32::MAX - 1);
+        let mut keys = std::collections::VecDeque::new();
+        for at in 0..2000 {
+            keys.push_back(queue.insert(Tick::from(at % 3), at).unwrap().key);
+            if keys.len() > timers {
+                let key = keys.pop_front().unwrap();
+                queue.remove(key).unwrap();
+            }
+            assert_eq!(queue.check(), Ok(()));
+        }
+    }
+}
+
+/// Limits of 0 make a ladder of every queue.
+#[test]
+fn limits_may_be_anything() {
+    #[derive(Clone, Copy, Debug)]
+    struct Extreme<const N: usize>;
+    impl<const N: usize> Limits for Extreme<N> {
+        const FLAT: usize = N;
+        const HEAP: usize = N;
+        const WHEEL: usize = N;
+        const EXPIRIES: i32 = 0;
+    }
+    fn fill<const N: usize>() {
+        let mut queue = SlabQueue::<AdaptiveQueue<Extreme<N>>, u32>::new();
+        queue.clear();
+        assert_eq!((queue.next_wake(), queue.check()), (None, Ok(())));
+        for at in 0..100 {
+            queue.insert(Tick::from(at / 7), at).unwrap();
+        }
+        let mut order = Vec::new();
+        queue.advance(Tick::MAX, |expired| order.push(expired.value));
+        assert!(order.into_iter().eq(0..100));
+        queue.clear();
+        assert_eq!(queue.reserve(usize::MAX / 2).is_err(), queue.check().is_ok());
+    }
+    fill::<0>();
+    fill::<1>();
+    fill::<{ usize::MAX }>();
+}
+
+/// A wheel that is left has entered a bucket of its future: a poll does not walk it.
+#[test]
+fn a_poll_in_a_move_moves_nothing() {
+    let mut twin = Twin::over_slab(600);
+    for id in 0..600 {
+        twin.insert(id, (1 << 40) + Tick::from(id % 7));
+    }
+    let mut polled = 0;
+    while polled < 100 && state(&twin.queue).0 != Kind::Ladder {
+        twin.remove(polled);
+        twin.insert(polled, twin.now);
+        twin.advance(twin.now, 1);
+        twin.insert(polled, 1 << 41);
+        polled += 1;
+        if state(&twin.queue).1.is_some() {
+            assert_eq!(twin.advance(twin.now, usize::MAX), (0, 0));
+        }
+    }
+    twin.advance(Tick::MAX, usize::MAX);
+}
+
 #[test]
 fn clear_ends_a_move() {
     let mut queue = Queue::new();
