@@ -436,7 +436,7 @@ fn a_node_tells_where_it_stands() {
 }
 
 #[test]
-fn nodes_of_hooks_have_40_bytes() {
+fn nodes_in_structs_have_40_bytes() {
     #[cfg(target_pointer_width = "64")]
     assert_eq!(size_of::<Timer<FixedDelay, ()>>(), 40);
     let timers: Vec<Timer<FixedDelay, u32>> = (0..4).map(Timer::new).collect();
