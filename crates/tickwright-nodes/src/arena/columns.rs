@@ -261,6 +261,16 @@ impl<R, T> fmt::Debug for Together<R, T> {
 impl<R, T> Together<R, T> {
     /// No slots.
     pub const EMPTY: Self = Self(Vec::new());
+
+    /// Lets all records forget their last timers. No slot is live.
+    pub fn forget(&mut self)
+    where
+        R: Record<Idx>,
+    {
+        if R::REMEMBERS {
+            self.0.iter_mut().for_each(|cell| cell.record.forget());
+        }
+    }
 }
 
 impl<R: Record<Idx>, T> Columns for Together<R, T> {

@@ -11,10 +11,9 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_core::storage::{Discipline, Family, Nodes, Popped, Record};
+use tickwright_core::storage::{Discipline, Family, Popped};
 use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId};
-use tickwright_nodes::hint;
+use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
 
 use super::entry::Entry;
 
@@ -72,97 +71,10 @@ pub(super) trait Queue: Send {
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// A record of a structure, and the slot of its timer.
-struct Cell<R> {
-    record: R,
-    slot: Slot<Entry>,
-}
-
-/// The slab.
-struct Cells<R>(Vec<Cell<R>>);
-
-impl<R: Record<Idx>> Cells<R> {
-    /// Lets all records forget their last timers.
-    fn forget(&mut self) {
-        if R::REMEMBERS {
-            self.0.iter_mut().for_each(|cell| cell.record.forget());
-        }
-    }
-}
-
-impl<R: Record<Idx>> Columns for Cells<R> {
-    type Value = Entry;
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
-    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve(additional).map_err(|_| Full)
-    }
-
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve_exact(additional).map_err(|_| Full)
-    }
-
-    fn push(&mut self, last: u32) {
-        self.0.push(Cell { record: R::IDLE, slot: Slot::Free { last } });
-    }
-
-    #[inline]
-    fn next_vacant(&self, p: Idx) -> Option<Idx> {
-        self.record(p).next_vacant()
-    }
-
-    #[inline]
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        self.record_mut(p).set_vacant(next);
-    }
-
-    fn set_idle(&mut self, p: Idx) {
-        *self.record_mut(p) = R::IDLE;
-    }
-
-    #[inline]
-    fn slot(&self, at: usize) -> Option<&Slot<Entry>> {
-        self.0.get(at).map(|cell| &cell.slot)
-    }
-
-    #[inline]
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Entry>> {
-        self.0.get_mut(at).map(|cell| &mut cell.slot)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Cell<R>>()
-    }
-}
-
-impl<R> Nodes<Idx, R> for Cells<R> {
-    #[inline]
-    fn record(&self, p: Idx) -> &R {
-        &self.0[p.at()].record
-    }
-
-    #[inline]
-    fn record_mut(&mut self, p: Idx) -> &mut R {
-        &mut self.0[p.at()].record
-    }
-
-    #[inline]
-    fn prefetch(&self, p: Option<Idx>) {
-        hint::prefetch(self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at)));
-    }
-}
-
 /// A structure over the slab.
 struct Linked<F: Family> {
     order: F::Of<Idx>,
-    arena: Arena<Cells<RecordOf<F>>>,
+    arena: Arena<Together<RecordOf<F>, Entry>>,
     now: Tick,
     /// How many slots are linked.
     len: usize,
@@ -299,7 +211,7 @@ where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
-    let arena = Arena::starting_after(0, Cells(Vec::new()));
+    let arena = Arena::starting_after(0, Together::EMPTY);
     let queue = Linked::<F> { order, arena, now: 0, len: 0 };
     let mut one = Vec::new();
     one.try_reserve_exact(1).ok()?;

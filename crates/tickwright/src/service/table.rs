@@ -78,7 +78,8 @@ fn salt() -> u32 {
     SERVICES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
 }
 
-/// The id of an occupation of a slot. Its upper half is never 0: so an `int` id is no id of a timer.
+/// The id of an occupation of a slot. Its upper half is never 0: so an `int` id is no id of a
+/// timer.
 #[inline]
 fn named(slot: Idx, generation: NonZeroU32, salt: u32) -> TimerId {
     let (sum, over) = generation.get().overflowing_add(salt);
