@@ -29,15 +29,16 @@
 //! however few timers it has now, also after `clear`.
 //!
 //! # Costs
-//! Those of the structure that serves, and a jump by its kind: some 3 ns for a timer's whole life.
+//! Those of the structure that serves, and a jump by its kind: 3 to 8 ns for a timer's whole life.
 //! While a move is under way, each operation that changes something takes four timers out of the
 //! old structure and inserts them into the new one; out of a wheel, it moves up to 64 within it. An
-//! advance does not count these against its budget. A move of n timers ends within n / 3 operations,
-//! or 0.7 n out of a wheel whose buckets are long. It begins by clearing a bit for each slot.
+//! advance does not count these against its budget. A move of n timers ends within n / 3
+//! operations, or 0.7 n out of a wheel whose buckets are long. It begins by clearing a bit for each
+//! slot.
 //!
-//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says: a move
-//! needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from some 450 timers
-//! on, and 18 KiB for a ladder. Memory of structures that were left is kept.
+//! Bytes per timer: slab 16 + slot (8 for a `u32`), and half as much again as the layout says: a
+//! move needs room for what arrives meanwhile. The queue allocates 11 KiB for a wheel from some 450
+//! timers on, and 18 KiB for a ladder. Memory of structures that were left is kept.
 //!
 //! # Choose when
 //! - nobody has measured, or the population changes by orders of magnitude;
@@ -68,8 +69,8 @@ pub use choice::{Limits, Measured};
 use crate::contract::Violation;
 use crate::storage::{Family, Handle, Shape};
 
-/// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not compile
-/// over hooks. `L` says which structure serves how many timers.
+/// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not
+/// compile over hooks. `L` says which structure serves how many timers.
 ///
 /// ```
 /// use tickwright_core::{AdaptiveQueue, SlabQueue};

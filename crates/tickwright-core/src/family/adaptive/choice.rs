@@ -39,17 +39,6 @@ pub(super) enum Kind {
     Ladder,
 }
 
-/// What an operation turns to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Serving {
-    Flat,
-    Heap,
-    Wheel,
-    Ladder,
-    /// A move is under way.
-    Two,
-}
-
 /// More slots than this are a wheel's or a ladder's: the records of the others lie in arrays with a
 /// place for each slot, most of which would be unused.
 pub(super) const fn most_slots<L: Limits>() -> usize {
@@ -57,15 +46,6 @@ pub(super) const fn most_slots<L: Limits>() -> usize {
 }
 
 impl Kind {
-    pub(super) const fn serving(self) -> Serving {
-        match self {
-            Self::Flat => Serving::Flat,
-            Self::Heap => Serving::Heap,
-            Self::Wheel => Serving::Wheel,
-            Self::Ladder => Serving::Ladder,
-        }
-    }
-
     /// Up to how many timers it serves.
     pub(super) const fn most<L: Limits>(self) -> usize {
         match self {

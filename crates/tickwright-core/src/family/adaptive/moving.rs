@@ -8,9 +8,9 @@
 //! ```
 //!
 //! # Invariant
-//! Every timer in `to` leaves before every one in `from`. The heads of `from` leave it in order, and
-//! an arrival goes to `to` only if it is earlier than all in `from`. Of one tick, those in `to` have
-//! arrived earlier: an arrival for the boundary's own tick goes to `from`.
+//! Every timer in `to` leaves before every one in `from`. The heads of `from` leave it in order,
+//! and an arrival goes to `to` only if it is earlier than all in `from`. Of one tick, those in `to`
+//! have arrived earlier: an arrival for the boundary's own tick goes to `from`.
 
 use super::choice::{Kind, Limits};
 use super::parts::{Move, with_part};
@@ -100,8 +100,8 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         HeadChange::Changed
     }
 
-    /// Whether the head may be due. A wheel that is left may have entered a bucket that is not: with
-    /// nothing due, it is not asked to go on.
+    /// Whether the head may be due. A wheel that is left may have entered a bucket that is not:
+    /// with nothing due, it is not asked to go on.
     pub(super) fn may_be_due(&self, nodes: &impl Nodes<P, SlotRecord<P>>, now: Tick) -> bool {
         with_part!(ref self.parts, self.first, nodes, |order, records| order.next_wake(records))
             .is_some_and(|wake| wake <= now)
@@ -185,6 +185,9 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         let going = self.going.unwrap_or(Move { to: self.kind, arrived: 0, boundary: Tick::MAX });
         if self.len != len || going.arrived > len {
             return Err(Violation::Count);
+        }
+        for idle in self.parts.made().filter(|&kind| kind != self.kind && kind != going.to) {
+            with_part!(ref self.parts, idle, nodes, |order, records| order.check(records, 0))?;
         }
         with_part!(ref self.parts, self.kind, nodes, |order, records| order.check(records, len - going.arrived))?;
         if self.going.is_none() {

@@ -128,32 +128,6 @@ macro_rules! with_part {
 }
 pub(super) use with_part;
 
-/// Calls the structure that serves alone, with its records; during a move, `$moving` instead.
-macro_rules! serve {
-    ($queue:ident, $nodes:ident, |$order:ident, $records:ident| $body:expr, $moving:expr) => {
-        match $queue.serving {
-            $crate::family::adaptive::choice::Serving::Flat => {
-                let ($order, $records) = (&mut $queue.parts.flat, &mut $queue.parts.flat_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Serving::Heap => {
-                let ($order, $records) = (&mut $queue.parts.heap, &mut $queue.parts.heap_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Serving::Wheel => {
-                let ($order, $records) = (&mut $queue.parts.wheel.0[0], &mut $queue.parts.wheel_records);
-                $body
-            }
-            $crate::family::adaptive::choice::Serving::Ladder => {
-                let ($order, $records) = (&mut $queue.parts.ladder.0[0], &mut *$nodes);
-                $body
-            }
-            $crate::family::adaptive::choice::Serving::Two => $moving,
-        }
-    };
-}
-pub(super) use serve;
-
 impl<P: Handle> Parts<P> {
     pub(super) const NEW: Self = Self {
         flat: Discipline::<P>::NEW,
@@ -188,6 +162,13 @@ impl<P: Handle> Parts<P> {
                 self.ladder.0[0].reserve(0, len)
             }
         }
+    }
+
+    /// The structures whose memory was made.
+    pub(super) fn made(&self) -> impl Iterator<Item = Kind> {
+        let wheel = (!self.wheel.0.is_empty()).then_some(Kind::Wheel);
+        let ladder = (!self.ladder.0.is_empty()).then_some(Kind::Ladder);
+        [Kind::Flat, Kind::Heap].into_iter().chain(wheel).chain(ladder)
     }
 
     pub(super) fn clear(&mut self) {

@@ -5,8 +5,8 @@ use core::marker::PhantomData;
 
 use alloc::vec::Vec;
 
-use super::choice::{Habit, Kind, Limits, Serving, most_slots};
-use super::parts::{Marks, Move, Parts, RecordOf, serve, with_part};
+use super::choice::{Habit, Kind, Limits, most_slots};
+use super::parts::{Marks, Move, Parts, RecordOf, with_part};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::Explanation;
 use crate::family::ladder::LadderQueue;
@@ -20,8 +20,6 @@ pub struct Adaptive<P: Handle, L> {
     pub(super) parts: Parts<P>,
     /// What serves, or is being left.
     pub(super) kind: Kind,
-    /// The same, for a jump; `Two` during a move.
-    pub(super) serving: Serving,
     /// The structure whose head leaves first.
     pub(super) first: Kind,
     pub(super) len: usize,
@@ -119,7 +117,6 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
 
     /// Notes what serves, and sets the populations at which to choose anew.
     pub(super) fn settle(&mut self) {
-        self.serving = if self.going.is_some() { Serving::Two } else { self.kind.serving() };
         self.first = match self.going {
             Some(going) if going.arrived > 0 => going.to,
             _ => self.kind,
@@ -179,7 +176,6 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     const NEW: Self = Self {
         parts: Parts::NEW,
         kind: Kind::Flat,
-        serving: Serving::Flat,
         first: Kind::Flat,
         len: 0,
         most: L::FLAT,
@@ -230,12 +226,13 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
     ) -> HeadChange {
         self.len += 1;
-        let head = serve!(
-            self,
-            nodes,
-            |order, records| order.insert(records, p, deadline, now),
+        let head = if self.going.is_some() {
             self.insert_moving(nodes, p, deadline, now)
-        );
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| {
+                order.insert(records, p, deadline, now)
+            })
+        };
         if self.len > self.most { self.choose(nodes, now, head) } else { head }
     }
 
@@ -243,8 +240,11 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
     fn remove(&mut self, nodes: &mut impl Nodes<P, SlotRecord<P>>, p: P) -> HeadChange {
         self.len -= 1;
         self.habit.moved();
-        let head =
-            serve!(self, nodes, |order, records| order.remove(records, p), self.remove_moving(nodes, p));
+        let head = if self.going.is_some() {
+            self.remove_moving(nodes, p)
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.remove(records, p))
+        };
         if self.len < self.least { self.choose(nodes, self.now, head) } else { head }
     }
 
@@ -257,12 +257,12 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
     ) -> HeadChange {
         self.habit.moved();
-        serve!(
-            self,
-            nodes,
-            |order, records| order.reschedule(records, p, deadline, now),
-            self.reschedule_moving(nodes, p, deadline, now)
-        )
+        if self.going.is_some() {
+            return self.reschedule_moving(nodes, p, deadline, now);
+        }
+        with_part!(mut self.parts, self.kind, nodes, |order, records| {
+            order.reschedule(records, p, deadline, now)
+        })
     }
 
     #[inline]
@@ -318,12 +318,11 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
-        let popped = serve!(
-            self,
-            nodes,
-            |order, records| order.pop(records, now, budget)?,
+        let popped = if self.going.is_some() {
             self.pop_moving(nodes, now, budget)?
-        );
+        } else {
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))?
+        };
         self.len -= 1;
         self.habit.expired();
         if self.len < self.least || self.is_undecided && self.habit.is_to_expire() {
