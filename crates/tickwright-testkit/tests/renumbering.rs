@@ -1,5 +1,5 @@
-//! Structures whose sequence is nearly used up from the start: they renumber within a few inserts, and
-//! nothing else shows it.
+//! Structures whose sequence is nearly used up from the start: they renumber within a few inserts,
+//! and nothing else shows it.
 
 use tickwright_core::{DaryHeap, FixedDelay};
 use tickwright_testkit::clauses::{Tools, Verdict};

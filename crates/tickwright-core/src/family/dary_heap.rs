@@ -327,8 +327,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize> Heap<P, B, D> {
         }
     }
 
-    /// Inserts an entry, into the hole if there is one. Room was reserved. Returns whether it is the
-    /// head.
+    /// Inserts an entry, into the hole if there is one. Room was reserved. Returns whether it is
+    /// the head.
     #[inline]
     pub(super) fn push<R: InCell>(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
         self.len += 1;

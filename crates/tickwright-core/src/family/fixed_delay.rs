@@ -36,7 +36,7 @@
 //!      [12] <-> [25]                         the list of delay  20
 //!
 //!   record   expiry: 8 bytes | next: 4 | prev: 4 | place: 4 | mark: 4
-//!              no prev:  place is the cell of the heap, mark is the list's number and 1, or 0
+//!              no prev:  place is the cell of the heap, mark is the list's number plus 1; 0: none
 //!              a prev:   place is the list's number, mark is the arrival number
 //! ```
 //! The entries of the heap have 16 bytes in a slab, as in [`dary_heap`](super::dary_heap). The
@@ -57,8 +57,8 @@
 //! | advance, k expired | O(k log h) | the same | as k pops |
 //!
 //! When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
-//! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule numbers the timers
-//! again, in O(n log h), without allocation.
+//! timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
+//! in O(n log h), without allocation.
 //!
 //! Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (64-bit), and 16 (hook 24) per entry of
 //! the heap. `with_capacity` and `reserve` make room for an entry per timer; inserts one by one

@@ -25,8 +25,8 @@
 //! | advance, k expired | O(k) | O(k) | 1 for four timers, their records |
 //!
 //! A removal looks at the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
-//! hook 40 (64-bit). [`FlatQueue`] grows; [`BoundedFlat`] holds a fixed number of cells and needs no
-//! allocator.
+//! hook 40 (64-bit). [`FlatQueue`] grows; [`BoundedFlat`] holds a fixed number of cells and needs
+//! no allocator.
 //!
 //! # Choose when
 //! - at most some sixty timers are pending: nothing else here is as fast then;
@@ -37,8 +37,7 @@
 //!
 //! # References
 //! Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
-//! "Programming Pearls", CACM 1985 (arrays against lists of few entries). Zephyr's and libuv's users
-//! report the same for handfuls of timers.
+//! "Programming Pearls", CACM 1985 (arrays against lists of few entries).
 
 mod cells;
 #[cfg(all(test, feature = "alloc"))]

@@ -11,8 +11,8 @@
 //!    ([`Violation::Bucket`]). No entry is earlier than `clock` ([`Violation::Order`]).
 //! 3. `occupied` has a bit for each bucket that holds an entry and for no other. `levels` has one
 //!    for each level with such a bit ([`Violation::Occupied`]).
-//! 4. `min` of a bucket is not later than any tick in it. Where `dirty` has no bit for it, a witness
-//!    of a timer that is due then is in it ([`Violation::Minimum`]).
+//! 4. `min` of a bucket is not later than any tick in it. Where `dirty` has no bit for it, a
+//!    witness of a timer that is due then is in it ([`Violation::Minimum`]).
 //! 5. Witnesses in a bucket are in the order of their arrival numbers, unless `mixed` has a bit for
 //!    it ([`Violation::Sequence`]).
 //! 6. `run` is sorted by tick and arrival, the earliest last ([`Violation::Order`]).
@@ -39,10 +39,10 @@
 //! by 2^32 ticks, gets a second entry.
 //!
 //! *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their
-//! appends. Where that may not be the order of arrival, the bucket is mixed. So is a bucket in which
-//! a timer is placed while entries are dead: a dead entry for its tick and slot counts again. The run
-//! is sorted by the arrival numbers in the records. A mixed bucket of one tick is sorted by them as
-//! well, by digits, from list to list.
+//! appends. Where that may not be the order of arrival, the bucket is mixed. So is a bucket in
+//! which a timer is placed while entries are dead: a dead entry for its tick and slot counts again.
+//! The run is sorted by the arrival numbers in the records. A mixed bucket of one tick is sorted by
+//! them as well, by digits, from list to list.
 //!
 //! # Costs
 //! | operation | worst | usual | cache lines |
@@ -62,14 +62,14 @@
 //! one tick. With a budget, an advance moves, drops and delivers at most that many entries.
 //! After 2^31 inserts and moves all arrivals are numbered again, in O(n).
 //!
-//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 for dead entries. Chunks that are not full
-//! add up to 215 KiB, from 256 timers on: with the dead less than two fifths from 25,000 timers on.
-//! The queue itself takes 18 KiB.
+//! Bytes per timer: slab 24 + slot (8 for a `u32`), and 3 for dead entries. Chunks that are not
+//! full add up to 215 KiB, from 256 timers on: with the dead less than two fifths from 25,000
+//! timers on. The queue itself takes 18 KiB.
 //!
 //! # Files
-//! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks), `state`
-//! (the record and all of the ladder), `enter` (from buckets to the front), `purge` (dead entries),
-//! `scan` (what is asked), `queue` (the operations), `check`.
+//! They follow this order: `chunks` (memory for entries), `rungs` (buckets and their marks),
+//! `state` (the record and all of the ladder), `enter` (from buckets to the front), `purge` (dead
+//! entries), `scan` (what is asked), `queue` (the operations), `check`.
 //!
 //! # Choose when
 //! - there are ten thousand timers or more that mostly expire: each is looked up when it is armed

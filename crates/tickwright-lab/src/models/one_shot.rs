@@ -156,8 +156,8 @@ impl OneShot {
     }
 
     /// Lets the timers of an id come and go until the first tick. Returns the deadline of the one
-    /// that is pending then. Calls `cancelled` for each timer that was cancelled and would expire
-    /// after the first tick: with how many ticks ago it was armed, and with its deadline.
+    /// that is pending then. Calls `cancelled(age, deadline)` for each cancelled timer that would
+    /// expire after the first tick. `age` is the number of ticks since it was armed.
     fn pending(&mut self, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.one_shots.longest.get();
         // Ids begin at different ticks; the first of all ticks is `-first`.

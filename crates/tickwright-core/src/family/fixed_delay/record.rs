@@ -17,7 +17,7 @@ pub struct FixedDelayRecord<P> {
     pub(super) prev: Option<P>,
     /// In the heap: the cell of its entry. Inside of a list: the list's number.
     pub(super) place: u32,
-    /// In the heap: the list's number and 1, or 0 without a list; then the entry has the arrival
+    /// In the heap: the list's number plus 1, or 0 without a list; then the entry has the arrival
     /// number. Inside of a list: the arrival number.
     pub(super) mark: u32,
 }

@@ -1,7 +1,7 @@
 //! Dead entries are dropped before there are too many.
 //!
-//! A purge goes through the buckets from the latest on, some entries at a time, and then through the
-//! front. It reads a list and appends what is alive to it again.
+//! A purge goes through the buckets from the latest on, some entries at a time, and then through
+//! the front. It reads a list and appends what is alive to it again.
 
 use super::chunks::{Entry, List, PER_CHUNK, Rest};
 use super::enter::{NEAR_LEVELS, sort, tick_at};
@@ -12,9 +12,9 @@ use crate::storage::{Handle, Nodes};
 /// Entries that one call looks at. A purge begins when a fifth of all entries is dead. So it drops
 /// some three for each that dies meanwhile.
 ///
-/// Where all `n` entries that there were are in work, a third of `n` may die before there is no more
-/// memory, and a purge begins at a quarter. A cascade takes another `n / 64`, a sort `6n / 128`, and
-/// the front is read in `n / 32`: together less than a third.
+/// Where all `n` entries that there were are in work, a third of `n` may die before there is no
+/// more memory, and a purge begins at a quarter. A cascade takes another `n / 64`, a sort `6n /
+/// 128`, and the front is read in `n / 32`: together less than a third.
 const AT_ONCE: usize = 16;
 const AT_ONCE_CASCADE: usize = 64;
 const AT_ONCE_SORT: usize = 128;

@@ -23,8 +23,8 @@ const fn serves(placed: Tick, expiry: Tick) -> bool {
     placed <= expiry && expiry - placed <= u32::MAX as Tick
 }
 
-/// With so many entries in the run, what arrives goes to a bucket, also where it comes before all of
-/// them.
+/// With so many entries in the run, what arrives goes to a bucket, also where it comes before all
+/// of them.
 const SHORT: usize = 64;
 
 /// Puts an entry into a run. There is room.
@@ -52,9 +52,9 @@ const fn most_entries(len: usize) -> usize {
     len + len / 3 + 24
 }
 
-/// The most chunks of as many entries. Each has an entry, but for those that are being read. All are
-/// full but the last of each bucket, the last of each digit, those where the digits were joined, and
-/// both ends of what is being read.
+/// The most chunks of as many entries. Each has an entry, but for those that are being read. All
+/// are full but the last of each bucket, the last of each digit, those where the digits were
+/// joined, and both ends of what is being read.
 fn most_chunks(entries: usize) -> usize {
     entries.min(entries.div_ceil(PER_CHUNK) + (LEVELS + 2) * BUCKETS) + 8
 }

@@ -64,7 +64,7 @@ impl Candidate for HashWheel {
     type Queue<'a> = Queue;
 
     const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
-    /// A counted entry, its reference in a slot, and its place in the map.
+    /// Three parts: the counted entry, its reference in a slot, and its place in the map.
     const BYTES_PER_TIMER: usize = 64;
     /// Longer delays go to a list that is read once in 2^32 ticks.
     const HORIZON: u64 = u32::MAX as u64 - 1;

@@ -111,8 +111,9 @@ impl Worker {
         }
     }
 
-    /// Looks for work for some microseconds: a sleep and its wake-up on another processor cost more.
-    /// Where that was in vain several times, it is tried seldom. Returns whether there is work.
+    /// Looks for work for some microseconds: a sleep and its wake-up on another processor cost
+    /// more. Where that was in vain several times, it is tried seldom. Returns whether there is
+    /// work.
     fn spin(&self) -> bool {
         let in_vain = self.spun.get();
         if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
