@@ -5,7 +5,7 @@
 //! cargo run -p tickwright-nodes --example recently_used
 //! ```
 
-use tickwright_nodes::arena::{Apart, Arena, Idx, SlotId};
+use tickwright_nodes::arena::{Apart, Arena, Columns as _, Idx, SlotId};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 use tickwright_nodes::{Nodes, Record, Violation};
 

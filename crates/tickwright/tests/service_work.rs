@@ -30,6 +30,7 @@ struct Counted<F>(F);
 
 impl<F: Family> Family for Counted<F> {
     type Of<P: Handle> = Counting<F::Of<P>>;
+    type Layout = F::Layout;
     const ID: &'static str = F::ID;
     const SHAPE: Shape = F::SHAPE;
     const DEFAULT_TICK_NS: u64 = F::DEFAULT_TICK_NS;

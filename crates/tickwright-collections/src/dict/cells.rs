@@ -5,7 +5,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_nodes::arena::{Arena, Idx, SlotId, Together};
+use tickwright_nodes::arena::{Arena, Columns, Idx, SlotId, Together};
 use tickwright_nodes::hook::draw;
 use tickwright_nodes::{Nodes, Record, Violation};
 
@@ -50,7 +50,7 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
 impl<R: Record<Idx>, T> Cells<R, T> {
     /// No cells. New ones start after generation `last`, which is 0 but in tests of retirement.
     pub(super) const fn new(last: u32) -> Self {
-        Self { arena: Arena::starting_after(last, Together::EMPTY), identity: None }
+        Self { arena: Arena::starting_after(last, Columns::EMPTY), identity: None }
     }
 
     /// Makes room for `capacity` objects, and never for more.

@@ -67,6 +67,7 @@ pub use choice::{Limits, Measured};
 
 #[cfg(doc)]
 use crate::contract::Violation;
+use crate::storage::layout::Apart;
 use crate::storage::{Family, Handle, Shape};
 
 /// The adaptive queue, as the type argument of a [`SlabQueue`](crate::SlabQueue). It does not
@@ -88,6 +89,7 @@ pub struct AdaptiveQueue<L = Measured>(PhantomData<L>);
 
 impl<L: Limits> Family for AdaptiveQueue<L> {
     type Of<P: Handle> = queue::Adaptive<P, L>;
+    type Layout = Apart;
     const ID: &'static str = "adaptive";
     const SHAPE: Shape = Shape::Wheel;
 }

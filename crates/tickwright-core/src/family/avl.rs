@@ -63,6 +63,7 @@ use tickwright_nodes::tree::Avl;
 use super::timer_tree::{TimerTree, TreeRecord};
 #[cfg(doc)]
 use crate::contract::Violation;
+use crate::storage::layout::Apart;
 use crate::storage::{Family, Handle, Shape};
 
 /// The AVL tree with a cached head, as the type argument of a queue.
@@ -71,6 +72,7 @@ pub struct AvlTree;
 
 impl Family for AvlTree {
     type Of<P: Handle> = TimerTree<P, Avl, true>;
+    type Layout = Apart;
     const ID: &'static str = "avl";
     const SHAPE: Shape = Shape::Tree;
 }

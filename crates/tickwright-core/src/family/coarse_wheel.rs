@@ -103,6 +103,7 @@ use core::{fmt, mem};
 pub use self::geometry::Geometry;
 use crate::contract::{HeadChange, Order, Span, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
+use crate::storage::layout::Together;
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 
@@ -122,6 +123,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
     for CoarseWheel<BUCKETS, SHIFT, DEPTH>
 {
     type Of<P: Handle> = Coarse<P, BUCKETS, SHIFT, DEPTH>;
+    type Layout = Together;
     const ID: &'static str = "coarse";
     const SHAPE: Shape = Shape::Wheel;
     const DEFAULT_TICK_NS: u64 = 1_000_000;

@@ -98,6 +98,7 @@ mod tests;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::storage::hook::{HookPtr, HookQueue};
+use crate::storage::layout::Apart;
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Record, Shape};
 
 // Buffers are this crate's alone: the `unsafe impl` below relies on what they do.
@@ -119,6 +120,7 @@ where
     Degree<D>: Arity,
 {
     type Of<P: Handle> = Heap<P, Growing<P, D>, D>;
+    type Layout = Apart;
     const ID: &'static str = Degree::<D>::ID;
     const SHAPE: Shape = Shape::Heap;
 }
@@ -146,6 +148,7 @@ where
     Degree<D>: Arity,
 {
     type Of<P: Handle> = Heap<P, Inline<P, D, CAP>, D>;
+    type Layout = Apart;
     const ID: &'static str = Degree::<D>::BOUNDED_ID;
     const SHAPE: Shape = Shape::Heap;
 }
@@ -176,6 +179,7 @@ where
     Degree<D>: Arity,
 {
     type Of<P: Handle> = Heap<P, Lent<P, D>, D>;
+    type Layout = Apart;
     const ID: &'static str = Degree::<D>::LENT_ID;
     const SHAPE: Shape = Shape::Heap;
 }

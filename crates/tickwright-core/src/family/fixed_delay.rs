@@ -97,6 +97,7 @@ use record::Place;
 use super::dary_heap::{Growing, Heap, MOST, key};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
+use crate::storage::layout::Together;
 use crate::storage::{Discipline, Family, Handle, Nodes, Popped, Shape};
 
 /// The lists by delay with their heap, as the type argument of a queue.
@@ -117,6 +118,7 @@ pub struct FixedDelay;
 
 impl Family for FixedDelay {
     type Of<P: Handle> = Delays<P>;
+    type Layout = Together;
     const ID: &'static str = "fixed-delay";
     const SHAPE: Shape = Shape::Heap;
 }

@@ -48,6 +48,7 @@ use cells::Growing;
 use cells::{Cell, Cells, Inline};
 
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
+use crate::storage::layout::Apart;
 use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Popped, Record, Shape};
 
 /// The sorted array that grows, as the type argument of a queue.
@@ -58,6 +59,7 @@ pub struct FlatQueue;
 #[cfg(feature = "alloc")]
 impl Family for FlatQueue {
     type Of<P: Handle> = Flat<Growing<P>>;
+    type Layout = Apart;
     const ID: &'static str = "flat";
     const SHAPE: Shape = Shape::List;
 }
@@ -82,6 +84,7 @@ pub struct BoundedFlat<const CAP: usize>;
 
 impl<const CAP: usize> Family for BoundedFlat<CAP> {
     type Of<P: Handle> = Flat<Inline<P, CAP>>;
+    type Layout = Apart;
     const ID: &'static str = "flat-bounded";
     const SHAPE: Shape = Shape::List;
 }

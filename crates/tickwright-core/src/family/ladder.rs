@@ -106,6 +106,7 @@ use state::Ladder;
 
 #[cfg(doc)]
 use crate::contract::Violation;
+use crate::storage::layout::Apart;
 use crate::storage::{Family, Handle, Shape};
 
 /// The ladder, as the type argument of a [`SlabQueue`](crate::SlabQueue). The queue is a value of
@@ -127,6 +128,7 @@ pub struct LadderQueue;
 
 impl Family for LadderQueue {
     type Of<P: Handle> = Ladder<P>;
+    type Layout = Apart;
     const ID: &'static str = "ladder";
     const SHAPE: Shape = Shape::Wheel;
 }

@@ -71,6 +71,7 @@ use tickwright_nodes::tree::RedBlack;
 use super::timer_tree::{TimerTree, TreeRecord};
 #[cfg(doc)]
 use crate::contract::Violation;
+use crate::storage::layout::Apart;
 use crate::storage::{Family, Handle, Shape};
 
 /// The red-black tree that finds its head by walking down, as the type argument of a queue.
@@ -79,6 +80,7 @@ pub struct RbTree;
 
 impl Family for RbTree {
     type Of<P: Handle> = TimerTree<P, RedBlack, false>;
+    type Layout = Apart;
     const ID: &'static str = "rb";
     const SHAPE: Shape = Shape::Tree;
 }
@@ -89,6 +91,7 @@ pub struct RbTreeCached;
 
 impl Family for RbTreeCached {
     type Of<P: Handle> = TimerTree<P, RedBlack, true>;
+    type Layout = Apart;
     const ID: &'static str = "rb-cached";
     const SHAPE: Shape = Shape::Tree;
 }

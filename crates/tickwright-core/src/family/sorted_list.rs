@@ -43,6 +43,7 @@
 //! time-outs, FreeRTOS's delayed task lists; Varghese & Lauck, SOSP 1987, scheme 2.
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
+use crate::storage::layout::Apart;
 use crate::storage::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
 
 /// The sorted list, as the type argument of a queue.
@@ -51,6 +52,7 @@ pub struct SortedList;
 
 impl Family for SortedList {
     type Of<P: Handle> = List<P>;
+    type Layout = Apart;
     const ID: &'static str = "list";
     const SHAPE: Shape = Shape::List;
 }

@@ -125,6 +125,7 @@ use hierarchy::Hierarchy;
 
 #[cfg(doc)]
 use crate::contract::Violation;
+use crate::storage::layout::Together;
 use crate::storage::{Family, Handle, Shape};
 
 /// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
@@ -150,6 +151,7 @@ pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 
 impl<const BUCKETS: usize, const LEVELS: usize> Family for Wheel<BUCKETS, LEVELS> {
     type Of<P: Handle> = Hierarchy<P, BUCKETS, LEVELS>;
+    type Layout = Together;
     const ID: &'static str = "wheel";
     const SHAPE: Shape = Shape::Wheel;
     const DEFAULT_TICK_NS: u64 = 1_000_000;

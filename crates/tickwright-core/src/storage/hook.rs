@@ -405,6 +405,24 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 }
 
+/// The shell asks both storages alike for what it reads records through.
+trait Through {
+    fn nodes(&self) -> &Self;
+    fn nodes_mut(&mut self) -> &mut Self;
+}
+
+impl<F: Family> Through for HookNodes<InQueue<F>> {
+    #[inline]
+    fn nodes(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn nodes_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
 timer_queue! {
     impl ['a, F: Family, T] HookQueue<'a, F, T>;
     key TimerRef<'a, F, T>, value &'a Timer<F, T>, handle HookPtr<F>,

@@ -11,9 +11,10 @@
 //!   P = Idx (u32, never 0)                    P = HookPtr ------------/  (pointer to the T-free prefix)
 //! ```
 //!
-//! Payloads stay out of the algorithms, so there are two copies of the code of a family, not two
-//! per payload type.
+//! Payloads stay out of the algorithms. So a family has one copy of its code over hooks, and one
+//! over slabs unless its [`layout`] puts payloads beside records.
 
+pub mod layout;
 mod shell;
 
 #[cfg(feature = "alloc")]
@@ -222,6 +223,9 @@ pub trait Ordered<P: Handle>: Discipline<P> {
 pub trait Family: 'static {
     /// The structure over handles of type `P`.
     type Of<P: Handle>: Discipline<P>;
+
+    /// How a slab lays out its records and payloads.
+    type Layout: layout::Layout;
 
     /// Its name in the lab: `list`, `heap4`, `rb-cached`, ...
     const ID: &'static str;

@@ -157,7 +157,7 @@ macro_rules! timer_queue {
             /// The tick at which a timer that is pending here is due.
             #[must_use]
             pub fn expiry(&self, $name: $named) -> Option<Tick> {
-                Some(self.order.expiry(&self.$($nodes).+, self.find(&$name).ok()?))
+                Some(self.order.expiry(self.$($nodes).+.nodes(), self.find(&$name).ok()?))
             }
 
             /// Where a timer that is pending here stands in the structure and when it moves next.
@@ -167,7 +167,7 @@ macro_rules! timer_queue {
             /// [`KeyError::Stale`] when the timer is not pending. Over hooks,
             /// [`KeyError::WrongQueue`] when its node is pending in another queue.
             pub fn explain(&self, $name: $named) -> Result<Explanation, KeyError> {
-                Ok(self.order.explain(&self.$($nodes).+, self.find(&$name)?))
+                Ok(self.order.explain(self.$($nodes).+.nodes(), self.find(&$name)?))
             }
 
             /// For tests: sets the number of the next arrival in an empty queue, where the family
@@ -179,13 +179,13 @@ macro_rules! timer_queue {
 
             #[inline]
             fn pending(&self, p: $handle) -> Option<Pending<$key>> {
-                Some(Pending { key: self.key(p)?, expiry: self.order.expiry(&self.$($nodes).+, p) })
+                Some(Pending { key: self.key(p)?, expiry: self.order.expiry(self.$($nodes).+.nodes(), p) })
             }
 
             // The common answer is "nothing is due", so that check is inlined.
             #[inline(always)]
             fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<$key, $value>> {
-                let popped = self.order.pop(&mut self.$($nodes).+, self.now, budget)?;
+                let popped = self.order.pop(self.$($nodes).+.nodes_mut(), self.now, budget)?;
                 let (key, value) = self.release(popped.handle)?;
                 Some(Expired { key, deadline: popped.deadline, expiry: popped.expiry, value })
             }
@@ -214,7 +214,7 @@ macro_rules! timer_queue {
             #[inline]
             fn remove(&mut self, key: $key) -> Result<Removed<$value>, KeyError> {
                 let p = self.find(&key)?;
-                let head = self.order.remove(&mut self.$($nodes).+, p);
+                let head = self.order.remove(self.$($nodes).+.nodes_mut(), p);
                 let (_, value) = self.release(p).ok_or(KeyError::Stale)?;
                 Ok(Removed { value, head })
             }
@@ -222,27 +222,27 @@ macro_rules! timer_queue {
             #[inline]
             fn reschedule(&mut self, key: $key, deadline: Tick) -> Result<HeadChange, KeyError> {
                 let p = self.find(&key)?;
-                Ok(self.order.reschedule(&mut self.$($nodes).+, p, deadline, self.now))
+                Ok(self.order.reschedule(self.$($nodes).+.nodes_mut(), p, deadline, self.now))
             }
 
             #[inline]
             fn peek(&self) -> Option<Pending<$key>> {
-                self.pending(self.order.head(&self.$($nodes).+)?)
+                self.pending(self.order.head(self.$($nodes).+.nodes())?)
             }
 
             #[inline]
             fn second(&self) -> Option<Pending<$key>> {
-                self.pending(self.order.second(&self.$($nodes).+)?)
+                self.pending(self.order.second(self.$($nodes).+.nodes())?)
             }
 
             #[inline]
             fn next_expiry(&self) -> Option<Tick> {
-                self.order.next_expiry(&self.$($nodes).+)
+                self.order.next_expiry(self.$($nodes).+.nodes())
             }
 
             #[inline]
             fn next_wake(&self) -> Option<Tick> {
-                self.order.next_wake(&self.$($nodes).+)
+                self.order.next_wake(self.$($nodes).+.nodes())
             }
 
             #[inline]
@@ -260,11 +260,11 @@ macro_rules! timer_queue {
             ) -> Option<Expired<$key, ()>> {
                 self.now = self.now.max(now);
                 let mut unlimited = usize::MAX;
-                let p = self.order.due(&mut self.$($nodes).+, self.now, &mut unlimited)?;
-                let expiry = self.order.expiry(&self.$($nodes).+, p);
-                let deadline = self.order.deadline(&self.$($nodes).+, p);
+                let p = self.order.due(self.$($nodes).+.nodes_mut(), self.now, &mut unlimited)?;
+                let expiry = self.order.expiry(self.$($nodes).+.nodes(), p);
+                let deadline = self.order.deadline(self.$($nodes).+.nodes(), p);
                 let (key, next) = self.rearm(p, |value| rearm(expiry, value))?;
-                let _ = self.order.reschedule(&mut self.$($nodes).+, p, next, self.now);
+                let _ = self.order.reschedule(self.$($nodes).+.nodes_mut(), p, next, self.now);
                 Some(Expired { key, deadline, expiry, value: () })
             }
 
@@ -290,10 +290,10 @@ macro_rules! timer_queue {
             }
 
             fn check(&self) -> Result<(), Violation> {
-                self.order.check(&self.$($nodes).+, self.$($count)+)?;
+                self.order.check(self.$($nodes).+.nodes(), self.$($count)+)?;
                 let mut reachable = 0;
                 let mut all_ours = true;
-                self.order.for_each(&self.$($nodes).+, |p| {
+                self.order.for_each(self.$($nodes).+.nodes(), |p| {
                     reachable += 1;
                     all_ours &= self.key(p).is_some_and(|key| self.find(&key).is_ok());
                 });

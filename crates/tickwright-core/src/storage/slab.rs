@@ -1,8 +1,8 @@
 //! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code
 //! only.
 //!
-//! Records and payloads lie apart in an [`arena`](tickwright_nodes::arena): what the algorithm
-//! walks does not depend on the payload's type. A record that has room for it repeats the
+//! Records and payloads lie in an [`arena`](tickwright_nodes::arena), each record beside its payload
+//! or away from it: the family's [`layout`](super::layout) says which. A record that has room for it repeats the
 //! generation of a live slot, so that a key is checked without a look at the slot. A slot that has
 //! used up its 2^32 - 1 generations is retired (clause 11): a key is never valid twice.
 
@@ -11,13 +11,14 @@
 use core::fmt;
 
 pub use tickwright_nodes::arena::Idx;
-use tickwright_nodes::arena::{Apart, Arena, Columns as _, Slot, SlotId};
+use tickwright_nodes::arena::{Arena, Columns, Slot, SlotId};
 
 use crate::contract::{
     Advance, Expired, HeadChange, Inserted, KeyError, Order, Pending, Reject, Rejected, Removed, Tick,
     TimerQueue, Violation,
 };
 use crate::explain::Explanation;
+use crate::storage::layout::Layout;
 use crate::storage::shell::timer_queue;
 use crate::storage::{Discipline, Family, Nodes, Ordered, Record, in_order};
 
@@ -46,6 +47,9 @@ const _: () = assert!(size_of::<Option<Key>>() == 8);
 /// The record that family `F` keeps for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
+/// Records of family `F` and payloads.
+type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T>;
+
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
 /// ```
@@ -62,7 +66,7 @@ type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 /// ```
 pub struct SlabQueue<F: Family, T> {
     pub(crate) order: F::Of<Idx>,
-    arena: Arena<Apart<RecordOf<F>, T>>,
+    arena: Arena<ColumnsOf<F, T>>,
     now: Tick,
 }
 
@@ -103,7 +107,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
-        let arena = Arena::starting_after(last, Apart::EMPTY);
+        let arena = Arena::starting_after(last, Columns::EMPTY);
         Self { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 }
     }
 
@@ -162,7 +166,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     where
         F::Of<Idx>: Ordered<Idx>,
     {
-        in_order(&self.order, &self.arena.columns.records)
+        in_order(&self.order, self.arena.columns.nodes())
             .filter_map(|p| Some((self.pending(p)?, self.arena.live(p)?.1)))
     }
 
@@ -184,7 +188,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     fn find(&self, key: &Key) -> Result<Idx, KeyError> {
         let SlotId { index, generation } = key.0;
         let live = if RecordOf::<F>::STAMPED {
-            let record = self.arena.columns.records.get(index.at());
+            let record = self.arena.columns.record_at(index.at());
             record.is_some_and(|record| record.stamp() == generation.get())
         } else {
             self.get(*key).is_some()
@@ -211,7 +215,7 @@ impl<F: Family, T> SlabQueue<F, T> {
             Ok(id) => id,
             Err(value) => return Err(Rejected { reason: Reject::Full, value }),
         };
-        let records = &mut self.arena.columns.records;
+        let records = self.arena.columns.nodes_mut();
         let head = self.order.insert(records, id.index, deadline, self.now);
         // The family has written the record; its stamp is the shell's.
         records.record_mut(id.index).set_stamp(id.generation.get());
@@ -231,7 +235,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     fn release_all(&mut self) {
         self.order.clear();
         // Before values are dropped: that may panic.
-        self.arena.columns.records.forget();
+        self.arena.columns.forget();
         self.arena.clear();
     }
 
@@ -242,15 +246,16 @@ impl<F: Family, T> SlabQueue<F, T> {
             _ => 0,
         };
         let columns = &self.arena.columns;
-        let stamped = columns.records.iter().map(Record::stamp);
-        if all_live && stamped.eq(columns.slots.iter().map(stamp)) { Ok(()) } else { Err(Violation::Storage) }
+        let stamped = (0..columns.len())
+            .all(|at| columns.record_at(at).map(Record::stamp) == columns.slot(at).map(stamp));
+        if all_live && stamped { Ok(()) } else { Err(Violation::Storage) }
     }
 }
 
 timer_queue! {
     impl [F: Family, T] SlabQueue<F, T>;
     key Key, value T, handle Idx,
-    nodes arena.columns.records,
+    nodes arena.columns,
     named by key: Key,
     count arena.len()
 }

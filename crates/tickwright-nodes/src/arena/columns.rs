@@ -8,8 +8,29 @@ use crate::{Nodes, Record, hint};
 
 /// Records and slots by index. Each slot has a record; there may be more records than slots.
 pub trait Columns: Sized {
+    /// What an algorithm keeps for a slot.
+    type Record: Record<Idx>;
+
     /// What a live slot holds.
     type Value;
+
+    /// What an algorithm reads and writes its records through.
+    type Nodes: Nodes<Idx, Self::Record>;
+
+    /// No slots.
+    const EMPTY: Self;
+
+    /// The records.
+    fn nodes(&self) -> &Self::Nodes;
+
+    /// The records, to write.
+    fn nodes_mut(&mut self) -> &mut Self::Nodes;
+
+    /// The record at a place, if there is one.
+    fn record_at(&self, at: usize) -> Option<&Self::Record>;
+
+    /// Lets all records forget their last timers. No slot is live.
+    fn forget(&mut self);
 
     /// How many slots there are, slot 0 among them.
     fn len(&self) -> usize;
@@ -175,13 +196,31 @@ pub struct Apart<R, T> {
     pub slots: Vec<Slot<T>>,
 }
 
-impl<R, T> Apart<R, T> {
-    /// No slots.
-    pub const EMPTY: Self = Self { records: Records::EMPTY, slots: Vec::new() };
-}
-
 impl<R: Record<Idx>, T> Columns for Apart<R, T> {
+    type Record = R;
     type Value = T;
+    type Nodes = Records<R>;
+
+    const EMPTY: Self = Self { records: Records::EMPTY, slots: Vec::new() };
+
+    #[inline]
+    fn nodes(&self) -> &Records<R> {
+        &self.records
+    }
+
+    #[inline]
+    fn nodes_mut(&mut self) -> &mut Records<R> {
+        &mut self.records
+    }
+
+    #[inline]
+    fn record_at(&self, at: usize) -> Option<&R> {
+        self.records.get(at)
+    }
+
+    fn forget(&mut self) {
+        self.records.forget();
+    }
 
     #[inline]
     fn len(&self) -> usize {
@@ -258,23 +297,33 @@ impl<R, T> fmt::Debug for Together<R, T> {
     }
 }
 
-impl<R, T> Together<R, T> {
-    /// No slots.
-    pub const EMPTY: Self = Self(Vec::new());
+impl<R: Record<Idx>, T> Columns for Together<R, T> {
+    type Record = R;
+    type Value = T;
+    type Nodes = Self;
 
-    /// Lets all records forget their last timers. No slot is live.
-    pub fn forget(&mut self)
-    where
-        R: Record<Idx>,
-    {
+    const EMPTY: Self = Self(Vec::new());
+
+    #[inline]
+    fn nodes(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn nodes_mut(&mut self) -> &mut Self {
+        self
+    }
+
+    #[inline]
+    fn record_at(&self, at: usize) -> Option<&R> {
+        self.0.get(at).map(|cell| &cell.record)
+    }
+
+    fn forget(&mut self) {
         if R::REMEMBERS {
             self.0.iter_mut().for_each(|cell| cell.record.forget());
         }
     }
-}
-
-impl<R: Record<Idx>, T> Columns for Together<R, T> {
-    type Value = T;
 
     #[inline]
     fn len(&self) -> usize {

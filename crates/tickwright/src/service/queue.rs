@@ -211,7 +211,7 @@ where
     F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
 {
     let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
-    let arena = Arena::starting_after(0, Together::EMPTY);
+    let arena = Arena::starting_after(0, Columns::EMPTY);
     let queue = Linked::<F> { order, arena, now: 0, len: 0 };
     let mut one = Vec::new();
     one.try_reserve_exact(1).ok()?;

@@ -41,6 +41,7 @@ fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;
     impl Family for Walks {
         type Of<P: storage::Handle> = <tickwright_core::SortedList as Family>::Of<P>;
+        type Layout = storage::layout::Apart;
         const ID: &'static str = "skips";
         const SHAPE: storage::Shape = storage::Shape::List;
     }

@@ -1,0 +1,47 @@
+//! Where a slab keeps the record of a timer: beside its payload or away from it.
+//!
+//! ```text
+//!   Apart      records [ r r r r r ]   payloads [ p p p p p ]     an operation reads a few records
+//!   Together   cells   [ r p | r p | r p ]                        it reads the timer it is asked about
+//! ```
+//! A structure that follows links from the timer it is asked about has it in one cache line
+//! [`Together`]. A structure that writes records of many timers, as a heap its positions, has more
+//! of them in a cache line [`Apart`].
+
+use core::fmt::Debug;
+
+#[cfg(feature = "alloc")]
+use tickwright_nodes::Record;
+#[cfg(feature = "alloc")]
+use tickwright_nodes::arena::{self, Columns, Idx};
+
+/// How a slab lays out records and payloads: [`Apart`] or [`Together`].
+pub trait Layout: Debug + sealed::Sealed + 'static {
+    /// Records `R` and payloads `T`.
+    #[cfg(feature = "alloc")]
+    type Columns<R: Record<Idx>, T>: Columns<Record = R, Value = T>;
+}
+
+/// Records in one array, payloads in another.
+#[derive(Debug)]
+pub enum Apart {}
+
+/// Each record beside its payload.
+#[derive(Debug)]
+pub enum Together {}
+
+impl Layout for Apart {
+    #[cfg(feature = "alloc")]
+    type Columns<R: Record<Idx>, T> = arena::Apart<R, T>;
+}
+
+impl Layout for Together {
+    #[cfg(feature = "alloc")]
+    type Columns<R: Record<Idx>, T> = arena::Together<R, T>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Apart {}
+    impl Sealed for super::Together {}
+}
