@@ -2,8 +2,9 @@
 
 mod common;
 
+use core::time::Duration;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use common::Gate;
 use tickwright_threads::sync::{Mutex, bounded, unbounded};

@@ -14,7 +14,7 @@ use crate::output::OutputArgs;
 use crate::output::table::count;
 use crate::render::Format;
 use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Series, Table, labels};
-use crate::stats::{self, Bound};
+use crate::stats::{self, Bound, Summary};
 use crate::structures::registry::Kind;
 
 /// Arguments of `bench matrix`.
@@ -53,6 +53,9 @@ pub(crate) struct Work {
     n: Vec<Population>,
     /// For each population, the greatest ratio that is wanted.
     at_most: Vec<f64>,
+    /// The bounds are ns per operation of the best of ours instead.
+    #[serde(default)]
+    in_ns: bool,
     /// Structures that would take too long in this work, by id.
     #[serde(default)]
     without: Vec<String>,
@@ -81,6 +84,25 @@ struct Pair<'c> {
     ours: &'c Row,
     other: &'c Row,
     at_most: f64,
+}
+
+/// How much longer [`AdaptiveQueue`](tickwright_core::AdaptiveQueue) may take than the best single
+/// structure of ours.
+const ADAPTIVE_AT_MOST: f64 = 1.1;
+
+impl<'c> Pair<'c> {
+    /// What the bound is about.
+    fn bounded(&self) -> Option<Summary> {
+        if self.work.in_ns { self.ours.summary } else { self.ours.ratio }
+    }
+
+    /// `AdaptiveQueue`, the best of our other structures, and their ratio.
+    fn adaptive(&self) -> Option<(&'c Row, &'c Row, Summary)> {
+        let is_adaptive = |row: &Row| row.structure.id.starts_with("adaptive/");
+        let adaptive = self.cell.rows.iter().find(|row| is_adaptive(row) && row.summary.is_some())?;
+        let single = self.cell.fastest(|row| row.structure.kind == Kind::Ours && !is_adaptive(row))?;
+        Some((adaptive, single, stats::ratios(&adaptive.samples, &single.samples)?))
+    }
 }
 
 impl MatrixArgs {
@@ -163,32 +185,54 @@ impl Experiment for MatrixArgs {
     }
 
     fn findings(&self, Matrices { works, .. }: &Matrices, cells: &Vec<Cell>) -> Vec<Finding> {
-        let of_pair = |Pair { work, cell, ours, other, at_most }: Pair<'_>| {
+        let of_cell = |pair: &Pair<'_>| {
+            labels([
+                ("scenario", pair.work.scenario.clone().into()),
+                ("measure", pair.work.measure.to_string().into()),
+                ("n", pair.cell.population.into()),
+            ])
+        };
+        let of_pair = |pair: &Pair<'_>| {
+            let &Pair { work, cell, ours, other, at_most } = pair;
             let (ours_id, other_id) = (ours.structure.id, other.structure.id);
             let n = count(cell.population);
-            let about = format!("{}, {}, n={n}: {ours_id} to {other_id}", work.scenario, work.measure);
-            let finding = Finding::bounded(about, ours.ratio?, Bound::AtMost(at_most));
-            Some(finding.labelled(labels([
-                ("scenario", work.scenario.clone().into()),
-                ("measure", work.measure.to_string().into()),
-                ("n", cell.population.into()),
-            ])))
+            let about = match work.in_ns {
+                true => format!("{}, {}, n={n}: {ours_id}, ns", work.scenario, work.measure),
+                false => format!("{}, {}, n={n}: {ours_id} to {other_id}", work.scenario, work.measure),
+            };
+            let finding = Finding::bounded(about, pair.bounded()?, Bound::AtMost(at_most));
+            Some(finding.labelled(of_cell(pair)))
         };
-        self.pairs(works, cells).into_iter().filter_map(of_pair).collect()
+        let adaptive = |pair: &Pair<'_>| {
+            let (_, single, ratio) = pair.adaptive()?;
+            let n = count(pair.cell.population);
+            let Work { scenario, measure, .. } = pair.work;
+            let about = format!("{scenario}, {measure}, n={n}: adaptive to {}", single.structure.id);
+            let finding = Finding::bounded(about, ratio, Bound::AtMost(ADAPTIVE_AT_MOST));
+            Some(finding.labelled(of_cell(pair)))
+        };
+        let pairs = self.pairs(works, cells);
+        pairs.iter().filter_map(of_pair).chain(pairs.iter().filter_map(adaptive)).collect()
     }
 
     fn sections(&self, plan: &Matrices, cells: &Vec<Cell>, _: &[Finding]) -> Vec<Section> {
         let pairs = self.pairs(&plan.works, cells);
         let above = "x: the best of ours to the best of others, round by round, the median of these. Ours \
                      are exact, in a slab, with keys that go stale and order among equals. Floor: the same \
-                     work without order, handles or safety; x floor: ours to it.";
+                     work without order, handles or safety; x floor: ours to it. At most: the greatest x \
+                     that is wanted; of idle, the greatest number of ns.";
         let title = "The best of ours beside the best of others";
         let first = Section::new(title).text(above).table(table(&pairs)).plot(plot(&plan.works, &pairs));
         let above = "Bytes on the heap per pending timer, without the keys that a caller keeps, before the first \
                      sample and after the last. Dead: entries of timers that were moved or cancelled, per \
                      pending timer. A structure that keeps such entries is measured when as many leave as \
                      come.";
-        vec![first, Section::new("What a pending timer takes").text(above).table(memory(&pairs))]
+        let memory = Section::new("What a pending timer takes").text(above).table(memory(&pairs));
+        let above = "x: AdaptiveQueue to the fastest of our other structures, round by round.";
+        let title = "AdaptiveQueue beside the best single structure";
+        let adaptive = pairs.iter().any(|pair| pair.adaptive().is_some()).then(|| adaptive(&pairs));
+        let second = adaptive.map(|table| Section::new(title).text(above).table(table));
+        core::iter::once(first).chain(second).chain([memory]).collect()
     }
 }
 
@@ -199,11 +243,11 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table = table.columns(["x", "from", "to", "at most"], Format::Fixed(2));
     let table = table.column("verdict", Format::Text).column("floor", Format::Ns);
     let mut table = table.column("x floor", Format::Fixed(1));
-    for Pair { work, cell, ours, other, at_most } in pairs {
+    for pair @ Pair { work, cell, ours, other, at_most } in pairs {
         let ns = |row: &Row| Field::maybe(row.summary.map(|summary| summary.median));
         let interval = ours.ratio.map(|ratio| ratio.interval).filter(|interval| interval.coverage > 0.0);
         let floor = stats::median(&cell.floor).filter(|floor| *floor > 0.0);
-        let verdict = ours.ratio.map_or("", |ratio| Bound::AtMost(*at_most).judge(&ratio).words());
+        let verdict = pair.bounded().map_or("", |summary| Bound::AtMost(*at_most).judge(&summary).words());
         table.row([
             work.scenario.as_str().into(),
             cell.population.into(),
@@ -218,6 +262,30 @@ fn table(pairs: &[Pair<'_>]) -> Table {
             verdict.into(),
             Field::maybe(floor),
             Field::maybe(ours.summary.zip(floor).map(|(ours, floor)| ours.median / floor)),
+        ]);
+    }
+    table
+}
+
+fn adaptive(pairs: &[Pair<'_>]) -> Table {
+    let mut table = Table::new().column("work", Format::Text).column("n", Format::Count);
+    table = table.column("adaptive ns", Format::Ns).column("single", Format::Text).column("ns", Format::Ns);
+    let mut table =
+        table.columns(["x", "from", "to", "at most"], Format::Fixed(2)).column("verdict", Format::Text);
+    for pair in pairs {
+        let Some((adaptive, single, ratio)) = pair.adaptive() else { continue };
+        let interval = Some(ratio.interval).filter(|interval| interval.coverage > 0.0);
+        table.row([
+            pair.work.scenario.as_str().into(),
+            pair.cell.population.into(),
+            Field::maybe(adaptive.summary.map(|summary| summary.median)),
+            single.structure.id.into(),
+            Field::maybe(single.summary.map(|summary| summary.median)),
+            ratio.median.into(),
+            Field::maybe(interval.map(|interval| interval.low)),
+            Field::maybe(interval.map(|interval| interval.high)),
+            ADAPTIVE_AT_MOST.into(),
+            Bound::AtMost(ADAPTIVE_AT_MOST).judge(&ratio).words().into(),
         ]);
     }
     table
@@ -269,12 +337,12 @@ mod tests {
     /// Each reading moves the clock by as much: all ratios are 1.
     #[test]
     fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
-        let words = ["--quick", "--rounds", "6", "--structures", "heap4/slab,dary-heap4"];
+        let words = ["--quick", "--rounds", "6", "--structures", "heap4/slab,adaptive/slab,dary-heap4"];
         let args: MatrixArgs = request::words(&words).unwrap();
         let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(100)).unwrap();
         insta::assert_snapshot!(crate::render::sections(&report.sections));
         let floors = report.series.iter().filter(|series| series.labels["structure"] == "(floor)".into());
-        assert!(floors.count() >= report.findings.len(), "one a cell");
+        assert!(floors.count() * 2 >= report.findings.len(), "a floor and two findings a cell");
         assert!(report.find("memory", &labels([("structure", "dary-heap4".into())])).is_some());
     }
 

@@ -117,7 +117,8 @@ impl Cell {
         self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
     }
 
-    fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
+    /// The structure with the least median among some.
+    pub(crate) fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
         let ran = self.rows.iter().filter(|row| among(row) && row.summary.is_some());
         ran.min_by(|a, b| median(a).total_cmp(&median(b)))
     }

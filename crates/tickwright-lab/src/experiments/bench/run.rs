@@ -13,7 +13,7 @@ use crate::experiments::bench::live::{Live, with_all};
 use crate::experiments::bench::sampler::{Empty, Runner, Sampler};
 use crate::experiments::bench::work::{Source, Work};
 use crate::interrupt;
-use crate::models::scenario::{Measure, Scenario};
+use crate::models::scenario::{Measure, Model, Scenario};
 use crate::models::verify::{Answer, Evidence, Judge};
 use crate::output::table::count;
 use crate::progress::Progress;
@@ -129,6 +129,14 @@ impl Part {
         live.saturating_add(entry.saturating_mul(dead))
     }
 
+    /// How many samples of work come before the first timed one: as many operations as timers are
+    /// pending. Then what was filled in has left, a queue that moves timers to another structure
+    /// has done so, and a lazy queue has as many entries leave as come.
+    fn warm_up(&self) -> usize {
+        let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
+        if refills { self.population / self.operations.max(1) } else { 0 }
+    }
+
     pub(crate) fn empty_cells(&self) -> Vec<Cell> {
         let row = |measure: Measure, structure: &'static Structure, skipped: &Option<String>| Row {
             structure,
@@ -203,7 +211,7 @@ impl Trial<'_> {
             }
             let id = live.structure.id;
             self.judged(live, work, Evidence::of(live.structure, None), &expected).map_err(|wrong| {
-                format!("{id} answered wrongly at the begin or the end: {wrong}; no time of this run counts")
+                format!("{id} answered wrongly before the first sample or after the last: {wrong}; no time of this run counts")
             })?;
         }
         Ok(true)
@@ -243,6 +251,15 @@ impl Trial<'_> {
         }
         if let (Some(floor), Work::Fill(deadlines)) = (&floor, &fill) {
             floor.fill_aged(deadlines, &|most, each| source.past(most, each));
+        }
+        for _ in 0..part.warm_up() {
+            let work = source.next(part.scenario.measures[0]);
+            if let Some(floor) = &floor {
+                floor.sample(&work, Evidence::Fold, meter);
+            }
+            if !self.untimed(&work, live, &harness)? {
+                return Ok(());
+            }
         }
         let begin: Vec<_> = live.iter().map(|one| one.sampler.held()).collect();
         // The first round only verifies.
