@@ -1,0 +1,112 @@
+//! Blocks: what a file consists of after its first bytes.
+//!
+//! ```text
+//!   kind 1 | codec 1 | 0 0 | stored 4 | plain 4 | crc 4 | stored bytes ...
+//! ```
+//! Numbers are little-endian. The checksum (CRC-32, IEEE) is over the twelve bytes before it and
+//! the stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
+
+use std::io::{self, Read};
+
+/// The first bytes of a file. As those of PNG, they show what changes line ends or the high bit.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89TWT\r\n\x1a\n";
+
+pub(crate) const HEADER: u8 = 1;
+pub(crate) const NAME: u8 = 2;
+pub(crate) const EVENTS: u8 = 3;
+pub(crate) const LOST: u8 = 4;
+pub(crate) const END: u8 = 5;
+pub(crate) const BASE: u8 = 6;
+
+/// Kinds from here on may be skipped by a reader that does not know them.
+pub(crate) const OPTIONAL: u8 = 0x80;
+
+/// The most bytes of a block, stored and plain.
+pub(crate) const MOST: usize = 1 << 20;
+
+/// Bytes before the stored ones.
+const HEAD: usize = 16;
+
+/// Appends a block to `out`. `plain` is not longer than [`MOST`].
+pub(crate) fn append(out: &mut Vec<u8>, kind: u8, plain: &[u8]) {
+    let packed = lz4_flex::block::compress(plain);
+    let (codec, stored) = if packed.len() < plain.len() { (1, &packed[..]) } else { (0, plain) };
+    let start = out.len();
+    out.extend([kind, codec, 0, 0]);
+    out.extend((stored.len() as u32).to_le_bytes());
+    out.extend((plain.len() as u32).to_le_bytes());
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&out[start..]);
+    crc.update(stored);
+    out.extend(crc.finalize().to_le_bytes());
+    out.extend(stored);
+}
+
+/// Why a block was not read.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    Io(io::Error),
+    /// The source ended within it.
+    CutOff,
+    Damaged(&'static str),
+}
+
+/// Reads bytes until `to` is full or the source ends. Returns how many there were.
+pub(crate) fn fill(from: &mut impl Read, to: &mut [u8]) -> Result<usize, io::Error> {
+    let mut have = 0;
+    while have < to.len() {
+        match from.read(&mut to[have..]) {
+            Ok(0) => break,
+            Ok(more) => have += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(have)
+}
+
+/// The memory for a block that is being read.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    stored: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
+}
+
+impl Buffer {
+    /// Reads a block. Returns its kind and its length in the file; `None` at the end of the source.
+    pub(crate) fn read(&mut self, from: &mut impl Read) -> Result<Option<(u8, u64)>, Wrong> {
+        let mut head = [0; HEAD];
+        match fill(from, &mut head).map_err(Wrong::Io)? {
+            0 => return Ok(None),
+            HEAD => {}
+            _ => return Err(Wrong::CutOff),
+        }
+        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (stored, plain) = (number(4) as usize, number(8) as usize);
+        if stored > MOST || plain > MOST {
+            return Err(Wrong::Damaged("it is longer than a block may be"));
+        }
+        self.stored.resize(stored, 0);
+        if fill(from, &mut self.stored).map_err(Wrong::Io)? < stored {
+            return Err(Wrong::CutOff);
+        }
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&head[..12]);
+        crc.update(&self.stored);
+        if crc.finalize() != number(12) {
+            return Err(Wrong::Damaged("its checksum is another one"));
+        }
+        match head[1] {
+            0 if stored == plain => core::mem::swap(&mut self.stored, &mut self.plain),
+            1 => {
+                self.plain.resize(plain, 0);
+                let unpacked = lz4_flex::block::decompress_into(&self.stored, &mut self.plain);
+                if unpacked.ok() != Some(plain) {
+                    return Err(Wrong::Damaged("it does not unpack to its length"));
+                }
+            }
+            _ => return Err(Wrong::Damaged("its codec is unknown")),
+        }
+        Ok(Some((head[0], (HEAD + stored) as u64)))
+    }
+}

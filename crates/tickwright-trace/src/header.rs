@@ -1,0 +1,89 @@
+//! What a trace says about itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Ns;
+
+/// What a trace says about itself, in its first block.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Header {
+    /// What saw the events: `record`, `ftrace`, `strace`, `chrome`, ...
+    pub source: String,
+    /// The program and version that wrote the trace.
+    pub made_by: String,
+    /// What was recorded: a command line, or the name of a file.
+    pub of: String,
+    /// The clock of all times, as its system calls it.
+    pub clock: String,
+    /// When the trace starts, by the calendar (RFC 3339). Empty: unknown.
+    pub started: String,
+    /// The queues that timers were in: those that were known at the start, then others.
+    pub bases: Vec<Base>,
+    /// Facts about the host, by name.
+    pub host: BTreeMap<String, String>,
+    /// What the source cannot see, as sentences.
+    pub unseen: Vec<String>,
+}
+
+/// A queue that timers were in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Base {
+    /// Its name: `hrtimer`, `libuv`, ...
+    pub name: String,
+    /// Its tick in ns. 0: unknown.
+    pub tick_ns: u64,
+}
+
+impl Header {
+    /// The header of a trace of which nothing but its source is known.
+    #[must_use]
+    pub fn of(source: impl Into<String>) -> Self {
+        let made_by = concat!("tickwright ", env!("CARGO_PKG_VERSION")).into();
+        Self { source: source.into(), made_by, ..Self::default() }
+    }
+}
+
+/// Events that a source lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// When, in ns from the start of the trace.
+    pub time: Ns,
+    /// How many. 0: unknown.
+    pub count: u64,
+    /// Where or why, in words.
+    pub note: String,
+}
+
+/// Names by number: those of sites, or those of threads. Number 0 has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(pub(crate) Vec<String>);
+
+impl Names {
+    /// The name of a number.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&str> {
+        let at = (number as usize).checked_sub(1)?;
+        self.0.get(at).map(String::as_str)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them with their numbers, from 1 on.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> + '_ {
+        (1..).zip(self.0.iter().map(String::as_str))
+    }
+}

@@ -1,0 +1,52 @@
+//! Traces of timers: what a program armed, moved, cancelled and delivered, when and by whom.
+//!
+//! ```text
+//!   program, kernel log, browser -> Event -> Writer -> file.twt -> Reader -> Event
+//!                                                              \-> CSV, JSON lines
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`event`] | one thing that happened to one timer |
+//! | [`header`] | what a trace says about itself: source, clock, queues, host, losses |
+//! | [`writer`], [`reader`] | `.twt` files as streams, in blocks |
+//! | [`text`] | traces as CSV, both ways, and as JSON lines |
+//! | [`error`] | what is wrong with a file, where, and what was read before it |
+//!
+//! The format is `docs/trace-format.md`. A program that was killed while it wrote leaves a file that
+//! is read to its last whole block. A damaged block is named by its position; what precedes it is
+//! read.
+//!
+//! ```
+//! use tickwright_trace::{Event, Header, Reader, What, Writer};
+//!
+//! let mut writer = Writer::new(Vec::new(), &Header::of("example"))?;
+//! let site = writer.site("server.c:77")?;
+//! let armed = What::Arm { deadline: 5_000_000, period: 0 };
+//! writer.push(&Event { site, ..Event::new(1_000, 7, armed) })?;
+//! writer.push(&Event::new(90_000, 7, What::Cancel))?;
+//! let file = writer.finish()?;
+//!
+//! let mut reader = Reader::new(&file[..])?;
+//! let events = reader.next_block()?.unwrap_or(&[]);
+//! assert_eq!(events.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod event;
+pub mod header;
+pub mod reader;
+pub mod text;
+pub mod writer;
+
+mod block;
+mod columns;
+mod number;
+
+pub use error::TraceError;
+pub use event::{Event, What};
+pub use header::{Base, Header, Lost, Names};
+pub use reader::Reader;
+pub use writer::Writer;

@@ -1,0 +1,81 @@
+//! Numbers of one to ten bytes: seven bits a byte, the lowest first, and a bit that says whether
+//! more follow (LEB128). Signed numbers alternate in sign: 0, -1, 1, -2, ...
+
+/// Appends a number.
+#[inline]
+pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Appends a signed number.
+#[inline]
+pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
+    put(bytes, (number as u64) << 1 ^ (number >> 63) as u64);
+}
+
+/// Takes a number off the front. `None`: it is not whole, or of more than 64 bits.
+#[inline]
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let bits = u64::from(byte & 0x7f);
+        if bits << shift >> shift != bits {
+            return None;
+        }
+        number |= bits << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Takes a signed number off the front.
+#[inline]
+pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
+    let number = take(bytes)?;
+    Some((number >> 1) as i64 ^ -((number & 1) as i64))
+}
+
+/// Takes a number of a smaller type off the front.
+#[inline]
+pub(crate) fn take_as<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
+    N::try_from(take(bytes)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_power_of_two_and_its_neighbours_come_back() {
+        for bit in 0..64 {
+            for number in [(1u64 << bit) - 1, 1 << bit, (1u64 << bit).wrapping_add(1), u64::MAX >> bit] {
+                let mut bytes = Vec::new();
+                put(&mut bytes, number);
+                put_signed(&mut bytes, number as i64);
+                put_signed(&mut bytes, (number as i64).wrapping_neg());
+                let mut left = &bytes[..];
+                assert_eq!(take(&mut left), Some(number));
+                assert_eq!(take_signed(&mut left), Some(number as i64));
+                assert_eq!(take_signed(&mut left), Some((number as i64).wrapping_neg()));
+                assert!(left.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_too_large_is_no_number() {
+        assert_eq!(take(&mut &[][..]), None);
+        assert_eq!(take(&mut &[0x80, 0x80][..]), None);
+        assert_eq!(take(&mut &[0xff; 10][..]), None);
+        assert_eq!(take(&mut &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2][..]), None);
+        assert_eq!(take_as::<u8>(&mut &[0x80, 2][..]), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! Traces from files, as streams.
+
+use std::io::Read;
+
+use crate::block::{self, Buffer, MAGIC, OPTIONAL, Wrong};
+use crate::columns;
+use crate::error::{TraceError, VERSION};
+use crate::event::Event;
+use crate::header::{Base, Header, Lost, Names};
+use crate::number::{take, take_signed};
+use crate::writer::{BASES, LONGEST, THREADS};
+
+/// The most names of a table, and the most losses, that a reader keeps: a bound of its memory.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Reads a trace block by block. Memory is bounded by a block and the names.
+#[derive(Debug)]
+pub struct Reader<R> {
+    from: R,
+    header: Header,
+    names: [Names; 2],
+    lost: Vec<Lost>,
+    buffer: Buffer,
+    events: Vec<Event>,
+    /// Where the next block begins.
+    position: u64,
+    read: u64,
+    ended: bool,
+    is_complete: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// All of [`TraceError`] but those of text.
+    pub fn new(mut from: R) -> Result<Self, TraceError> {
+        let mut first = [0; MAGIC.len() + 2];
+        let have = block::fill(&mut from, &mut first)?;
+        if have == 0 {
+            return Err(TraceError::Empty);
+        }
+        let magic = have.min(MAGIC.len());
+        if first[..magic] != MAGIC[..magic] {
+            return Err(TraceError::Foreign);
+        }
+        if have < first.len() {
+            return Err(TraceError::CutOff { position: 0, events: 0 });
+        }
+        let found = u16::from_le_bytes([first[MAGIC.len()], first[MAGIC.len() + 1]]);
+        if found == 0 || found > VERSION {
+            return Err(TraceError::Version { found });
+        }
+        let mut reader = Self {
+            from,
+            header: Header::default(),
+            names: [Names::default(), Names::default()],
+            lost: Vec::new(),
+            buffer: Buffer::default(),
+            events: Vec::new(),
+            position: first.len() as u64,
+            read: 0,
+            ended: false,
+            is_complete: false,
+        };
+        match reader.block()? {
+            Some((block::HEADER, length)) => {
+                let header = serde_json::from_slice(&reader.buffer.plain);
+                reader.header = header.map_err(|_| reader.damaged("its header is none"))?;
+                reader.position += length;
+                Ok(reader)
+            }
+            Some(_) => Err(reader.damaged("the first block is no header")),
+            None => Err(TraceError::CutOff { position: reader.position, events: 0 }),
+        }
+    }
+
+    /// What the trace says about itself. Queues that appear later are added when they do.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The names of sites, those of the blocks that were read.
+    pub fn sites(&self) -> &Names {
+        &self.names[0]
+    }
+
+    /// The names of threads, those of the blocks that were read.
+    pub fn threads(&self) -> &Names {
+        &self.names[1]
+    }
+
+    /// What the source lost, as far as it was read.
+    pub fn lost(&self) -> &[Lost] {
+        &self.lost
+    }
+
+    /// How many events were read.
+    pub fn events_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Whether the end was read. If not, the writer was stopped, or there is more to read.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The next events, some thousands at most. `None` at the end.
+    ///
+    /// # Errors
+    /// [`TraceError::CutOff`] and [`TraceError::Damaged`] name the block; what precedes it was
+    /// returned. [`TraceError::Io`]. After an error there is nothing more.
+    pub fn next_block(&mut self) -> Result<Option<&[Event]>, TraceError> {
+        while !self.ended {
+            let found = self.block().and_then(|block| match block {
+                None => Ok(None),
+                Some((kind, length)) => Ok(Some((self.take(kind)?, length))),
+            });
+            match found {
+                Ok(Some((has_events, length))) => {
+                    self.position += length;
+                    if has_events {
+                        self.read += self.events.len() as u64;
+                        return Ok(Some(&self.events));
+                    }
+                }
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// All events, one by one. An error is the last item.
+    pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            loop {
+                if let Some(&event) = self.events.get(at) {
+                    at += 1;
+                    return Some(Ok(event));
+                }
+                at = 0;
+                self.events.clear();
+                match self.next_block() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return None,
+                    Err(error) => {
+                        self.events.clear();
+                        return Some(Err(error));
+                    }
+                }
+            }
+        })
+    }
+
+    fn damaged(&self, what: &'static str) -> TraceError {
+        TraceError::Damaged { position: self.position, events: self.read, what }
+    }
+
+    /// Reads a block into the buffer. Returns its kind and its length.
+    fn block(&mut self) -> Result<Option<(u8, u64)>, TraceError> {
+        self.buffer.read(&mut self.from).map_err(|wrong| match wrong {
+            Wrong::Io(error) => TraceError::Io(error),
+            Wrong::CutOff => TraceError::CutOff { position: self.position, events: self.read },
+            Wrong::Damaged(what) => self.damaged(what),
+        })
+    }
+
+    /// Takes in the block in the buffer. Returns whether it has events.
+    fn take(&mut self, kind: u8) -> Result<bool, TraceError> {
+        if self.is_complete {
+            return Err(self.damaged("it comes after the end"));
+        }
+        let understood = match kind {
+            block::NAME => self.take_name(),
+            block::EVENTS => columns::decode(&self.buffer.plain, &mut self.events),
+            block::LOST => self.take_lost(),
+            block::BASE => self.take_base(),
+            block::END => self.take_end(),
+            OPTIONAL.. => Some(()),
+            _ => return Err(self.damaged("its kind is unknown")),
+        };
+        match understood {
+            Some(()) => Ok(kind == block::EVENTS),
+            None => Err(self.damaged("it holds something else than it should")),
+        }
+    }
+
+    fn take_name(&mut self) -> Option<()> {
+        let mut bytes = &self.buffer.plain[..];
+        let table = take(&mut bytes).filter(|&table| table <= THREADS as u64)?;
+        let names = &mut self.names[table as usize].0;
+        if names.len() >= MOST_KEPT || bytes.len() > LONGEST {
+            return None;
+        }
+        names.push(core::str::from_utf8(bytes).ok()?.to_owned());
+        Some(())
+    }
+
+    fn take_base(&mut self) -> Option<()> {
+        let mut bytes = &self.buffer.plain[..];
+        let tick_ns = take(&mut bytes)?;
+        if self.header.bases.len() >= BASES || bytes.len() > LONGEST {
+            return None;
+        }
+        self.header.bases.push(Base { name: core::str::from_utf8(bytes).ok()?.to_owned(), tick_ns });
+        Some(())
+    }
+
+    fn take_lost(&mut self) -> Option<()> {
+        let mut bytes = &self.buffer.plain[..];
+        let (time, count) = (take_signed(&mut bytes)?, take(&mut bytes)?);
+        if self.lost.len() >= MOST_KEPT || bytes.len() > LONGEST {
+            return None;
+        }
+        self.lost.push(Lost { time, count, note: core::str::from_utf8(bytes).ok()?.to_owned() });
+        Some(())
+    }
+
+    fn take_end(&mut self) -> Option<()> {
+        let mut bytes = &self.buffer.plain[..];
+        let (events, _lost) = (take(&mut bytes)?, take(&mut bytes)?);
+        self.is_complete = events == self.read && bytes.is_empty();
+        self.is_complete.then_some(())
+    }
+}

@@ -1,0 +1,220 @@
+//! Traces to files, as streams.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use crate::block::{self, MAGIC};
+use crate::columns;
+use crate::error::{TraceError, VERSION};
+use crate::event::{Event, Ns};
+use crate::header::Header;
+use crate::number::{put, put_signed};
+
+/// The most bytes of a name or a note.
+pub(crate) const LONGEST: usize = 4096;
+
+/// Writes a trace. Events are written in blocks of some thousands: [`flush`](Self::flush) writes
+/// what there is. A file that was never [finished](Self::finish) is read to its last whole block.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    /// `None` once it was given back.
+    to: Option<W>,
+    events: Vec<Event>,
+    names: [HashMap<String, u32>; 2],
+    bases: Vec<String>,
+    written: u64,
+    lost: u64,
+    plain: Vec<u8>,
+    out: Vec<u8>,
+}
+
+/// The most queues.
+pub(crate) const BASES: usize = 256;
+
+/// The tables of names in a file.
+pub(crate) const SITES: usize = 0;
+pub(crate) const THREADS: usize = 1;
+
+impl<W: Write> Writer<W> {
+    /// Begins a trace.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`]; [`TraceError::Unfit`] for a header of more than a mebibyte.
+    pub fn new(to: W, header: &Header) -> Result<Self, TraceError> {
+        let plain = serde_json::to_vec(header).map_err(|_| TraceError::Unfit("the header is no text"))?;
+        if plain.len() > block::MOST {
+            return Err(TraceError::Unfit("the header is longer than a block may be"));
+        }
+        if header.bases.len() > BASES {
+            return Err(TraceError::Unfit("there are more than 256 queues"));
+        }
+        let mut writer = Self {
+            to: Some(to),
+            events: Vec::with_capacity(columns::MOST),
+            names: [HashMap::new(), HashMap::new()],
+            bases: header.bases.iter().map(|base| base.name.clone()).collect(),
+            written: 0,
+            lost: 0,
+            plain,
+            out: Vec::new(),
+        };
+        writer.out.extend(MAGIC);
+        writer.out.extend(VERSION.to_le_bytes());
+        writer.block(block::HEADER)?;
+        Ok(writer)
+    }
+
+    /// The number of a site by its name. A name longer than 4096 bytes is cut.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`].
+    pub fn site(&mut self, name: &str) -> Result<u32, TraceError> {
+        self.name(SITES, name)
+    }
+
+    /// The number of a thread by its name. A name longer than 4096 bytes is cut.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`].
+    pub fn thread(&mut self, name: &str) -> Result<u32, TraceError> {
+        self.name(THREADS, name)
+    }
+
+    /// The number of a queue by its name. A new one has ticks of `tick_ns` (0: unknown).
+    ///
+    /// # Errors
+    /// [`TraceError::Unfit`] beyond 256 queues; [`TraceError::Io`].
+    pub fn base(&mut self, name: &str, tick_ns: u64) -> Result<u8, TraceError> {
+        let name = cut(name);
+        if let Some(at) = self.bases.iter().position(|base| base == name) {
+            return Ok(at as u8);
+        }
+        let number = u8::try_from(self.bases.len())
+            .map_err(|_| TraceError::Unfit("there are more than 256 queues"))?;
+        self.bases.push(name.to_owned());
+        self.flush_events()?;
+        self.plain.clear();
+        put(&mut self.plain, tick_ns);
+        self.plain.extend(name.as_bytes());
+        self.block(block::BASE)?;
+        Ok(number)
+    }
+
+    fn name(&mut self, table: usize, name: &str) -> Result<u32, TraceError> {
+        let name = cut(name);
+        if let Some(&number) = self.names[table].get(name) {
+            return Ok(number);
+        }
+        let number = u32::try_from(self.names[table].len() + 1)
+            .map_err(|_| TraceError::Unfit("there are more names than numbers"))?;
+        self.names[table].insert(name.to_owned(), number);
+        // Before the events that use it.
+        self.flush_events()?;
+        self.plain.clear();
+        put(&mut self.plain, table as u64);
+        self.plain.extend(name.as_bytes());
+        self.block(block::NAME)?;
+        Ok(number)
+    }
+
+    /// Appends an event.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again; this one is not.
+    pub fn push(&mut self, event: &Event) -> Result<(), TraceError> {
+        if self.events.len() >= columns::MOST {
+            self.flush_events()?;
+        }
+        self.events.push(*event);
+        Ok(())
+    }
+
+    /// Notes that the source lost `count` events (0: an unknown number).
+    ///
+    /// # Errors
+    /// [`TraceError::Io`].
+    pub fn lost(&mut self, time: Ns, count: u64, note: &str) -> Result<(), TraceError> {
+        self.flush_events()?;
+        self.lost = self.lost.saturating_add(count);
+        self.plain.clear();
+        put_signed(&mut self.plain, time);
+        put(&mut self.plain, count);
+        self.plain.extend(cut(note).as_bytes());
+        self.block(block::LOST)
+    }
+
+    /// Writes what there is, so that it is in the file whatever happens to this program.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`].
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        self.flush_events()?;
+        self.send()?;
+        if let Some(to) = &mut self.to {
+            to.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the trace. Returns what it was written to.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`].
+    pub fn finish(mut self) -> Result<W, TraceError> {
+        self.flush_events()?;
+        self.plain.clear();
+        put(&mut self.plain, self.written);
+        put(&mut self.plain, self.lost);
+        self.block(block::END)?;
+        self.flush()?;
+        self.to.take().ok_or(TraceError::Unfit("the trace was finished before"))
+    }
+
+    fn flush_events(&mut self) -> Result<(), TraceError> {
+        if self.events.is_empty() {
+            return Ok(());
+        }
+        self.plain.clear();
+        columns::encode(&self.events, &mut self.plain);
+        self.written += self.events.len() as u64;
+        self.events.clear();
+        self.block(block::EVENTS)
+    }
+
+    /// Writes `plain` as a block, after all that could not be written before.
+    fn block(&mut self, kind: u8) -> Result<(), TraceError> {
+        block::append(&mut self.out, kind, &self.plain);
+        self.send()
+    }
+
+    /// Writes `out`. After an error it holds what is still to be written, to the byte.
+    fn send(&mut self) -> Result<(), TraceError> {
+        let Some(to) = &mut self.to else { return Ok(()) };
+        while !self.out.is_empty() {
+            match to.write(&self.out) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(written) => drop(self.out.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Drop for Writer<W> {
+    fn drop(&mut self) {
+        if self.to.is_some() {
+            let _ = self.flush();
+        }
+    }
+}
+
+/// The longest beginning of a text that may be written.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(LONGEST);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

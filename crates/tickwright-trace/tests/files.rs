@@ -1,0 +1,265 @@
+//! What is written comes back; what is cut off, damaged or foreign is named, and what precedes it is
+//! read.
+
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use tickwright_trace::text::{from_csv, to_csv, to_json_lines};
+use tickwright_trace::{Base, Event, Header, Reader, TraceError, What, Writer};
+
+fn header() -> Header {
+    let bases = vec![Base { name: "wheel".into(), tick_ns: 1_000_000 }, Base::default()];
+    Header { of: "server --port 80".into(), clock: "monotonic".into(), bases, ..Header::of("test") }
+}
+
+/// All events that can be read, and the error that ends them.
+fn read(file: &[u8]) -> (Vec<Event>, Option<TraceError>) {
+    let mut events = Vec::new();
+    let mut reader = match Reader::new(file) {
+        Ok(reader) => reader,
+        Err(error) => return (events, Some(error)),
+    };
+    loop {
+        match reader.next_block() {
+            Ok(Some(block)) => events.extend_from_slice(block),
+            Ok(None) => return (events, None),
+            Err(error) => return (events, Some(error)),
+        }
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let what = prop_oneof![
+        (any::<i64>(), any::<u64>()).prop_map(|(deadline, period)| What::Arm { deadline, period }),
+        (any::<i64>(), 0..9u64).prop_map(|(deadline, period)| What::Rearm { deadline, period }),
+        Just(What::Cancel),
+        Just(What::Fire),
+    ];
+    let numbers = (any::<i64>(), any::<u64>(), any::<u32>(), any::<u16>(), any::<u8>(), any::<u32>());
+    (what, numbers).prop_map(|(what, (time, timer, thread, cpu, base, site))| Event {
+        time,
+        timer,
+        what,
+        thread,
+        cpu,
+        base,
+        site,
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_comes_back(
+        events in proptest::collection::vec(event(), 0..300),
+        flushes in proptest::collection::vec(any::<bool>(), 300),
+    ) {
+        let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+        for (event, flush) in events.iter().zip(flushes) {
+            writer.push(event).unwrap();
+            if flush {
+                writer.flush().unwrap();
+            }
+        }
+        let file = writer.finish().unwrap();
+        let (back, error) = read(&file);
+        prop_assert_eq!(back, events);
+        prop_assert!(error.is_none());
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), whole: bool) {
+        let mut file = sample();
+        file.truncate(10);
+        if whole {
+            file.extend(bytes);
+        } else {
+            file = bytes;
+        }
+        let _ = read(&file);
+    }
+}
+
+/// A file with each kind of block.
+fn sample() -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    let site = writer.site("tcp.c:7").unwrap();
+    let thread = writer.thread("worker/1").unwrap();
+    let base = writer.base("heap", 1).unwrap();
+    assert_eq!((site, thread, base, writer.base("wheel", 0).unwrap()), (1, 1, 2, 0));
+    for number in 0..40u32 {
+        let time = 1_000 * i64::from(number);
+        let timer = u64::from(number % 7);
+        let what = match number % 4 {
+            0 => What::Arm { deadline: time + 5_000_000, period: 0 },
+            1 => What::Rearm { deadline: time - 1, period: 20 },
+            2 => What::Cancel,
+            _ => What::Fire,
+        };
+        writer.push(&Event { thread, cpu: 2, base, site, ..Event::new(time, timer, what) }).unwrap();
+        if number == 20 {
+            writer.lost(time, 3, "the ring was full").unwrap();
+        }
+    }
+    assert_eq!(writer.site("tcp.c:7").unwrap(), site);
+    writer.finish().unwrap()
+}
+
+#[test]
+fn names_losses_and_the_end_come_back() {
+    let file = sample();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    assert_eq!(reader.header().of, "server --port 80");
+    assert!(!reader.is_complete());
+    while reader.next_block().unwrap().is_some() {}
+    assert!(reader.is_complete());
+    assert_eq!(reader.events_read(), 40);
+    assert_eq!(
+        (reader.sites().get(1), reader.sites().get(0), reader.sites().len()),
+        (Some("tcp.c:7"), None, 1)
+    );
+    assert_eq!(reader.threads().iter().collect::<Vec<_>>(), [(1, "worker/1")]);
+    assert_eq!(reader.header().bases[2], Base { name: "heap".into(), tick_ns: 1 });
+    assert_eq!((reader.lost()[0].count, reader.lost()[0].note.as_str()), (3, "the ring was full"));
+}
+
+/// Where the blocks of a file begin.
+fn blocks(file: &[u8]) -> Vec<usize> {
+    let mut all = vec![10];
+    while let Some(&at) = all.last().filter(|&&at| at < file.len()) {
+        let stored = u32::from_le_bytes(file[at + 4..at + 8].try_into().unwrap());
+        all.push(at + 16 + stored as usize);
+    }
+    all
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_is_read_to_its_last_whole_block() {
+    let file = sample();
+    let (all, _) = read(&file);
+    let begins = blocks(&file);
+    for end in 0..file.len() {
+        let (events, error) = read(&file[..end]);
+        assert!(all.starts_with(&events));
+        match error {
+            Some(TraceError::Empty) => assert_eq!(end, 0),
+            Some(TraceError::CutOff { position, events: before }) => {
+                let begin = begins.iter().rev().find(|&&begin| begin <= end).copied().unwrap_or(0);
+                assert_eq!((position, before), (begin as u64, events.len() as u64), "cut at {end}");
+            }
+            None => assert!(begins.contains(&end), "cut at {end}"),
+            Some(other) => panic!("cut at {end}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn each_flipped_bit_is_found() {
+    let file = sample();
+    let (all, _) = read(&file);
+    for at in 0..file.len() * 8 {
+        let mut file = file.clone();
+        file[at / 8] ^= 1 << (at % 8);
+        let (events, error) = read(&file);
+        assert!(error.is_some(), "bit {at}");
+        assert!(all.starts_with(&events), "bit {at}");
+        if let Some(TraceError::Damaged { position, events: before, .. }) = error {
+            assert!(position as usize <= at / 8 && before == events.len() as u64, "bit {at}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_named() {
+    let error = |file: &[u8]| read(file).1.unwrap().to_string();
+    assert_eq!(error(b""), "the file is empty: nothing was recorded");
+    assert!(error(b"PK\x03\x04 a zip file").starts_with("the file is no trace"));
+    let mut later = sample();
+    later[8] = 9;
+    assert!(error(&later).contains("version 9"), "{}", error(&later));
+    let mut twice = sample();
+    twice.extend(&sample()[10..]);
+    assert!(error(&twice).contains("it comes after the end"));
+}
+
+/// An endless source is read with the memory of one block.
+#[test]
+fn an_endless_source_is_refused() {
+    let first = sample();
+    let endless = io::Read::chain(&first[..10], io::repeat(0xff));
+    assert!(matches!(Reader::new(endless), Err(TraceError::Damaged { position: 10, .. })));
+    assert!(matches!(Reader::new(io::repeat(7)), Err(TraceError::Foreign)));
+}
+
+/// A disk with room for so many bytes, which accepts some at a time.
+#[derive(Clone, Default)]
+struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (room, has) = &mut *self.0.borrow_mut();
+        let taken = bytes.len().min(*room - has.len()).min(100);
+        if taken == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        has.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A full disk keeps what it has. Once there is room, nothing is missing.
+#[test]
+fn a_full_disk_loses_nothing_that_was_pushed() {
+    let whole = sample();
+    let events = read(&whole).0;
+    for room in 0..whole.len() {
+        let disk = Disk::default();
+        disk.0.borrow_mut().0 = room;
+        let Ok(mut writer) = Writer::new(disk.clone(), &header()) else { continue };
+        events.iter().for_each(|event| writer.push(event).unwrap());
+        let stopped = writer.flush();
+        let there = read(&disk.0.borrow().1).0;
+        assert!(if stopped.is_ok() { there == events } else { there.is_empty() }, "room for {room}");
+        disk.0.borrow_mut().0 = usize::MAX;
+        writer.finish().unwrap();
+        assert_eq!(read(&disk.0.borrow().1).0, events, "room for {room}");
+    }
+}
+
+#[test]
+fn text_says_the_same_and_comes_back() {
+    let file = sample();
+    let mut csv = Vec::new();
+    assert_eq!(to_csv(&mut Reader::new(&file[..]).unwrap(), &mut csv).unwrap(), 40);
+    let text = String::from_utf8(csv.clone()).unwrap();
+    let expected = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n\
+                    0,arm,0,5000000,0,worker/1,1,heap,tcp.c:7\n";
+    assert!(text.starts_with(expected), "{text}");
+    let (back, count) = from_csv(&csv[..], &header(), Vec::new()).unwrap();
+    assert_eq!((count, read(&back).0), (40, read(&file).0));
+    let mut lines = Vec::new();
+    assert_eq!(to_json_lines(&mut Reader::new(&file[..]).unwrap(), &mut lines).unwrap(), 40);
+    let mut first = String::new();
+    io::Cursor::new(&lines).take(200).read_to_string(&mut first).unwrap();
+    assert!(
+        first.starts_with(r#"{"time_ns":0,"kind":"arm","timer":0,"deadline_ns":5000000,"period_ns":0,"#),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_wrong_line_is_named() {
+    let error = |text: &str| from_csv(text.as_bytes(), &header(), Vec::new()).unwrap_err().to_string();
+    assert_eq!(error("kind,timer\n"), "line 1: there is no column 'time_ns'");
+    let names = "timer,kind,time_ns\n";
+    assert_eq!(error(&format!("{names}1,arm,2\n")), "line 2: an event 'arm' needs deadline_ns");
+    let wrong = "line 3: kind is 'start', not arm, rearm, cancel or fire";
+    assert_eq!(error(&format!("{names}1,fire,2\n1,start,2\n")), wrong);
+    assert_eq!(error(&format!("{names}x,fire,2\n")), "line 2: field 1: invalid digit found in string");
+    assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
+}
