@@ -10,6 +10,7 @@
 //! | [`event`] | one thing that happened to one timer |
 //! | [`header`] | what a trace says about itself: source, clock, queues, host, losses |
 //! | [`writer`], [`reader`] | `.twt` files as streams, in blocks |
+//! | [`import`] | traces from what other programs write |
 //! | [`text`] | traces as CSV, both ways, and as JSON lines |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
@@ -37,6 +38,7 @@
 pub mod error;
 pub mod event;
 pub mod header;
+pub mod import;
 pub mod reader;
 pub mod text;
 pub mod writer;

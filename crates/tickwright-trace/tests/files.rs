@@ -1,7 +1,7 @@
 //! What is written comes back; what is cut off, damaged or foreign is named, and what precedes it is
 //! read.
 
-use std::cell::RefCell;
+use core::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 

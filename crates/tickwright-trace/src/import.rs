@@ -1,0 +1,22 @@
+//! Traces from what other programs write.
+//!
+//! | module | reads |
+//! |---|---|
+//! | [`kernel`] | timer events of the Linux kernel, as text: ftrace, trace-cmd, perf script, babeltrace |
+
+pub mod kernel;
+
+mod calibration;
+mod line;
+mod order;
+
+/// What an import found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Lines of the source.
+    pub lines: u64,
+    /// Lines that are timer events but could not be read: cut off or wrapped.
+    pub unreadable: u64,
+    /// Events of the trace.
+    pub events: u64,
+}

@@ -1,0 +1,148 @@
+//! How ticks and foreign clocks become times of the trace.
+//!
+//! Jiffies: the slope of their ticks against times tells how many there are a second. The clocks of
+//! `hrtimer`: when one expires, its line says both the time of the trace and that of its clock.
+
+use crate::event::Ns;
+
+/// What is used, where a slope is near it.
+const USUAL_HZ: [u64; 8] = [24, 32, 64, 100, 128, 250, 300, 1000];
+const HZ_MANY: u64 = 1024;
+
+/// So much of a trace tells the slope to a few percent.
+const ENOUGH: Ns = 1_000_000_000;
+
+/// What is known of the clocks.
+#[derive(Debug, Default)]
+pub(super) struct Calibration {
+    /// The first tick that was read, with its time, and the last.
+    ticks: Option<[(Ns, u64); 2]>,
+    hz: Option<u64>,
+    /// For each clock, its time less that of the trace.
+    clocks: Vec<i128>,
+}
+
+/// Times of one clock differ by less from the trace's, those of two by more.
+const ONE_CLOCK: i128 = 50_000_000;
+
+/// The kernel has five clocks that timers may have.
+const MOST_CLOCKS: usize = 8;
+
+impl Calibration {
+    /// With a known number of jiffies a second.
+    pub(super) fn with_hz(hz: Option<u64>) -> Self {
+        Self { hz, ..Self::default() }
+    }
+
+    /// Takes note of a jiffy at a time.
+    pub(super) fn jiffy(&mut self, time: Ns, tick: u64) {
+        match &mut self.ticks {
+            None => self.ticks = Some([(time, tick); 2]),
+            Some([first, last]) => {
+                if time > last.0 {
+                    *last = (time, tick);
+                }
+                if time < first.0 {
+                    *first = (time, tick);
+                }
+            }
+        }
+        if self.hz.is_none() && self.span() >= ENOUGH {
+            self.hz = self.slope();
+        }
+    }
+
+    /// Takes note of the time of a clock at a time of the trace.
+    pub(super) fn clock(&mut self, time: Ns, now: u64) {
+        let ahead = i128::from(now) - i128::from(time);
+        // The clock was read before the line was written: the greatest difference is the best.
+        if let Some(known) = self.clocks.iter_mut().find(|known| (**known - ahead).abs() < ONE_CLOCK) {
+            *known = ahead.max(*known);
+        } else if self.clocks.len() < MOST_CLOCKS {
+            self.clocks.push(ahead);
+        }
+    }
+
+    fn span(&self) -> Ns {
+        self.ticks.map_or(0, |[first, last]| last.0.saturating_sub(first.0))
+    }
+
+    /// Jiffies a second, by all that was read.
+    fn slope(&self) -> Option<u64> {
+        let [first, last] = self.ticks?;
+        let (time, ticks) = (last.0.checked_sub(first.0)?, last.1.checked_sub(first.1)?);
+        if time < ENOUGH / 20 || ticks == 0 {
+            return None;
+        }
+        let hz = (i128::from(ticks) * 1_000_000_000 / i128::from(time)) as u64;
+        let all = USUAL_HZ.into_iter().chain([HZ_MANY]);
+        let near = all.min_by_key(|usual| usual.abs_diff(hz) * 1000 / usual);
+        Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
+    }
+
+    /// Whether jiffies can be converted now. At the end of the source, what there is must do.
+    pub(super) fn knows_jiffies(&mut self, at_the_end: bool) -> bool {
+        if self.hz.is_none() && at_the_end {
+            self.hz = self.slope();
+        }
+        self.hz.is_some()
+    }
+
+    pub(super) fn knows_a_clock(&self) -> bool {
+        !self.clocks.is_empty()
+    }
+
+    /// The length of a jiffy in ns.
+    pub(super) fn jiffy_ns(&self) -> u64 {
+        self.hz.map_or(0, |hz| 1_000_000_000 / hz)
+    }
+
+    /// When `ticks` jiffies after `time` are over.
+    pub(super) fn after(&self, time: Ns, ticks: i64) -> Ns {
+        let hz = i128::from(self.hz.unwrap_or(1000));
+        let ns = i128::from(time) + i128::from(ticks) * 1_000_000_000 / hz;
+        ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
+    }
+
+    /// The time of the trace at which one of the clocks says `expires`. It is that clock's which
+    /// makes the delay from `time` on the shortest.
+    pub(super) fn at(&self, time: Ns, expires: u64) -> Ns {
+        let times = self.clocks.iter().map(|ahead| i128::from(expires) - ahead);
+        let nearest = times.min_by_key(|at| (at - i128::from(time)).abs());
+        nearest.unwrap_or(time.into()).clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slope_of_jiffies_is_found() {
+        for hz in [100, 250, 300, 1000, 1024, 77] {
+            let mut calibration = Calibration::default();
+            for tick in 0..hz + hz / 10 {
+                calibration.jiffy((tick * 1_000_000_000 / hz) as Ns + 200_000, 4_294_000_000 + tick);
+            }
+            assert!(calibration.knows_jiffies(false), "{hz}");
+            assert_eq!(calibration.hz.unwrap().abs_diff(hz) * 50 / hz, 0, "{hz}: {:?}", calibration.hz);
+            assert_eq!(calibration.after(0, hz as i64) / 1_030_000_000, 0);
+        }
+        let mut short = Calibration::default();
+        short.jiffy(0, 5);
+        short.jiffy(100, 6);
+        assert!(!short.knows_jiffies(true));
+        assert!(Calibration::with_hz(Some(250)).knows_jiffies(false));
+    }
+
+    #[test]
+    fn the_clock_of_a_timer_is_the_one_that_makes_its_delay_short() {
+        let mut calibration = Calibration::default();
+        let (monotonic, real) = (10_000_000_000, 1_700_000_000_000_000_000);
+        calibration.clock(5_000_000_000, monotonic - 400);
+        calibration.clock(5_000_000_000, monotonic);
+        calibration.clock(5_000_000_000, real);
+        assert_eq!(calibration.at(5_000_000_000, monotonic + 70), 5_000_000_070);
+        assert_eq!(calibration.at(5_000_000_000, real + 70), 5_000_000_070);
+    }
+}

@@ -1,0 +1,386 @@
+//! Timer events of the Linux kernel, as text: `trace` of tracefs, `trace-cmd report`, `perf script`,
+//! `babeltrace --clock-seconds`.
+//!
+//! # What the lines mean
+//! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same address
+//!   follows, it expired; if `timer_start` does within 10 ms, it was re-armed; else it was cancelled.
+//!   [`Lines`] count starts after a detachment however long it lasted.
+//! - `hrtimer_cancel` is the same, unless starts say `was_armed`: then a re-arm and an expiry write
+//!   none.
+//! - An address names a timer until the next `timer_init` there.
+//! - Times of `timer_list` are jiffies. How many there are a second is told by the lines themselves.
+//! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+
+use super::Imported;
+use super::calibration::Calibration;
+use super::line::{Line, Queue, Read, Said, read};
+use super::order::{Pending, detachment};
+use crate::error::TraceError;
+use crate::event::{Event, Ns, What};
+use crate::header::{Base, Header};
+use crate::writer::Writer;
+
+/// How to read a kernel's trace.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Jiffies a second, where the lines do not tell. `None`: they do.
+    pub hz: Option<u64>,
+    /// What the trace is of, for its header.
+    pub of: String,
+}
+
+/// What was found in a kernel's trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Lines and events.
+    pub count: Imported,
+    /// The wheel.
+    pub timer_list: Lines,
+    /// The tree.
+    pub hrtimer: Lines,
+}
+
+/// Lines that are kept until the clocks are known.
+const MOST_KEPT: usize = 1 << 20;
+
+/// The longest line.
+const LONGEST: u64 = 1 << 16;
+
+/// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are left
+/// out. Memory grows with the number of addresses, and a million lines until the clocks are known.
+///
+/// # Errors
+/// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
+/// unknown; [`TraceError::Io`].
+pub fn import<R: BufRead, W: Write>(
+    mut from: R,
+    options: &Options,
+    to: W,
+) -> Result<(W, Kernel), TraceError> {
+    let mut import = Import::new(options, to);
+    let mut bytes = Vec::new();
+    while next_line(&mut from, &mut bytes)? {
+        import.count.lines += 1;
+        let text = String::from_utf8_lossy(&bytes);
+        match read(&text) {
+            Read::Event(line) => import.line(&line)?,
+            Read::Other => {}
+            Read::Unreadable => import.count.unreadable += 1,
+        }
+    }
+    import.finish()
+}
+
+/// Reads a line, of which no more than [`LONGEST`] bytes are kept. Returns whether there is one.
+fn next_line(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, TraceError> {
+    bytes.clear();
+    let mut had = false;
+    loop {
+        let some = match from.fill_buf() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            some => some?,
+        };
+        if some.is_empty() {
+            return Ok(had);
+        }
+        had = true;
+        let end = some.iter().position(|&byte| byte == b'\n');
+        let line = &some[..end.unwrap_or(some.len())];
+        let room = (LONGEST as usize).saturating_sub(bytes.len());
+        bytes.extend_from_slice(&line[..line.len().min(room)]);
+        let used = end.map_or(some.len(), |end| end + 1);
+        from.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// A line, kept.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    time: Ns,
+    cpu: u16,
+    thread: u32,
+    queue: Queue,
+    address: u64,
+    function: u32,
+    said: Said,
+}
+
+/// Strings with numbers from 1 on, 0 for none.
+#[derive(Debug, Default)]
+struct Strings {
+    numbers: HashMap<String, u32>,
+    texts: Vec<String>,
+    /// Their numbers in the file, which are given in the order of use; 0: not used yet.
+    written: Vec<u32>,
+}
+
+impl Strings {
+    fn number(&mut self, text: &str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        self.texts.push(text.to_owned());
+        self.written.push(0);
+        let number = self.texts.len() as u32;
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    /// The number in the file. `write` writes a name.
+    fn written(
+        &mut self,
+        number: u32,
+        write: impl FnOnce(&str) -> Result<u32, TraceError>,
+    ) -> Result<u32, TraceError> {
+        let Some(at) = (number as usize).checked_sub(1) else { return Ok(0) };
+        if self.written[at] == 0 {
+            self.written[at] = write(&self.texts[at])?;
+        }
+        Ok(self.written[at])
+    }
+}
+
+/// A timer at an address.
+#[derive(Debug, Default)]
+struct Timer {
+    number: u64,
+    is_pending: bool,
+    /// What the last line about the address said, but for `timer_init`.
+    is_cancelled: bool,
+}
+
+/// What the lines about one of the kernel's queues said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// `timer_start`.
+    pub starts: u64,
+    /// Of these, starts at an address of which `timer_cancel` was the last line.
+    pub restarts: u64,
+    /// `timer_expire_entry`.
+    pub expiries: u64,
+    /// `timer_cancel` that no start and no expiry at the address followed.
+    pub cancels: u64,
+}
+
+struct Import<'o, W: Write> {
+    options: &'o Options,
+    /// Until the clocks are known.
+    to: Option<W>,
+    kept: Vec<Kept>,
+    writer: Option<Writer<W>>,
+    clocks: Calibration,
+    /// What was seen: starts of each queue, and that starts say whether the timer was armed.
+    has: [bool; 2],
+    says_armed: bool,
+    threads: Strings,
+    functions: Strings,
+    timers: HashMap<(Queue, u64), Timer>,
+    numbers: u64,
+    by_queue: [Lines; 2],
+    pending: Pending,
+    start: Ns,
+    last: Ns,
+    count: Imported,
+}
+
+impl<'o, W: Write> Import<'o, W> {
+    fn new(options: &'o Options, to: W) -> Self {
+        Self {
+            options,
+            to: Some(to),
+            kept: Vec::new(),
+            writer: None,
+            clocks: Calibration::with_hz(options.hz),
+            has: [false; 2],
+            says_armed: false,
+            threads: Strings::default(),
+            functions: Strings::default(),
+            timers: HashMap::new(),
+            numbers: 0,
+            by_queue: [Lines::default(); 2],
+            pending: Pending::default(),
+            start: 0,
+            last: 0,
+            count: Imported::default(),
+        }
+    }
+
+    fn line(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+        if let Said::Start { now, was_armed, .. } = line.said {
+            self.has[line.queue as usize] = true;
+            self.says_armed |= was_armed.is_some();
+            if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
+                self.clocks.jiffy(line.time, now);
+            }
+        }
+        if let Said::Expire { now: Some(now) } = line.said {
+            match line.queue {
+                Queue::Wheel => self.clocks.jiffy(line.time, now),
+                Queue::HighResolution => self.clocks.clock(line.time, now),
+            }
+        }
+        let kept = Kept {
+            time: line.time,
+            cpu: line.cpu.map_or(0, |cpu| cpu.saturating_add(1)),
+            thread: self.threads.number(line.thread),
+            queue: line.queue,
+            address: line.address,
+            function: self.functions.number(line.function),
+            said: line.said,
+        };
+        if self.writer.is_some() {
+            return self.event(&kept);
+        }
+        self.kept.push(kept);
+        // A start of a queue may come late: a second of the trace tells which there are.
+        let first = self.kept[0].time;
+        let is_long = line.time.saturating_sub(first) > 2_000_000_000;
+        if self.kept.len() >= MOST_KEPT || is_long && self.knows_clocks(false) {
+            self.begin()?;
+        }
+        Ok(())
+    }
+
+    fn knows_clocks(&mut self, at_the_end: bool) -> bool {
+        (!self.has[0] || self.clocks.knows_jiffies(at_the_end))
+            && (!self.has[1] || self.clocks.knows_a_clock())
+    }
+
+    /// Begins to write: the clocks are as known as they will be.
+    fn begin(&mut self) -> Result<(), TraceError> {
+        if self.has[0] && !self.clocks.knows_jiffies(true) {
+            let what = "the trace is too short to tell how long a jiffy is: say it with --hz".to_owned();
+            return Err(TraceError::Line { line: self.count.lines, what });
+        }
+        let Some(to) = self.to.take() else { return Ok(()) };
+        let bases = vec![
+            Base { name: "timer_list".into(), tick_ns: self.clocks.jiffy_ns() },
+            Base { name: "hrtimer".into(), tick_ns: 1 },
+        ];
+        let unseen = vec!["what programs do with timers of their own: each loop has one timer here".into()];
+        let of = self.options.of.clone();
+        let header = Header { of, clock: "trace".into(), bases, unseen, ..Header::of("kernel") };
+        self.writer = Some(Writer::new(to, &header)?);
+        let kept = core::mem::take(&mut self.kept);
+        self.start = kept
+            .iter()
+            .filter(|kept| !matches!(kept.said, Said::Lost(_)))
+            .map(|kept| kept.time)
+            .min()
+            .unwrap_or(0);
+        kept.iter().try_for_each(|kept| self.event(kept))
+    }
+
+    /// Turns a line into what happened.
+    fn event(&mut self, kept: &Kept) -> Result<(), TraceError> {
+        if let Said::Lost(count) = kept.said {
+            self.write(None)?;
+            return match &mut self.writer {
+                Some(writer) => writer.lost(self.last, count, "the kernel's buffer was full"),
+                None => Ok(()),
+            };
+        }
+        let time = kept.time.saturating_sub(self.start);
+        self.last = self.last.max(time);
+        let timer = self.timers.entry((kept.queue, kept.address)).or_default();
+        if timer.number == 0 || kept.said == Said::Init {
+            self.pending.close(timer.number);
+            self.numbers += 1;
+            (timer.number, timer.is_pending) = (self.numbers, false);
+        }
+        let lines = &mut self.by_queue[kept.queue as usize];
+        match kept.said {
+            Said::Start { .. } => {
+                lines.starts += 1;
+                lines.restarts += u64::from(timer.is_cancelled);
+            }
+            Said::Expire { .. } => lines.expiries += 1,
+            Said::Cancel => lines.cancels += 1,
+            Said::Init | Said::Lost(_) => return Ok(()),
+        }
+        if timer.is_cancelled && kept.said != Said::Cancel {
+            lines.cancels -= 1;
+        }
+        timer.is_cancelled = kept.said == Said::Cancel;
+        let event = Event {
+            thread: kept.thread,
+            cpu: kept.cpu,
+            base: kept.queue as u8,
+            site: kept.function,
+            ..Event::new(time, timer.number, What::Fire)
+        };
+        match kept.said {
+            Said::Start { expires, now, was_armed } => {
+                let deadline = match (kept.queue, now) {
+                    (Queue::Wheel, Some(now)) => self.clocks.after(time, expires.wrapping_sub(now) as i64),
+                    (Queue::Wheel, None) => time,
+                    (Queue::HighResolution, _) => {
+                        self.clocks.at(kept.time, expires).saturating_sub(self.start)
+                    }
+                };
+                let detached = self.pending.take_back(timer.number);
+                let moves = was_armed.unwrap_or(detached || timer.is_pending);
+                timer.is_pending = true;
+                let what = match moves {
+                    true => What::Rearm { deadline, period: 0 },
+                    false => What::Arm { deadline, period: 0 },
+                };
+                self.pending.push(Event { what, ..event });
+            }
+            Said::Cancel => {
+                timer.is_pending = false;
+                match self.says_armed && kept.queue == Queue::HighResolution {
+                    true => self.pending.push(detachment(event)),
+                    false => self.pending.detach(detachment(event)),
+                }
+            }
+            Said::Expire { .. } => {
+                timer.is_pending = false;
+                self.pending.take_back(timer.number);
+                self.pending.push(event);
+            }
+            Said::Init | Said::Lost(_) => {}
+        }
+        self.write(Some(time))
+    }
+
+    /// Writes what is in order. `now` is the time of the last line, `None` for all there is.
+    fn write(&mut self, now: Option<Ns>) -> Result<(), TraceError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        while let Some(mut event) = self.pending.next(now) {
+            event.thread = self.threads.written(event.thread, |name| writer.thread(name))?;
+            event.site = self.functions.written(event.site, |name| writer.site(name))?;
+            writer.push(&event)?;
+            self.count.events += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(W, Kernel), TraceError> {
+        if self.writer.is_none() {
+            if self.kept.is_empty() {
+                let what =
+                    "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it";
+                return Err(TraceError::Line { line: self.count.lines, what: what.into() });
+            }
+            self.begin()?;
+        }
+        self.write(None)?;
+        match self.writer.take() {
+            Some(writer) => {
+                let [timer_list, hrtimer] = self.by_queue;
+                Ok((writer.finish()?, Kernel { count: self.count, timer_list, hrtimer }))
+            }
+            None => Err(TraceError::Unfit("the trace was finished before")),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! One line of a kernel's trace.
+//!
+//! ```text
+//!   Xorg-1684  [000] d... 1140567.102754: timer_start: timer=ffff8800b20300f0 function=f [i915] expires=45 [timeout=1]
+//!   sleep 16431 [001]  1058.786425:        timer:hrtimer_start: hrtimer=0xffffc900 function=f expires=1 was_armed=0
+//!   [1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 0 }, { timer = 184, function = 18, expires = 42, now = 39 }
+//!   who                cpu           time                 name     fields
+//! ```
+
+use crate::event::Ns;
+
+/// Which of the kernel's two queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Queue {
+    /// `timer_list`: the wheel. Its ticks are jiffies.
+    Wheel,
+    /// `hrtimer`: a tree. Its ticks are ns of one of several clocks.
+    HighResolution,
+}
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// The timer at this address begins.
+    Init,
+    Start {
+        expires: u64,
+        /// The tick of the queue, if the line has it.
+        now: Option<u64>,
+        was_armed: Option<bool>,
+    },
+    /// Detached: to expire, to be started again, or for good.
+    Cancel,
+    Expire {
+        now: Option<u64>,
+    },
+    /// So many events were lost (0: unknown).
+    Lost(u64),
+}
+
+/// A line that is a timer event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'l> {
+    /// Absolute, on the clock of the trace.
+    pub(super) time: Ns,
+    pub(super) cpu: Option<u16>,
+    pub(super) thread: &'l str,
+    pub(super) queue: Queue,
+    pub(super) address: u64,
+    pub(super) function: &'l str,
+    pub(super) said: Said,
+}
+
+/// What a line is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read<'l> {
+    Event(Line<'l>),
+    /// Something else.
+    Other,
+    /// A timer event that cannot be read.
+    Unreadable,
+}
+
+/// The names of events, those of the longer word first.
+const NAMES: [(&str, Queue, Said); 10] = [
+    ("hrtimer_start: ", Queue::HighResolution, START),
+    ("hrtimer_cancel: ", Queue::HighResolution, Said::Cancel),
+    ("hrtimer_expire_entry: ", Queue::HighResolution, EXPIRE),
+    ("hrtimer_init: ", Queue::HighResolution, Said::Init),
+    ("hrtimer_setup: ", Queue::HighResolution, Said::Init),
+    ("timer_start: ", Queue::Wheel, START),
+    ("timer_cancel: ", Queue::Wheel, Said::Cancel),
+    ("timer_expire_entry: ", Queue::Wheel, EXPIRE),
+    ("timer_init: ", Queue::Wheel, Said::Init),
+    ("timer_setup: ", Queue::Wheel, Said::Init),
+];
+const START: Said = Said::Start { expires: 0, now: None, was_armed: None };
+const EXPIRE: Said = Said::Expire { now: None };
+
+/// Reads a line.
+pub(super) fn read(line: &str) -> Read<'_> {
+    if let Some(lost) = lost(line) {
+        let said = Said::Lost(lost);
+        let (time, queue) = (0, Queue::Wheel);
+        return Read::Event(Line { time, cpu: None, thread: "", queue, address: 0, function: "", said });
+    }
+    let Some((head, queue, said, fields)) = split(line) else { return Read::Other };
+    event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
+}
+
+/// What precedes the name of a timer event, which event it is, and what follows.
+fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
+    let mut from = 0;
+    // The name of a thread may contain that of an event: a time stands before the right one.
+    while let Some(at) = line[from..].find("timer_").map(|at| at + from) {
+        from = at + "timer_".len();
+        let begin = if line[..at].ends_with("hr") { at - 2 } else { at };
+        let name = NAMES.iter().find(|(name, ..)| line[begin..].starts_with(name));
+        let Some(&(name, queue, said)) = name else { continue };
+        let head = line[..begin].strip_suffix("timer:").unwrap_or(&line[..begin]).trim_end();
+        if head.ends_with(':') || head.starts_with('[') {
+            return Some((head, queue, said, &line[begin + name.len()..]));
+        }
+    }
+    None
+}
+
+fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option<Line<'l>> {
+    let key = if queue == Queue::Wheel { "timer" } else { "hrtimer" };
+    let address = number(field(fields, key)?)?;
+    let said = match said {
+        Said::Start { .. } => {
+            let expires = decimal(field(fields, "expires")?)?;
+            // The time-out is counted from the queue's tick.
+            let now = match field(fields, "[timeout") {
+                Some(timeout) => expires.checked_sub_signed(timeout.trim_end_matches(']').parse().ok()?),
+                None => field(fields, "now").and_then(decimal),
+            };
+            Said::Start { expires, now, was_armed: field(fields, "was_armed").map(|armed| armed != "0") }
+        }
+        Said::Expire { .. } => Said::Expire { now: Some(decimal(field(fields, "now")?)?) },
+        other => other,
+    };
+    let function = field(fields, "function").unwrap_or("");
+    let (time, cpu, thread) = if let Some(rest) = head.strip_prefix('[') {
+        let (time, _) = rest.split_once(']')?;
+        (seconds(time)?, field(fields, "cpu_id").and_then(|cpu| cpu.parse().ok()), "")
+    } else {
+        who(head)?
+    };
+    Some(Line { time, cpu, thread, queue, address, function, said })
+}
+
+/// Time, processor and thread of what precedes the name: `comm-pid (tgid) [cpu] flags time:`.
+fn who(head: &str) -> Option<(Ns, Option<u16>, &str)> {
+    let head = head.strip_suffix(':')?.trim_end();
+    let (before, time) = head.rsplit_once(char::is_whitespace)?;
+    let open = before.rfind('[')?;
+    let (cpu, _) = before[open + 1..].split_once(']')?;
+    let mut thread = before[..open].trim();
+    if let Some((name, _)) = thread.rsplit_once(" (").filter(|(_, group)| group.ends_with(')')) {
+        thread = name.trim_end();
+    }
+    Some((seconds(time)?, cpu.trim().parse().ok(), thread))
+}
+
+/// `1058.786425`, with any number of decimals, in ns.
+fn seconds(text: &str) -> Option<Ns> {
+    let (whole, part) = text.split_once('.')?;
+    if part.is_empty() || part.len() > 9 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let whole: Ns = whole.parse().ok()?;
+    let part = part.parse::<Ns>().ok()? * 10_i64.pow(9 - part.len() as u32);
+    whole.checked_mul(1_000_000_000)?.checked_add(part)
+}
+
+/// The value of `key=value` or `key = value`.
+fn field<'l>(fields: &'l str, key: &str) -> Option<&'l str> {
+    let mut from = 0;
+    while let Some(at) = fields[from..].find(key).map(|at| at + from) {
+        from = at + key.len();
+        let is_word = fields[..at].bytes().next_back().is_none_or(|byte| matches!(byte, b' ' | b'{'));
+        let value = fields[from..].trim_start().strip_prefix('=');
+        if let Some(value) = value.filter(|_| is_word) {
+            let value = value.trim_start();
+            let end = value.find([' ', ',', '}', '\n']).unwrap_or(value.len());
+            return Some(&value[..end]).filter(|value| !value.is_empty());
+        }
+    }
+    None
+}
+
+fn decimal(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+/// An address: `0xffff`, `ffff` or, by babeltrace, decimal.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        // What has 17 digits or more is decimal.
+        None if text.len() > 16 => decimal(text),
+        None => u64::from_str_radix(text, 16).ok(),
+    }
+}
+
+/// How many events a line says were lost.
+fn lost(line: &str) -> Option<u64> {
+    if let Some(at) = line.find("[LOST ") {
+        let count = line[at + 6..].split(' ').next()?;
+        return line[at..].contains(" EVENTS]").then(|| count.parse().unwrap_or(0));
+    }
+    line.find("LOST ").and_then(|at| {
+        let (count, rest) = line[at + 5..].split_once(' ')?;
+        rest.starts_with("events").then(|| count.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Line<'_> {
+        match read(line) {
+            Read::Event(line) => line,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn ftrace() {
+        let text = " irq/51-DLL075B:-194     [000] d..1.  7542.707710: timer_start: timer=00000000630ae178 \
+                    function=process_timeout expires=4296778179 [timeout=250] bucket_expiry=4296778184 cpu=0 idx=121 flags=";
+        let line = parsed(text);
+        assert_eq!((line.time, line.cpu, line.thread), (7_542_707_710_000, Some(0), "irq/51-DLL075B:-194"));
+        assert_eq!((line.queue, line.address, line.function), (Queue::Wheel, 0x630a_e178, "process_timeout"));
+        let said = Said::Start { expires: 4_296_778_179, now: Some(4_296_777_929), was_armed: None };
+        assert_eq!(line.said, said);
+        let text = "   Xorg-1684  (  1680) [003] d... 1140567.102754: timer_start: timer=ffff8800b20300f0 \
+                    function=intel_uncore_fw_release_timer [i915] expires=4579967822 [timeout=1] flags=0x00000001";
+        let line = parsed(text);
+        assert_eq!((line.thread, line.cpu), ("Xorg-1684", Some(3)));
+        assert_eq!(line.function, "intel_uncore_fw_release_timer");
+        let text = "          <idle>-0       [001] ..s1... 100.004008: timer_expire_entry: \
+                    timer=0000000049d1e620 function=tcp_write_timer now=4311720608 baseclk=4311720608";
+        assert_eq!(parsed(text).said, Said::Expire { now: Some(4_311_720_608) });
+    }
+
+    #[test]
+    fn trace_cmd_and_perf() {
+        let text = "   phc2sys-1615  [010]    74.518353: hrtimer_start: hrtimer=0xffffa6f9413a3940 \
+                    function=hrtimer_wakeup/0x0 expires=74484232878 softexpires=74484231878";
+        let line = parsed(text);
+        assert_eq!((line.queue, line.function), (Queue::HighResolution, "hrtimer_wakeup/0x0"));
+        assert_eq!(line.said, Said::Start { expires: 74_484_232_878, now: None, was_armed: None });
+        let text = "           sleep 16431 [001]  1058.786425:        timer:hrtimer_start: hrtimer=0xffffc90003373d90 \
+                    function=hrtimer_wakeup expires=1058835889488 softexpires=1058835839488 mode=0x1 was_armed=1";
+        let line = parsed(text);
+        assert_eq!((line.thread, line.address), ("sleep 16431", 0xffff_c900_0337_3d90));
+        assert_eq!(line.said, Said::Start { expires: 1_058_835_889_488, now: None, was_armed: Some(true) });
+    }
+
+    #[test]
+    fn babeltrace() {
+        let text = "[1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 2 }, \
+                    { timer = 18446612132819818688, function = 18446744071579262592, expires = 42, now = 39 }";
+        let line = parsed(text);
+        assert_eq!((line.time, line.cpu), (1_361_214_076_525_092_220, Some(2)));
+        assert_eq!((line.address, line.function), (18_446_612_132_819_818_688, "18446744071579262592"));
+        assert_eq!(line.said, Said::Start { expires: 42, now: Some(39), was_armed: None });
+    }
+
+    #[test]
+    fn what_is_no_event_and_what_cannot_be_read() {
+        for other in
+            ["", "# tracer: nop", "a-1 [000] d... 1.5: sched_switch: x=1", "timer_start: timer=1 expires=2"]
+        {
+            assert_eq!(read(other), Read::Other, "{other}");
+        }
+        for cut in [
+            "a-1 [000] d... 1.5: timer_start: timer=00 function=f expires=",
+            "a-1 [000] d... 1.5: timer_start: timer=",
+            "a-1 [000] d... x.5: timer_start: timer=00 expires=1",
+            "a-1 d... 1.5: timer_start: timer=00 expires=1",
+            "[1.5 x timer_cancel: { timer = 5 }",
+        ] {
+            assert_eq!(read(cut), Read::Unreadable, "{cut}");
+        }
+        let named = "timer_start: -7 [001] d... 1.5: timer_cancel: timer=00000000000000ff";
+        assert_eq!((parsed(named).said, parsed(named).thread), (Said::Cancel, "timer_start: -7"));
+        assert_eq!(parsed("CPU:3 [LOST 1234 EVENTS]").said, Said::Lost(1234));
+    }
+}

@@ -1,0 +1,148 @@
+//! Events in the order of their times, although what a line means may be known only later.
+//!
+//! `timer_cancel` is written when a timer is detached: to expire, to be started again, or for good.
+//! What comes next to the same timer tells which. Until then, later events wait.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::event::{Event, Ns, What};
+
+/// What is detached for longer was cancelled: between a detachment and an expiry there are
+/// microseconds, but an interrupt or a hypervisor may come between them.
+const DETACHED: Ns = 10_000_000;
+
+/// The most events that wait.
+const MOST: usize = 1 << 16;
+
+/// Events that wait for their order.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// By time; a detachment is there as a cancellation.
+    events: VecDeque<Waiting>,
+    /// The number of the first of `events`.
+    first: u64,
+    /// Which of them are detachments, by timer.
+    detached: HashMap<u64, u64>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    event: Event,
+    is_open: bool,
+    /// It was no event after all.
+    is_void: bool,
+}
+
+impl Pending {
+    /// Appends an event.
+    pub(super) fn push(&mut self, event: Event) {
+        self.append(event, false);
+    }
+
+    /// Appends a detachment.
+    pub(super) fn detach(&mut self, event: Event) {
+        self.close(event.timer);
+        self.detached.insert(event.timer, self.first + self.events.len() as u64);
+        self.append(event, true);
+    }
+
+    fn append(&mut self, event: Event, is_open: bool) {
+        self.events.push_back(Waiting { event, is_open, is_void: false });
+    }
+
+    /// The detachment of this timer was the first half of something else. Returns whether there was
+    /// one.
+    pub(super) fn take_back(&mut self, timer: u64) -> bool {
+        let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
+        if let Some(waiting) = waiting {
+            (waiting.is_open, waiting.is_void) = (false, true);
+            return true;
+        }
+        false
+    }
+
+    /// The detachment of this timer was a cancellation, if there was one.
+    pub(super) fn close(&mut self, timer: u64) {
+        let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
+        if let Some(waiting) = waiting {
+            waiting.is_open = false;
+        }
+    }
+
+    fn get(&mut self, number: u64) -> Option<&mut Waiting> {
+        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.events.get_mut(at)
+    }
+
+    /// The next event that is in its order. `now` is the time of the last line, `None` at the end of
+    /// the source.
+    pub(super) fn next(&mut self, now: Option<Ns>) -> Option<Event> {
+        while let Some(front) = self.events.front() {
+            let waits = now.is_some_and(|now| now.saturating_sub(front.event.time) < DETACHED);
+            if front.is_open && waits && self.events.len() < MOST {
+                return None;
+            }
+            if front.is_open {
+                self.detached.remove(&front.event.timer);
+            }
+            let (is_void, event) = (front.is_void, front.event);
+            let _ = self.events.pop_front();
+            self.first += 1;
+            if !is_void {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// Whether a timer is detached, and nothing more is known.
+    #[cfg(test)]
+    fn is_detached(&self, timer: u64) -> bool {
+        self.detached.contains_key(&timer)
+    }
+}
+
+/// A cancellation, for a detachment.
+pub(super) const fn detachment(event: Event) -> Event {
+    Event { what: What::Cancel, ..event }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: Ns, timer: u64) -> Event {
+        Event::new(time, timer, What::Cancel)
+    }
+
+    fn all(pending: &mut Pending, now: Option<Ns>) -> Vec<(Ns, u64)> {
+        core::iter::from_fn(|| pending.next(now)).map(|event| (event.time, event.timer)).collect()
+    }
+
+    #[test]
+    fn later_events_wait_for_a_detachment() {
+        let mut pending = Pending::default();
+        pending.push(at(1, 1));
+        pending.detach(at(2, 2));
+        pending.push(at(3, 3));
+        assert_eq!(all(&mut pending, Some(3)), [(1, 1)]);
+        assert!(pending.take_back(2) && !pending.take_back(2));
+        assert_eq!(all(&mut pending, Some(3)), [(3, 3)]);
+        pending.detach(at(4, 4));
+        pending.push(at(5, 5));
+        pending.close(4);
+        assert_eq!(all(&mut pending, Some(5)), [(4, 4), (5, 5)]);
+    }
+
+    #[test]
+    fn what_is_detached_for_long_or_at_the_end_was_cancelled() {
+        let mut pending = Pending::default();
+        pending.detach(at(0, 1));
+        assert_eq!(all(&mut pending, Some(DETACHED - 1)), []);
+        assert_eq!(all(&mut pending, Some(DETACHED)), [(0, 1)]);
+        assert!(!pending.is_detached(1));
+        pending.detach(at(9, 1));
+        pending.detach(at(10, 1));
+        assert_eq!(all(&mut pending, None), [(9, 1), (10, 1)]);
+    }
+}

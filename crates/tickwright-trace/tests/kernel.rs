@@ -1,0 +1,191 @@
+//! What the lines of a kernel's trace mean: each trap, and a whole trace where there is one.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufReader;
+use std::path::Path;
+
+use tickwright_trace::import::kernel::{Options, import};
+use tickwright_trace::{Event, Header, Reader, TraceError, What};
+
+const HZ: Options = Options { hz: Some(1000), of: String::new() };
+
+/// The header, the events and the losses of a trace.
+fn imported(text: &str, options: &Options) -> (Header, Vec<Event>, Vec<u64>) {
+    let (file, found) = import(text.as_bytes(), options, Vec::new()).unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut events = Vec::new();
+    while let Some(block) = reader.next_block().unwrap() {
+        events.extend_from_slice(block);
+    }
+    assert_eq!(found.count.events, events.len() as u64);
+    (reader.header().clone(), events, reader.lost().iter().map(|lost| lost.count).collect())
+}
+
+/// Time, timer and kind of each event, the deadline in ms.
+fn told(text: &str, options: &Options) -> Vec<(i64, u64, &'static str, Option<i64>)> {
+    let (_, events, _) = imported(text, options);
+    let told = |event: &Event| {
+        let deadline = event.what.armed().map(|(deadline, _)| deadline / 1_000_000);
+        (event.time / 1_000, event.timer, event.what.name(), deadline)
+    };
+    events.iter().map(told).collect()
+}
+
+/// A line of ftrace at so many us.
+fn line(us: u32, rest: &str) -> String {
+    format!("          <idle>-0       [001] ..s1... 100.{us:06}: {rest}\n")
+}
+
+#[test]
+fn a_detachment_is_what_follows_it() {
+    let text = [
+        line(0, "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1"),
+        line(5, "timer_cancel: timer=aa"),
+        line(6, "timer_start: timer=aa function=f expires=5020 [timeout=20] cpu=1"),
+        line(10, "timer_start: timer=bb function=g expires=5001 [timeout=1] cpu=1"),
+        line(20, "timer_cancel: timer=bb"),
+        // An interrupt comes between.
+        line(21, "timer_start: timer=cc function=h expires=5007 [timeout=7] cpu=1"),
+        line(22, "timer_expire_entry: timer=bb function=g now=5001 baseclk=5001"),
+        line(30, "timer_cancel: timer=aa"),
+        line(31, "timer_cancel: timer=cc"),
+        line(40, "timer_start: timer=bb function=g expires=5003 [timeout=3] cpu=1"),
+    ];
+    let expected = [
+        (0, 1, "arm", Some(10)),
+        (6, 1, "rearm", Some(20)),
+        (10, 2, "arm", Some(1)),
+        (21, 3, "arm", Some(7)),
+        (22, 2, "fire", None),
+        (30, 1, "cancel", None),
+        (31, 3, "cancel", None),
+        (40, 2, "arm", Some(3)),
+    ];
+    assert_eq!(told(&text.concat(), &HZ), expected);
+}
+
+#[test]
+fn a_start_that_says_was_armed_has_no_detachment() {
+    let text = [
+        line(0, "hrtimer_expire_entry: hrtimer=0f function=tick now=9000000000"),
+        line(1, "hrtimer_start: hrtimer=aa function=f expires=9004000001 softexpires=1 mode=ABS was_armed=0"),
+        line(2, "hrtimer_start: hrtimer=aa function=f expires=9008000002 softexpires=1 mode=ABS was_armed=1"),
+        line(3, "hrtimer_cancel: hrtimer=aa"),
+        line(4, "hrtimer_start: hrtimer=aa function=f expires=9001000004 softexpires=1 mode=ABS was_armed=0"),
+        line(1005, "hrtimer_expire_entry: hrtimer=aa function=f now=9001005000"),
+    ];
+    let expected = [
+        (0, 1, "fire", None),
+        (1, 2, "arm", Some(4)),
+        (2, 2, "rearm", Some(8)),
+        (3, 2, "cancel", None),
+        (4, 2, "arm", Some(1)),
+        (1005, 2, "fire", None),
+    ];
+    assert_eq!(told(&text.concat(), &HZ), expected);
+}
+
+#[test]
+fn an_address_that_is_used_again_is_another_timer() {
+    let start = "timer_start: timer=aa function=process_timeout expires=5010 [timeout=10] cpu=1";
+    let text =
+        [line(0, "timer_init: timer=aa"), line(1, start), line(2, "timer_init: timer=aa"), line(3, start)];
+    assert_eq!(told(&text.concat(), &HZ), [(1, 1, "arm", Some(10)), (3, 2, "arm", Some(10))]);
+}
+
+#[test]
+fn losses_and_lines_that_are_cut_off_are_counted() {
+    let start = "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1";
+    let text = [
+        "# tracer: nop\n",
+        "CPU:1 [LOST 77 EVENTS]\n",
+        &line(1, start),
+        "##### CPU 2 buffer started ####\n",
+        &line(2, "timer_expire_entry: timer=aa function=f now=")[..],
+        &line(3, "sched_switch: prev_comm=timer_start: next=1"),
+        "\u{fffd}\0\n",
+    ]
+    .concat();
+    let (file, found) = import(text.as_bytes(), &HZ, Vec::new()).unwrap();
+    let count = &found.count;
+    assert_eq!((count.lines, count.unreadable, count.events), (7, 1, 1));
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    assert_eq!(reader.lost()[0].count, 77);
+}
+
+#[test]
+fn the_length_of_a_jiffy_is_found_or_asked_for() {
+    let lines: Vec<_> = (0..600u64)
+        .map(|tick| {
+            let ns = tick * 1_000_000_000 / 250 + 100_000;
+            let (seconds, us) = (ns / 1_000_000_000, ns / 1_000 % 1_000_000);
+            let now = 4_294_900_000 + tick;
+            format!(
+                "a-1 [000] d... {seconds}.{us:06}: timer_start: timer=aa function=f expires={} [timeout=5]\n",
+                now + 5
+            )
+        })
+        .collect();
+    let (header, events, _) = imported(&lines.concat(), &Options::default());
+    assert_eq!((header.bases[0].tick_ns, events.len()), (4_000_000, 600));
+    assert_eq!(events[9].what.armed().unwrap().0 - events[9].time, 20_000_000);
+    let error = import(lines[0].as_bytes(), &Options::default(), Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("--hz"), "{error}");
+    let error = import(&b"nothing\nof the kind\n"[..], &Options::default(), Vec::new()).unwrap_err();
+    assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
+}
+
+/// An endless line, and no line at all.
+#[test]
+fn a_gigantic_line_takes_little_memory() {
+    let gigantic = std::io::Read::take(std::io::repeat(b'x'), 50_000_000);
+    assert!(import(BufReader::new(gigantic), &HZ, Vec::new()).is_err());
+    assert!(import(&b""[..], &HZ, Vec::new()).is_err());
+}
+
+/// The trace that the project was given to check with: a kernel that sends a file by scp. It is not
+/// ours to ship.
+#[test]
+fn a_kernel_that_sends_a_file() {
+    let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {
+        eprintln!("skipped: TICKWRIGHT_KERNEL_TRACE names no file");
+        return;
+    };
+    let text = std::fs::File::open(Path::new(&path)).unwrap();
+    let (file, found) = import(BufReader::new(text), &Options::default(), Vec::new()).unwrap();
+    let count = &found.count;
+    assert_eq!((count.lines, count.unreadable), (110_771, 0));
+    assert!(file.len() as u64 <= 8 * count.events, "{} bytes for {} events", file.len(), count.events);
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let (mut kinds, mut pending, mut peak) = (HashMap::new(), HashSet::new(), 0);
+    let mut last = i64::MIN;
+    while let Some(block) = reader.next_block().unwrap() {
+        for event in block {
+            *kinds.entry((event.base, event.what.name())).or_insert(0) += 1;
+            assert!(event.time >= last);
+            last = event.time;
+            match event.what {
+                What::Arm { .. } | What::Rearm { .. } => pending.insert(event.timer),
+                What::Cancel | What::Fire => pending.remove(&event.timer),
+            };
+            peak = peak.max(pending.len());
+        }
+    }
+    assert_eq!(reader.header().bases[0].tick_ns, 1_000_000_000 / 300);
+    let of = |base: u8, what: &str| kinds.get(&(base, what)).copied().unwrap_or(0);
+    assert_eq!(of(0, "arm") + of(0, "rearm"), 14_432);
+    assert_eq!(of(1, "arm") + of(1, "rearm"), 6_958);
+    assert_eq!(peak, 25);
+    // By the lines alone, as a script counts: what follows a cancellation at the same address.
+    let (wheel, tree) = (found.timer_list, found.hrtimer);
+    assert_eq!((wheel.starts, wheel.restarts, wheel.expiries, wheel.cancels), (14_432, 47, 14_376, 6));
+    assert_eq!((tree.starts, tree.restarts, tree.expiries, tree.cancels), (6_958, 43, 6_911, 3));
+    // Those 43 were set up again between: another time-out at the same place of a stack. Of the 47,
+    // 14 were, and 8 started again after half a second or more.
+    assert_eq!((of(0, "rearm"), of(1, "rearm")), (32, 0));
+    let cancels = of(0, "cancel") + of(1, "cancel");
+    assert_eq!(cancels, 47 + 6 - 32 + 43 + 3);
+    assert!(cancels * 200 < 14_432 + 6_958, "{cancels} of all were cancelled");
+    eprintln!("{kinds:?}, {} bytes an event", file.len() as f64 / count.events as f64);
+}
