@@ -2,8 +2,10 @@
 //!
 //! | module | reads |
 //! |---|---|
+//! | [`chrome`] | timer events of Chrome, Edge, Electron and Node's inspector, as JSON or gzip |
 //! | [`kernel`] | timer events of the Linux kernel, as text: ftrace, trace-cmd, perf script, babeltrace |
 
+pub mod chrome;
 pub mod kernel;
 
 mod calibration;
@@ -17,6 +19,8 @@ pub struct Imported {
     pub lines: u64,
     /// Lines that are timer events but could not be read: cut off or wrapped.
     pub unreadable: u64,
+    /// Where the source is damaged, and how. What precedes it is in the trace.
+    pub damage: Option<String>,
     /// Events of the trace.
     pub events: u64,
 }

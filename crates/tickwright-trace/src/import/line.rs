@@ -113,7 +113,10 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
             let expires = decimal(field(fields, "expires")?)?;
             // The time-out is counted from the queue's tick.
             let now = match field(fields, "[timeout") {
-                Some(timeout) => expires.checked_sub_signed(timeout.trim_end_matches(']').parse().ok()?),
+                Some(timeout) => {
+                    let timeout: i64 = timeout.trim_end_matches(']').parse().ok()?;
+                    expires.checked_add_signed(timeout.checked_neg()?)
+                }
                 None => field(fields, "now").and_then(decimal),
             };
             Said::Start { expires, now, was_armed: field(fields, "was_armed").map(|armed| armed != "0") }

@@ -1,0 +1,270 @@
+//! Timer events of Chrome, Edge, Electron and Node's inspector: a JSON object with `traceEvents`, or
+//! an array of events, packed with gzip or not.
+//!
+//! # What the events mean
+//! - `TimerInstall` arms a timer (`setTimeout`), or a periodic one (`setInterval`: `singleShot` is
+//!   false).
+//! - `TimerFire` is one expiry. A periodic timer stays pending.
+//! - `TimerRemove` cancels a timer if it is pending. Programs clear timers that have fired already,
+//!   and timer 0, which is none: those are left out.
+//! - A timer is named by process, frame and id.
+//! - Delays are those that were asked for, at least 1 ms. A browser makes nested and hidden ones
+//!   longer.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+
+use flate2::bufread::MultiGzDecoder;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Imported;
+use crate::error::TraceError;
+use crate::event::{Event, Ns, What};
+use crate::header::{Base, Header};
+use crate::writer::Writer;
+
+/// What was found in a browser's trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chrome {
+    /// Events; there are no lines.
+    pub count: Imported,
+    /// `TimerInstall`.
+    pub installs: u64,
+    /// `TimerFire`.
+    pub fires: u64,
+    /// `TimerRemove`.
+    pub removes: u64,
+    /// Of these, those of a timer that was pending.
+    pub cancels: u64,
+}
+
+/// Reads a browser's trace and writes it as a `.twt` file. `of` is its name. Memory grows with the
+/// number of timer events: a browser does not order them.
+///
+/// # Errors
+/// [`TraceError::Line`] when it has no timer event, with the first damage; [`TraceError::Io`].
+pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
+    let packed = from.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    let mut found = Vec::new();
+    let damage = match packed {
+        true => parse(BufReader::new(MultiGzDecoder::new(from)), &mut found)?,
+        false => parse(from, &mut found)?,
+    };
+    if found.is_empty() {
+        let what = damage
+            .unwrap_or_else(|| "it has no event TimerInstall: record the category devtools.timeline".into());
+        return Err(TraceError::Line { line: 1, what });
+    }
+    found.sort_by_key(|timer| timer.time);
+    write(&found, of, damage, to)
+}
+
+/// Parses all timer events. Returns the damage that ended it, if any.
+fn parse(from: impl BufRead, found: &mut Vec<Found>) -> Result<Option<String>, TraceError> {
+    let mut json = serde_json::Deserializer::from_reader(from);
+    match json.deserialize_any(Traces(found)).and_then(|()| json.end()) {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_io() => Err(TraceError::Io(error.into())),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
+
+fn write<W: Write>(
+    found: &[Found],
+    of: &str,
+    damage: Option<String>,
+    to: W,
+) -> Result<(W, Chrome), TraceError> {
+    let bases = vec![Base { name: "browser".into(), tick_ns: 1_000_000 }];
+    let unseen = vec!["how much longer than asked for the browser makes delays".to_owned()];
+    let header = Header { of: of.into(), clock: "trace".into(), bases, unseen, ..Header::of("chrome") };
+    let mut writer = Writer::new(to, &header)?;
+    let mut all = Chrome { count: Imported { damage, ..Imported::default() }, ..Chrome::default() };
+    let start = found.first().map_or(0, |first| first.time);
+    // The number of each timer, and its period while it is pending.
+    let mut timers: HashMap<(u64, &str, i64), (u64, Option<u64>)> = HashMap::new();
+    for one in found {
+        let time = one.time - start;
+        let known = timers.len() as u64;
+        let (number, pending) =
+            timers.entry((one.process, one.frame.as_str(), one.id)).or_insert((known + 1, None));
+        let what = match one.did {
+            Did::Install { delay, repeats } => {
+                all.installs += 1;
+                let period = if repeats { delay.unsigned_abs() } else { 0 };
+                let deadline = time.saturating_add(delay);
+                match pending.replace(period) {
+                    Some(_) => What::Rearm { deadline, period },
+                    None => What::Arm { deadline, period },
+                }
+            }
+            Did::Fire => {
+                all.fires += 1;
+                *pending = pending.filter(|&period| period > 0);
+                What::Fire
+            }
+            Did::Remove => {
+                all.removes += 1;
+                if pending.take().is_none() {
+                    continue;
+                }
+                all.cancels += 1;
+                What::Cancel
+            }
+        };
+        let mut event = Event::new(time, *number, what);
+        event.thread = writer.thread(&format!("{}/{}", one.process, one.thread))?;
+        if !one.site.is_empty() {
+            event.site = writer.site(&one.site)?;
+        }
+        writer.push(&event)?;
+        all.count.events += 1;
+    }
+    Ok((writer.finish()?, all))
+}
+
+/// A timer event of the trace.
+#[derive(Debug)]
+struct Found {
+    time: Ns,
+    process: u64,
+    thread: u64,
+    frame: String,
+    id: i64,
+    site: String,
+    did: Did,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Did {
+    Install { delay: Ns, repeats: bool },
+    Fire,
+    Remove,
+}
+
+/// An event of any kind. Its arguments are read only where they are those of a timer.
+#[derive(Deserialize)]
+struct AnyEvent<'j> {
+    #[serde(default, borrow)]
+    name: Cow<'j, str>,
+    #[serde(default, borrow)]
+    ph: Cow<'j, str>,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    pid: u64,
+    #[serde(default)]
+    tid: u64,
+    args: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Arguments {
+    data: Data,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Data {
+    timer_id: i64,
+    timeout: f64,
+    single_shot: bool,
+    frame: String,
+    stack_trace: Vec<Place>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Place {
+    function_name: String,
+    url: String,
+    line_number: i64,
+}
+
+impl AnyEvent<'_> {
+    fn timer(&self) -> Option<Found> {
+        let install = match &*self.name {
+            "TimerInstall" => Some(true),
+            "TimerFire" => None,
+            "TimerRemove" => Some(false),
+            _ => return None,
+        };
+        // The end of an event that has a begin.
+        if self.ph == "E" {
+            return None;
+        }
+        let Arguments { data } = serde_json::from_str(self.args.as_deref()?.get()).ok()?;
+        if data.timer_id == 0 && install == Some(true) {
+            return None;
+        }
+        let did = match install {
+            Some(true) => {
+                Did::Install { delay: ns(data.timeout.max(1.0) * 1_000_000.0), repeats: !data.single_shot }
+            }
+            Some(false) => Did::Remove,
+            None => Did::Fire,
+        };
+        let site = data.stack_trace.first().map(|place| {
+            let Place { function_name, url, line_number } = place;
+            format!("{function_name} {url}:{line_number}").trim().to_owned()
+        });
+        Some(Found {
+            time: ns(self.ts * 1_000.0),
+            process: self.pid,
+            thread: self.tid,
+            frame: data.frame,
+            id: data.timer_id,
+            site: site.unwrap_or_default(),
+            did,
+        })
+    }
+}
+
+/// Ns within half the range, so that a sum of two is a number as well.
+fn ns(of: f64) -> Ns {
+    (of as Ns).clamp(Ns::MIN / 2, Ns::MAX / 2)
+}
+
+/// The outermost value: an array of events, or an object that has one.
+struct Traces<'f>(&'f mut Vec<Found>);
+
+impl<'de> Visitor<'de> for Traces<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of trace events, or an object with traceEvents")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        while let Some(event) = all.next_element::<AnyEvent<'_>>()? {
+            self.0.extend(event.timer());
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        while let Some(key) = all.next_key::<Cow<'_, str>>()? {
+            if key == "traceEvents" {
+                all.next_value_seed(Seed(self.0))?;
+            } else {
+                all.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Seed<'f>(&'f mut Vec<Found>);
+
+impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(Traces(self.0))
+    }
+}

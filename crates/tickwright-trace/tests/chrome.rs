@@ -1,0 +1,92 @@
+//! What the timer events of a browser mean, and two traces of browsers.
+
+use std::io::BufReader;
+
+use tickwright_trace::import::chrome::{Chrome, import};
+use tickwright_trace::{Event, Reader, TraceError, What};
+
+fn imported(json: &[u8]) -> (Chrome, Vec<Event>, Vec<String>) {
+    let (file, found) = import(json, "test", Vec::new()).unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut events = Vec::new();
+    while let Some(block) = reader.next_block().unwrap() {
+        events.extend_from_slice(block);
+    }
+    assert_eq!(found.count.events, events.len() as u64);
+    (found, events, reader.sites().iter().map(|(_, name)| name.to_owned()).collect())
+}
+
+/// An event of a frame, at so many us.
+fn event(us: u32, name: &str, id: u32, more: &str) -> String {
+    format!(
+        r#"{{"args":{{"data":{{"frame":"F","timerId":{id}{more}}}}},"name":"{name}","ph":"I","pid":1,"tid":2,"ts":{us}}}"#
+    )
+}
+
+#[test]
+fn what_is_cleared_after_it_fired_was_not_cancelled() {
+    let once = r#","timeout":0,"singleShot":true"#;
+    let often =
+        r#","timeout":30,"singleShot":false,"stackTrace":[{"functionName":"f","url":"a.js","lineNumber":7}]"#;
+    let events = [
+        event(0, "TimerInstall", 5, once),
+        event(900, "TimerInstall", 6, once),
+        // A browser does not order events.
+        event(500, "TimerInstall", 7, often),
+        event(1_100, "TimerFire", 5, ""),
+        event(1_200, "TimerRemove", 5, ""),
+        event(1_300, "TimerRemove", 6, ""),
+        event(1_400, "TimerRemove", 0, ""),
+        event(31_000, "TimerFire", 7, ""),
+        event(61_000, "TimerFire", 7, ""),
+        event(61_100, "TimerRemove", 7, ""),
+        r#"{"name":"Paint","args":"none","ts":"no number"}"#.replace(r#""no number""#, "3"),
+    ];
+    let json = format!(r#"{{"metadata":{{"a":[1,{{}}]}},"traceEvents":[{}]}}"#, events.join(","));
+    let (found, events, sites) = imported(json.as_bytes());
+    assert_eq!((found.installs, found.fires, found.removes, found.cancels), (3, 3, 4, 2));
+    let told: Vec<_> = events.iter().map(|event| (event.time / 1_000, event.timer, event.what)).collect();
+    let arm = |deadline, period| What::Arm { deadline, period };
+    let expected = [
+        (0, 1, arm(1_000_000, 0)),
+        (500, 2, arm(30_500_000, 30_000_000)),
+        (900, 3, arm(1_900_000, 0)),
+        (1_100, 1, What::Fire),
+        (1_300, 3, What::Cancel),
+        (31_000, 2, What::Fire),
+        (61_000, 2, What::Fire),
+        (61_100, 2, What::Cancel),
+    ];
+    assert_eq!((told, sites), (expected.to_vec(), vec!["f a.js:7".to_owned()]));
+}
+
+#[test]
+fn a_trace_that_is_cut_off_is_read_to_there() {
+    let events = event(0, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);
+    for cut in [format!("[{events},"), format!("[{events},{{\"name\":\"Ti"), format!("[{events}]x")] {
+        let (found, events, _) = imported(cut.as_bytes());
+        assert_eq!((events.len(), found.count.damage.is_some()), (1, true), "{cut}");
+    }
+    let error = |json: &[u8]| import(json, "test", Vec::new()).unwrap_err();
+    for json in [&b"[]"[..], b"", b"7", b"{\"traceEvents\":5}", b"\x1f\x8b\x08rubbish"] {
+        assert!(matches!(error(json), TraceError::Line { .. } | TraceError::Io(_)), "{}", error(json));
+    }
+}
+
+/// The numbers are those of a script of ten lines that counts by a dictionary of pending timers.
+#[test]
+fn two_browsers() {
+    for (name, installs, fires, removes, cancels) in
+        [("chrome-intercom-widget", 122, 137, 10, 4), ("chrome-pid-change", 88, 48, 39, 33)]
+    {
+        let path = format!("{}/tests/samples/{name}.json.gz", env!("CARGO_MANIFEST_DIR"));
+        let from = BufReader::new(std::fs::File::open(path).unwrap());
+        let (file, found) = import(from, name, Vec::new()).unwrap();
+        let counts = (found.installs, found.fires, found.removes, found.cancels);
+        assert_eq!(counts, (installs, fires, removes, cancels), "{name}");
+        assert_eq!(found.count.damage, None);
+        let mut reader = Reader::new(&file[..]).unwrap();
+        while reader.next_block().unwrap().is_some() {}
+        assert!(reader.is_complete() && !reader.sites().is_empty());
+    }
+}
