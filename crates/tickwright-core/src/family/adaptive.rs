@@ -12,6 +12,8 @@
 //!    arrives during a move. So no insert within a reservation allocates.
 //! 4. A ladder is left by [`clear`](crate::SlabQueue::clear) alone: entries of timers that were
 //!    removed stay in it, and its clock may be later than what arrives.
+//! 5. `quiet` is not later than any expiry ([`Violation::Minimum`]): a poll before it asks no
+//!    structure.
 //!
 //! # Layout
 //! ```text

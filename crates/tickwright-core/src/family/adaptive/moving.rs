@@ -186,6 +186,11 @@ impl<P: Handle, L: Limits> Adaptive<P, L> {
         if self.len != len || going.arrived > len {
             return Err(Violation::Count);
         }
+        let expiry =
+            with_part!(ref self.parts, self.first, nodes, |order, records| order.next_expiry(records));
+        if len > 0 && expiry.is_none_or(|expiry| expiry < self.quiet) {
+            return Err(Violation::Minimum);
+        }
         for idle in self.parts.made().filter(|&kind| kind != self.kind && kind != going.to) {
             with_part!(ref self.parts, idle, nodes, |order, records| order.check(records, 0))?;
         }

@@ -37,6 +37,8 @@ pub struct Adaptive<P: Handle, L> {
     is_undecided: bool,
     /// Not later than the greatest `now` that was seen.
     pub(super) now: Tick,
+    /// No timer is due before this tick.
+    pub(super) quiet: Tick,
     _limits: PhantomData<L>,
 }
 
@@ -187,6 +189,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         habit: Habit::NEW,
         is_undecided: false,
         now: 0,
+        quiet: 0,
         _limits: PhantomData,
     };
     const ORDER: Order = Order::Exact;
@@ -226,6 +229,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
     ) -> HeadChange {
         self.len += 1;
+        self.quiet = self.quiet.min(deadline);
         let head = if self.going.is_some() {
             self.insert_moving(nodes, p, deadline, now)
         } else {
@@ -257,6 +261,7 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
     ) -> HeadChange {
         self.habit.moved();
+        self.quiet = self.quiet.min(deadline);
         if self.going.is_some() {
             return self.reschedule_moving(nodes, p, deadline, now);
         }
@@ -318,10 +323,17 @@ unsafe impl<P: Handle, L: Limits> Discipline<P> for Adaptive<P, L> {
         now: Tick,
         budget: &mut usize,
     ) -> Option<Popped<P>> {
+        if now < self.quiet {
+            return None;
+        }
         let popped = if self.going.is_some() {
-            self.pop_moving(nodes, now, budget)?
+            self.pop_moving(nodes, now, budget)
         } else {
-            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))?
+            with_part!(mut self.parts, self.kind, nodes, |order, records| order.pop(records, now, budget))
+        };
+        let Some(popped) = popped else {
+            self.quiet = self.next_wake(nodes).unwrap_or(Tick::MAX);
+            return None;
         };
         self.len -= 1;
         self.habit.expired();

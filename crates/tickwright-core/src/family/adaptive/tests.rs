@@ -253,6 +253,9 @@ fn check_names_what_a_move_broke() {
     queue.order.len += 1;
     assert_eq!(queue.check(), Err(Violation::Count));
     let mut queue = moving();
+    queue.order.quiet = 2;
+    assert_eq!(queue.check(), Err(Violation::Minimum));
+    let mut queue = moving();
     queue.order.kind = Kind::Flat;
     assert_eq!(queue.check(), Err(Violation::Head));
     let mut queue = moving();
