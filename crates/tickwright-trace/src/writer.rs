@@ -67,7 +67,7 @@ impl<W: Write> Writer<W> {
     /// The number of a site by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`].
+    /// [`TraceError::Io`]: the name is kept. A second call with it returns its number.
     pub fn site(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(SITES, name)
     }
@@ -75,7 +75,7 @@ impl<W: Write> Writer<W> {
     /// The number of a thread by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`].
+    /// [`TraceError::Io`]: the name is kept. A second call with it returns its number.
     pub fn thread(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(THREADS, name)
     }
@@ -92,7 +92,7 @@ impl<W: Write> Writer<W> {
         let number = u8::try_from(self.bases.len())
             .map_err(|_| TraceError::Unfit("there are more than 256 queues"))?;
         self.bases.push(name.to_owned());
-        self.flush_events()?;
+        self.append_events();
         self.plain.clear();
         put(&mut self.plain, tick_ns);
         self.plain.extend(name.as_bytes());
@@ -108,8 +108,9 @@ impl<W: Write> Writer<W> {
         let number = u32::try_from(self.names[table].len() + 1)
             .map_err(|_| TraceError::Unfit("there are more names than numbers"))?;
         self.names[table].insert(name.to_owned(), number);
-        // Before the events that use it.
-        self.flush_events()?;
+        // Nothing between here and the append of the block may fail. Otherwise the name would have a
+        // number but no block, and each later name in the file would have the number of another.
+        self.append_events();
         self.plain.clear();
         put(&mut self.plain, table as u64);
         self.plain.extend(name.as_bytes());
@@ -132,9 +133,9 @@ impl<W: Write> Writer<W> {
     /// Notes that the source lost `count` events (0: an unknown number).
     ///
     /// # Errors
-    /// [`TraceError::Io`].
+    /// [`TraceError::Io`]: the loss is kept, and the next call tries again.
     pub fn lost(&mut self, time: Ns, count: u64, note: &str) -> Result<(), TraceError> {
-        self.flush_events()?;
+        self.append_events();
         self.lost = self.lost.saturating_add(count);
         self.plain.clear();
         put_signed(&mut self.plain, time);
@@ -171,14 +172,20 @@ impl<W: Write> Writer<W> {
     }
 
     fn flush_events(&mut self) -> Result<(), TraceError> {
+        self.append_events();
+        self.send()
+    }
+
+    /// Appends a block of the events to `out`.
+    fn append_events(&mut self) {
         if self.events.is_empty() {
-            return Ok(());
+            return;
         }
         self.plain.clear();
         columns::encode(&self.events, &mut self.plain);
         self.written += self.events.len() as u64;
         self.events.clear();
-        self.block(block::EVENTS)
+        block::append(&mut self.out, block::EVENTS, &self.plain);
     }
 
     /// Writes `plain` as a block, after all that could not be written before.

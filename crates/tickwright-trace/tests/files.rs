@@ -231,6 +231,30 @@ fn a_full_disk_loses_nothing_that_was_pushed() {
     }
 }
 
+/// A name that is given while the disk is full is in the file once there is room, under its number.
+#[test]
+fn a_name_given_while_the_disk_is_full_is_not_lost() {
+    let disk = Disk::default();
+    disk.0.borrow_mut().0 = usize::MAX;
+    let mut writer = Writer::new(disk.clone(), &header()).unwrap();
+    writer.push(&Event::new(1, 1, What::Fire)).unwrap();
+    let full = disk.0.borrow().1.len();
+    disk.0.borrow_mut().0 = full;
+    assert!(writer.site("first").is_err());
+    writer.push(&Event::new(2, 1, What::Fire)).unwrap();
+    assert!(writer.base("heap", 1).is_err() && writer.lost(3, 1, "").is_err());
+    disk.0.borrow_mut().0 = usize::MAX;
+    assert_eq!((writer.site("first").unwrap(), writer.site("second").unwrap()), (1, 2));
+    assert_eq!(writer.base("heap", 1).unwrap(), 2);
+    writer.finish().unwrap();
+    let file = disk.0.borrow().1.clone();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    assert_eq!(reader.sites().iter().collect::<Vec<_>>(), [(1, "first"), (2, "second")]);
+    assert_eq!(reader.header().bases[2].name, "heap");
+    assert_eq!((reader.lost().len(), reader.events_read()), (1, 2));
+}
+
 #[test]
 fn text_says_the_same_and_comes_back() {
     let file = sample();
