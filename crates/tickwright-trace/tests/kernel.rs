@@ -136,6 +136,49 @@ fn the_length_of_a_jiffy_is_found_or_asked_for() {
     assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
 }
 
+/// Ticks that no kernel has, and a number of jiffies that makes no sense.
+#[test]
+fn hostile_ticks_are_refused() {
+    let text = [
+        "a-1 [000] d... 1.5: timer_expire_entry: timer=aa function=f now=0\n",
+        "a-1 [000] d... 9.5: timer_expire_entry: timer=aa function=f now=18446744073709551615\n",
+        "a-1 [000] d... 9.6: timer_start: timer=aa function=f expires=18446744073709551615 [timeout=0]\n",
+    ]
+    .concat();
+    for hz in [None, Some(0)] {
+        let options = Options { hz, ..Options::default() };
+        let error = import(text.as_bytes(), &options, Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("--hz"), "{error}");
+    }
+    assert_eq!(imported(&text, &HZ).1.len(), 3);
+}
+
+/// A loss in the first line, and starts of `timer_list` after seconds of other lines.
+#[test]
+fn the_length_of_a_jiffy_is_waited_for() {
+    let mut text = String::from("CPU:1 [LOST 77 EVENTS]\n");
+    text += "a-1 [000] d... 90.0: hrtimer_expire_entry: hrtimer=bb function=g now=90000000000\n";
+    text += "a-1 [000] d... 95.0: timer_cancel: timer=cc\n";
+    for tick in 0..600u64 {
+        let (ms, expires) = (100_000 + tick * 4, 4_294_900_005 + tick);
+        let (s, ms) = (ms / 1_000, ms % 1_000);
+        text += &format!(
+            "a-1 [000] d... {s}.{ms:03}: timer_start: timer=aa function=f expires={expires} [timeout=5]\n"
+        );
+    }
+    let (header, events, lost) = imported(&text, &Options::default());
+    assert_eq!((header.bases[0].tick_ns, lost), (4_000_000, vec![77]));
+    assert_eq!(events[2].what.armed().unwrap().0 - events[2].time, 20_000_000);
+}
+
+/// The jiffies of a 32-bit kernel wrapped between the start of a timer and its deadline.
+#[test]
+fn a_time_out_is_right_where_the_tick_wraps() {
+    let text = line(0, "timer_start: timer=aa function=f expires=5 [timeout=10] cpu=1");
+    assert_eq!(told(&text, &HZ), [(0, 1, "arm", Some(10))]);
+    assert!(import(&b"CPU:1 [LOST 77 EVENTS]\n"[..], &HZ, Vec::new()).is_err());
+}
+
 /// An endless line, and no line at all.
 #[test]
 fn a_gigantic_line_takes_little_memory() {

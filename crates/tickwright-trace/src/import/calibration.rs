@@ -9,6 +9,9 @@ use crate::event::Ns;
 const USUAL_HZ: [u64; 8] = [24, 32, 64, 100, 128, 250, 300, 1000];
 const HZ_MANY: u64 = 1024;
 
+/// A slope above this is no number of jiffies a second: a line is damaged, or a tick wrapped.
+const HZ_MOST: i128 = 1_000_000;
+
 /// So much of a trace tells the slope to a few percent.
 const ENOUGH: Ns = 1_000_000_000;
 
@@ -29,9 +32,9 @@ const ONE_CLOCK: i128 = 50_000_000;
 const MOST_CLOCKS: usize = 8;
 
 impl Calibration {
-    /// With a known number of jiffies a second.
+    /// With a known number of jiffies a second. 0 is unknown.
     pub(super) fn with_hz(hz: Option<u64>) -> Self {
-        Self { hz, ..Self::default() }
+        Self { hz: hz.filter(|&hz| hz > 0), ..Self::default() }
     }
 
     /// Takes note of a jiffy at a time.
@@ -70,11 +73,17 @@ impl Calibration {
     /// Jiffies a second, by all that was read.
     fn slope(&self) -> Option<u64> {
         let [first, last] = self.ticks?;
-        let (time, ticks) = (last.0.checked_sub(first.0)?, last.1.checked_sub(first.1)?);
+        // The jiffies of a 32-bit kernel wrap five minutes after it started.
+        let ticks = match last.1.checked_sub(first.1) {
+            None if first.1 <= u32::MAX.into() => last.1 + (1 << 32) - first.1,
+            ticks => ticks?,
+        };
+        let time = last.0.checked_sub(first.0)?;
         if time < ENOUGH / 20 || ticks == 0 {
             return None;
         }
-        let hz = (i128::from(ticks) * 1_000_000_000 / i128::from(time)) as u64;
+        let hz = i128::from(ticks) * 1_000_000_000 / i128::from(time);
+        let hz = u64::try_from(hz).ok().filter(|_| hz <= HZ_MOST)?;
         let all = USUAL_HZ.into_iter().chain([HZ_MANY]);
         let near = all.min_by_key(|usual| usual.abs_diff(hz) * 1000 / usual);
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
@@ -128,6 +137,15 @@ mod tests {
             assert_eq!(calibration.hz.unwrap().abs_diff(hz) * 50 / hz, 0, "{hz}: {:?}", calibration.hz);
             assert_eq!(calibration.after(0, hz as i64) / 1_030_000_000, 0);
         }
+        let mut wrapped = Calibration::default();
+        wrapped.jiffy(0, (1 << 32) - 100);
+        wrapped.jiffy(2_000_000_000, 400);
+        assert_eq!(wrapped.hz, Some(250));
+        let mut damaged = Calibration::default();
+        damaged.jiffy(0, 0);
+        damaged.jiffy(2_000_000_000, u64::MAX);
+        assert_eq!((damaged.hz, damaged.knows_jiffies(true)), (None, false));
+        assert!(!Calibration::with_hz(Some(0)).knows_jiffies(true));
         let mut short = Calibration::default();
         short.jiffy(0, 5);
         short.jiffy(100, 6);

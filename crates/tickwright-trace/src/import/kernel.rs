@@ -26,7 +26,7 @@ use crate::writer::Writer;
 /// How to read a kernel's trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Jiffies a second, where the lines do not tell. `None`: they do.
+    /// Jiffies a second, where the lines do not tell. `None` or 0: they do.
     pub hz: Option<u64>,
     /// What the trace is of, for its header.
     pub of: String,
@@ -50,7 +50,8 @@ const MOST_KEPT: usize = 1 << 20;
 const LONGEST: u64 = 1 << 16;
 
 /// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are left
-/// out. Memory grows with the number of addresses, and a million lines until the clocks are known.
+/// out. Memory grows with the number of addresses, threads and functions. Up to a million lines are kept
+/// until both queues have told their clocks.
 ///
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
@@ -215,9 +216,11 @@ impl<'o, W: Write> Import<'o, W> {
     }
 
     fn line(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
-        if let Said::Start { now, was_armed, .. } = line.said {
+        if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
+            // A tick far beyond the deadline wrapped: it does not tell the slope.
+            let now = now.filter(|&now| now <= expires.saturating_add(1 << 31));
             if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
                 self.clocks.jiffy(line.time, now);
             }
@@ -241,32 +244,34 @@ impl<'o, W: Write> Import<'o, W> {
             return self.event(&kept);
         }
         self.kept.push(kept);
-        // A start of a queue may come late: a second of the trace tells which there are.
-        let first = self.kept[0].time;
-        let is_long = line.time.saturating_sub(first) > 2_000_000_000;
-        if self.kept.len() >= MOST_KEPT || is_long && self.knows_clocks(false) {
+        // A start of a queue may come late, so a queue without a start is waited for as well.
+        // Two seconds tell whether starts say `was_armed`. A loss has no time.
+        let first = self.kept.iter().find(|kept| !matches!(kept.said, Said::Lost(_)));
+        let is_long = first.is_some_and(|first| line.time.saturating_sub(first.time) > 2_000_000_000);
+        let has_clocks = self.clocks.knows_jiffies(false) && self.clocks.knows_a_clock();
+        if self.kept.len() >= MOST_KEPT || is_long && has_clocks {
             self.begin()?;
         }
         Ok(())
     }
 
-    fn knows_clocks(&mut self, at_the_end: bool) -> bool {
-        (!self.has[0] || self.clocks.knows_jiffies(at_the_end))
-            && (!self.has[1] || self.clocks.knows_a_clock())
-    }
-
     /// Begins to write: the clocks are as known as they will be.
     fn begin(&mut self) -> Result<(), TraceError> {
         if self.has[0] && !self.clocks.knows_jiffies(true) {
-            let what = "the trace is too short to tell how long a jiffy is: say it with --hz".to_owned();
-            return Err(TraceError::Line { line: self.count.lines, what });
+            return Err(self.unknown_jiffy());
         }
         let Some(to) = self.to.take() else { return Ok(()) };
         let bases = vec![
             Base { name: "timer_list".into(), tick_ns: self.clocks.jiffy_ns() },
             Base { name: "hrtimer".into(), tick_ns: 1 },
         ];
-        let unseen = vec!["what programs do with timers of their own: each loop has one timer here".into()];
+        let mut unseen =
+            vec!["what programs do with timers of their own: each loop has one timer here".into()];
+        if self.has[1] && !self.clocks.knows_a_clock() {
+            unseen.push(
+                "deadlines of hrtimer: no line tells the time of their clock, so each delay is 0".into(),
+            );
+        }
         let of = self.options.of.clone();
         let header = Header { of, clock: "trace".into(), bases, unseen, ..Header::of("kernel") };
         self.writer = Some(Writer::new(to, &header)?);
@@ -280,6 +285,11 @@ impl<'o, W: Write> Import<'o, W> {
         kept.iter().try_for_each(|kept| self.event(kept))
     }
 
+    fn unknown_jiffy(&self) -> TraceError {
+        let what = "the trace does not tell how long a jiffy is: say it with --hz".to_owned();
+        TraceError::Line { line: self.count.lines, what }
+    }
+
     /// Turns a line into what happened.
     fn event(&mut self, kept: &Kept) -> Result<(), TraceError> {
         if let Said::Lost(count) = kept.said {
@@ -288,6 +298,10 @@ impl<'o, W: Write> Import<'o, W> {
                 Some(writer) => writer.lost(self.last, count, "the kernel's buffer was full"),
                 None => Ok(()),
             };
+        }
+        let is_start = matches!(kept.said, Said::Start { .. });
+        if is_start && kept.queue == Queue::Wheel && !self.clocks.knows_jiffies(true) {
+            return Err(self.unknown_jiffy());
         }
         let time = kept.time.saturating_sub(self.start);
         self.last = self.last.max(time);
@@ -367,7 +381,7 @@ impl<'o, W: Write> Import<'o, W> {
 
     fn finish(mut self) -> Result<(W, Kernel), TraceError> {
         if self.writer.is_none() {
-            if self.kept.is_empty() {
+            if self.kept.iter().all(|kept| matches!(kept.said, Said::Lost(_))) {
                 let what =
                     "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it";
                 return Err(TraceError::Line { line: self.count.lines, what: what.into() });

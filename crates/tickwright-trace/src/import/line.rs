@@ -115,7 +115,8 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
             let now = match field(fields, "[timeout") {
                 Some(timeout) => {
                     let timeout: i64 = timeout.trim_end_matches(']').parse().ok()?;
-                    expires.checked_add_signed(timeout.checked_neg()?)
+                    // Modulo 2^64, so that `expires - now` is the time-out whatever wrapped.
+                    Some(expires.wrapping_sub(timeout.cast_unsigned()))
                 }
                 None => field(fields, "now").and_then(decimal),
             };
