@@ -73,6 +73,40 @@ fn a_trace_that_is_cut_off_is_read_to_there() {
     }
 }
 
+#[test]
+fn an_odd_event_does_not_end_the_import() {
+    let install = event(7, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);
+    for odd in [
+        r#"{"name":"a","pid":"GPU","tid":-1,"ts":null}"#,
+        r#"{"name":"a","ts":1e999,"pid":99999999999999999999999}"#,
+        r#"{"name":"a","ts":[1,{"b":2}],"pid":{}}"#,
+    ] {
+        let (found, events, _) = imported(format!("[{odd},{install}]").as_bytes());
+        assert_eq!((events.len(), found.count.damage), (1, None), "{odd}");
+    }
+    let far = install.replace(r#""ts":7"#, r#""ts":-1e300"#);
+    let (_, events, _) = imported(format!("[{far},{}]", far.replace("-1e300", "1e300")).as_bytes());
+    assert_eq!((events[0].time, events[1].time), (0, i64::MAX));
+}
+
+#[test]
+fn workers_of_a_process_have_timers_of_their_own() {
+    let worker =
+        event(0, "TimerInstall", 1, r#","timeout":9,"singleShot":true"#).replace(r#""frame":"F","#, "");
+    let (_, events, _) =
+        imported(format!("[{worker},{}]", worker.replace(r#""tid":2"#, r#""tid":3"#)).as_bytes());
+    assert!(events.iter().all(|event| matches!(event.what, What::Arm { .. })));
+    assert_ne!(events[0].timer, events[1].timer);
+}
+
+#[test]
+fn a_packed_trace_that_is_cut_off_is_read_to_there() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/chrome-intercom-widget.json.gz");
+    let packed = std::fs::read(path).unwrap();
+    let (found, events, _) = imported(&packed[..packed.len() - 300]);
+    assert!(found.count.damage.is_some() && events.len() > 50, "{}", events.len());
+}
+
 /// The numbers are those of a script of ten lines that counts by a dictionary of pending timers.
 #[test]
 fn two_browsers() {

@@ -7,14 +7,14 @@
 //! - `TimerFire` is one expiry. A periodic timer stays pending.
 //! - `TimerRemove` cancels a timer if it is pending. Programs clear timers that have fired already,
 //!   and timer 0, which is none: those are left out.
-//! - A timer is named by process, frame and id.
+//! - A timer is named by process, frame and id. Workers have no frame: theirs are named by thread.
 //! - Delays are those that were asked for, at least 1 ms. A browser makes nested and hidden ones
 //!   longer.
 
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
@@ -68,7 +68,16 @@ fn parse(from: impl BufRead, found: &mut Vec<Found>) -> Result<Option<String>, T
     let mut json = serde_json::Deserializer::from_reader(from);
     match json.deserialize_any(Traces(found)).and_then(|()| json.end()) {
         Ok(()) => Ok(None),
-        Err(error) if error.is_io() => Err(TraceError::Io(error.into())),
+        Err(error) if error.is_io() => {
+            let error = std::io::Error::from(error);
+            match error.kind() {
+                // The packing is damaged or cut off: what precedes that is read.
+                ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
+                    Ok(Some(format!("it cannot be unpacked: {error}")))
+                }
+                _ => Err(TraceError::Io(error)),
+            }
+        }
         Err(error) => Ok(Some(error.to_string())),
     }
 }
@@ -86,12 +95,13 @@ fn write<W: Write>(
     let mut all = Chrome { count: Imported { damage, ..Imported::default() }, ..Chrome::default() };
     let start = found.first().map_or(0, |first| first.time);
     // The number of each timer, and its period while it is pending.
-    let mut timers: HashMap<(u64, &str, i64), (u64, Option<u64>)> = HashMap::new();
+    let mut timers: HashMap<Key<'_>, (u64, Option<u64>)> = HashMap::new();
     for one in found {
         let time = one.time - start;
         let known = timers.len() as u64;
+        let worker = if one.frame.is_empty() { one.thread } else { 0 };
         let (number, pending) =
-            timers.entry((one.process, one.frame.as_str(), one.id)).or_insert((known + 1, None));
+            timers.entry((one.process, worker, one.frame.as_str(), one.id)).or_insert((known + 1, None));
         let what = match one.did {
             Did::Install { delay, repeats } => {
                 all.installs += 1;
@@ -127,6 +137,9 @@ fn write<W: Write>(
     Ok((writer.finish()?, all))
 }
 
+/// What names a timer: process, thread of a worker or 0, frame, id.
+type Key<'f> = (u64, u64, &'f str, i64);
+
 /// A timer event of the trace.
 #[derive(Debug)]
 struct Found {
@@ -153,12 +166,12 @@ struct AnyEvent<'j> {
     name: Cow<'j, str>,
     #[serde(default, borrow)]
     ph: Cow<'j, str>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "number")]
     ts: f64,
-    #[serde(default)]
-    pid: u64,
-    #[serde(default)]
-    tid: u64,
+    #[serde(default, deserialize_with = "number")]
+    pid: f64,
+    #[serde(default, deserialize_with = "number")]
+    tid: f64,
     args: Option<Box<RawValue>>,
 }
 
@@ -199,7 +212,7 @@ impl AnyEvent<'_> {
             return None;
         }
         let Arguments { data } = serde_json::from_str(self.args.as_deref()?.get()).ok()?;
-        if data.timer_id == 0 && install == Some(true) {
+        if data.timer_id == 0 && install != Some(false) {
             return None;
         }
         let did = match install {
@@ -215,14 +228,21 @@ impl AnyEvent<'_> {
         });
         Some(Found {
             time: ns(self.ts * 1_000.0),
-            process: self.pid,
-            thread: self.tid,
+            process: self.pid as u64,
+            thread: self.tid as u64,
             frame: data.frame,
             id: data.timer_id,
             site: site.unwrap_or_default(),
             did,
         })
     }
+}
+
+/// A number, 0 for a value of another type. One event with a process "GPU" or a time `null` does not
+/// end the import of a million others.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let raw = Box::<RawValue>::deserialize(from)?;
+    Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
 }
 
 /// Ns within half the range, so that a sum of two is a number as well.
