@@ -134,8 +134,10 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// All events, one by one. An error is the last item.
+    /// The events that [`next_block`](Self::next_block) did not return yet, one by one. An error is the
+    /// last item.
     pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {
+        self.events.clear();
         let mut at = 0;
         core::iter::from_fn(move || {
             loop {

@@ -255,6 +255,16 @@ fn a_name_given_while_the_disk_is_full_is_not_lost() {
     assert_eq!((reader.lost().len(), reader.events_read()), (1, 2));
 }
 
+/// Events follow the blocks that were read, and nothing follows a damaged block.
+#[test]
+fn events_begin_where_the_blocks_ended() {
+    let file = sample();
+    let (all, _) = read(&file);
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let first = reader.next_block().unwrap().unwrap().len();
+    assert_eq!(reader.events().map(Result::unwrap).collect::<Vec<_>>(), all[first..]);
+}
+
 #[test]
 fn text_says_the_same_and_comes_back() {
     let file = sample();
