@@ -24,6 +24,13 @@ pub(crate) const OPTIONAL: u8 = 0x80;
 /// The most bytes of a block, stored and plain.
 pub(crate) const MOST: usize = 1 << 20;
 
+/// The most names of a table, and the most losses.
+pub(crate) const MOST_KEPT: usize = 1 << 20;
+
+/// The most bytes of all names and notes of a file. Blocks of names pack a hundredfold: without this
+/// bound, a small file could take gigabytes of a reader's memory.
+pub(crate) const MOST_TEXT: usize = 1 << 26;
+
 /// Bytes before the stored ones.
 const HEAD: usize = 16;
 

@@ -13,7 +13,7 @@ use crate::number::{put, put_signed, take, take_as, take_signed};
 /// The most events of a block.
 pub(crate) const MOST: usize = 4096;
 
-/// Appends the columns of some events. The deadlines of all are within 2^63 ns of their times.
+/// Appends the columns of some events. Differences are modulo 2^64.
 pub(crate) fn encode(events: &[Event], bytes: &mut Vec<u8>) {
     put(bytes, events.len() as u64);
     let mut before = 0;

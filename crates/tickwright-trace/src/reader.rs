@@ -10,16 +10,16 @@ use crate::header::{Base, Header, Lost, Names};
 use crate::number::{take, take_signed};
 use crate::writer::{BASES, LONGEST, THREADS};
 
-/// The most names of a table, and the most losses, that a reader keeps: a bound of its memory.
-const MOST_KEPT: usize = 1 << 20;
-
-/// Reads a trace block by block. Memory is bounded by a block and the names.
+/// Reads a trace block by block. Memory is bounded by a block, the names and the losses:
+/// at most 2^20 names of each table, 2^20 losses, and 64 MiB of text.
 #[derive(Debug)]
 pub struct Reader<R> {
     from: R,
     header: Header,
     names: [Names; 2],
     lost: Vec<Lost>,
+    /// Bytes of all names and notes.
+    text: usize,
     buffer: Buffer,
     events: Vec<Event>,
     /// Where the next block begins.
@@ -56,6 +56,7 @@ impl<R: Read> Reader<R> {
             header: Header::default(),
             names: [Names::default(), Names::default()],
             lost: Vec::new(),
+            text: 0,
             buffer: Buffer::default(),
             events: Vec::new(),
             position: first.len() as u64,
@@ -196,9 +197,10 @@ impl<R: Read> Reader<R> {
         let mut bytes = &self.buffer.plain[..];
         let table = take(&mut bytes).filter(|&table| table <= THREADS as u64)?;
         let names = &mut self.names[table as usize].0;
-        if names.len() >= MOST_KEPT || bytes.len() > LONGEST {
+        if names.len() >= block::MOST_KEPT || bytes.len() > LONGEST {
             return None;
         }
+        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
         names.push(core::str::from_utf8(bytes).ok()?.to_owned());
         Some(())
     }
@@ -216,9 +218,10 @@ impl<R: Read> Reader<R> {
     fn take_lost(&mut self) -> Option<()> {
         let mut bytes = &self.buffer.plain[..];
         let (time, count) = (take_signed(&mut bytes)?, take(&mut bytes)?);
-        if self.lost.len() >= MOST_KEPT || bytes.len() > LONGEST {
+        if self.lost.len() >= block::MOST_KEPT || bytes.len() > LONGEST {
             return None;
         }
+        self.text = self.text.checked_add(bytes.len()).filter(|&text| text <= block::MOST_TEXT)?;
         self.lost.push(Lost { time, count, note: core::str::from_utf8(bytes).ok()?.to_owned() });
         Some(())
     }

@@ -24,6 +24,9 @@ pub struct Writer<W: Write> {
     bases: Vec<String>,
     written: u64,
     lost: u64,
+    losses: usize,
+    /// Bytes of all names and notes.
+    text: usize,
     plain: Vec<u8>,
     out: Vec<u8>,
 }
@@ -55,6 +58,8 @@ impl<W: Write> Writer<W> {
             bases: header.bases.iter().map(|base| base.name.clone()).collect(),
             written: 0,
             lost: 0,
+            losses: 0,
+            text: 0,
             plain,
             out: Vec::new(),
         };
@@ -67,7 +72,8 @@ impl<W: Write> Writer<W> {
     /// The number of a site by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the name is kept. A second call with it returns its number.
+    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]: the
+    /// name is kept, and a second call with it returns its number.
     pub fn site(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(SITES, name)
     }
@@ -75,7 +81,8 @@ impl<W: Write> Writer<W> {
     /// The number of a thread by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the name is kept. A second call with it returns its number.
+    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]: the
+    /// name is kept, and a second call with it returns its number.
     pub fn thread(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(THREADS, name)
     }
@@ -105,8 +112,11 @@ impl<W: Write> Writer<W> {
         if let Some(&number) = self.names[table].get(name) {
             return Ok(number);
         }
-        let number = u32::try_from(self.names[table].len() + 1)
-            .map_err(|_| TraceError::Unfit("there are more names than numbers"))?;
+        let number = self.names[table].len() as u32 + 1;
+        if number as usize > block::MOST_KEPT || self.text + name.len() > block::MOST_TEXT {
+            return Err(TraceError::Unfit("there are more than 2^20 names, or 64 MiB of them"));
+        }
+        self.text += name.len();
         self.names[table].insert(name.to_owned(), number);
         // Nothing between here and the append of the block may fail. Otherwise the name would have a
         // number but no block, and each later name in the file would have the number of another.
@@ -130,17 +140,24 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Notes that the source lost `count` events (0: an unknown number).
+    /// Notes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64 MiB
+    /// of names and notes, `count` is only added to the number of all lost events.
     ///
     /// # Errors
     /// [`TraceError::Io`]: the loss is kept, and the next call tries again.
     pub fn lost(&mut self, time: Ns, count: u64, note: &str) -> Result<(), TraceError> {
         self.append_events();
         self.lost = self.lost.saturating_add(count);
+        let note = cut(note);
+        if self.losses >= block::MOST_KEPT || self.text + note.len() > block::MOST_TEXT {
+            return self.send();
+        }
+        self.losses += 1;
+        self.text += note.len();
         self.plain.clear();
         put_signed(&mut self.plain, time);
         put(&mut self.plain, count);
-        self.plain.extend(cut(note).as_bytes());
+        self.plain.extend(note.as_bytes());
         self.block(block::LOST)
     }
 

@@ -265,6 +265,20 @@ fn events_begin_where_the_blocks_ended() {
     assert_eq!(reader.events().map(Result::unwrap).collect::<Vec<_>>(), all[first..]);
 }
 
+/// The writer refuses what a reader would: a file that it finished can be read.
+#[test]
+fn names_beyond_the_limit_are_refused_when_written() {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    let long = "x".repeat(4_090);
+    let fit = (0..20_000).take_while(|at| writer.site(&format!("{at:06}{long}")).is_ok()).count();
+    assert_eq!(fit, (1 << 26) / 4_096);
+    writer.lost(1, 7, "note").unwrap();
+    let file = writer.finish().unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while reader.next_block().unwrap().is_some() {}
+    assert_eq!((reader.is_complete(), reader.sites().len()), (true, fit));
+}
+
 #[test]
 fn text_says_the_same_and_comes_back() {
     let file = sample();
