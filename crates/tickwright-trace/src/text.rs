@@ -7,7 +7,7 @@
 //! ```
 //! One row per event. Threads, queues and sites are there by name. What is unknown is empty.
 
-use std::io::{Read, Write};
+use std::io::{BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,10 @@ fn each_row<R: Read>(
     let mut events = Vec::new();
     loop {
         match reader.next_block()? {
-            Some(block) => events.clone_from(&block.to_vec()),
+            Some(block) => {
+                events.clear();
+                events.extend_from_slice(block);
+            }
             None => return Ok(reader.events_read()),
         }
         let (bases, sites, threads) = (&reader.header().bases, reader.sites(), reader.threads());
@@ -107,11 +110,15 @@ const COLUMNS: [&str; 9] =
 ///
 /// # Errors
 /// As [`to_csv`].
-pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, mut to: impl Write) -> Result<u64, TraceError> {
-    each_row(reader, |row| {
+pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
+    // An object is written in dozens of pieces.
+    let mut to = BufWriter::new(to);
+    let done = each_row(reader, |row| {
         serde_json::to_writer(&mut to, row).map_err(std::io::Error::from)?;
         Ok(to.write_all(b"\n")?)
-    })
+    });
+    to.flush()?;
+    done
 }
 
 /// Reads CSV and writes it as a trace. Columns are found by name and may be in any order; those of

@@ -300,6 +300,19 @@ fn text_says_the_same_and_comes_back() {
     );
 }
 
+/// An error of the target is not swallowed by a buffer.
+#[test]
+fn text_to_a_full_disk_is_an_error() {
+    let file = sample();
+    for room in [0, 1_000] {
+        let disk = Disk::default();
+        disk.0.borrow_mut().0 = room;
+        let error = to_json_lines(&mut Reader::new(&file[..]).unwrap(), disk.clone()).unwrap_err();
+        assert!(matches!(error, TraceError::Io(_)), "{error}");
+        assert!(to_csv(&mut Reader::new(&file[..]).unwrap(), Disk::default()).is_err());
+    }
+}
+
 #[test]
 fn a_wrong_line_is_named() {
     let error = |text: &str| from_csv(text.as_bytes(), &header(), Vec::new()).unwrap_err().to_string();
