@@ -107,7 +107,8 @@ fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
 
 fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option<Line<'l>> {
     let key = if queue == Queue::Wheel { "timer" } else { "hrtimer" };
-    let address = number(field(fields, key)?)?;
+    // Address 0 is that of each timer where the kernel hides addresses.
+    let address = number(field(fields, key)?).filter(|&address| address != 0)?;
     let said = match said {
         Said::Start { .. } => {
             let expires = decimal(field(fields, "expires")?)?;
@@ -126,11 +127,11 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
         other => other,
     };
     let function = field(fields, "function").unwrap_or("");
-    let (time, cpu, thread) = if let Some(rest) = head.strip_prefix('[') {
-        let (time, _) = rest.split_once(']')?;
-        (seconds(time)?, field(fields, "cpu_id").and_then(|cpu| cpu.parse().ok()), "")
-    } else {
-        who(head)?
+    // The name of a thread may begin with a bracket as well.
+    let bracketed = head.strip_prefix('[').and_then(|rest| seconds(rest.split_once(']')?.0));
+    let (time, cpu, thread) = match bracketed {
+        Some(time) => (time, field(fields, "cpu_id").and_then(|cpu| cpu.parse().ok()), ""),
+        None => who(head)?,
     };
     Some(Line { time, cpu, thread, queue, address, function, said })
 }
@@ -268,11 +269,14 @@ mod tests {
             "a-1 [000] d... x.5: timer_start: timer=00 expires=1",
             "a-1 d... 1.5: timer_start: timer=00 expires=1",
             "[1.5 x timer_cancel: { timer = 5 }",
+            "a-1 [000] d... 1.5: timer_cancel: timer=0000000000000000",
         ] {
             assert_eq!(read(cut), Read::Unreadable, "{cut}");
         }
         let named = "timer_start: -7 [001] d... 1.5: timer_cancel: timer=00000000000000ff";
         assert_eq!((parsed(named).said, parsed(named).thread), (Said::Cancel, "timer_start: -7"));
+        let bracket = parsed("[a]-7 [001] d... 1.5: timer_cancel: timer=00000000000000ff");
+        assert_eq!((bracket.thread, bracket.time), ("[a]-7", 1_500_000_000));
         assert_eq!(parsed("CPU:3 [LOST 1234 EVENTS]").said, Said::Lost(1234));
     }
 }

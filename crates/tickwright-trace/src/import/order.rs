@@ -1,4 +1,4 @@
-//! Events in the order of their times, although what a line means may be known only later.
+//! Events in the order of their lines, although what a line means may be known only later.
 //!
 //! `timer_cancel` is written when a timer is detached: to expire, to be started again, or for good.
 //! What comes next to the same timer tells which. Until then, later events wait.
@@ -17,7 +17,7 @@ const MOST: usize = 1 << 16;
 /// Events that wait for their order.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// By time; a detachment is there as a cancellation.
+    /// In the order of their lines. A detachment is a cancellation until something else follows.
     events: VecDeque<Waiting>,
     /// The number of the first of `events`.
     first: u64,
