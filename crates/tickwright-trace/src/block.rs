@@ -27,8 +27,8 @@ pub(crate) const MOST: usize = 1 << 20;
 /// The most names of a table, and the most losses.
 pub(crate) const MOST_KEPT: usize = 1 << 20;
 
-/// The most bytes of all names and notes of a file. Blocks of names pack a hundredfold: without this
-/// bound, a small file could take gigabytes of a reader's memory.
+/// The most bytes of all names and notes of a file. Blocks of names pack a hundredfold: without
+/// this bound, a small file could take gigabytes of a reader's memory.
 pub(crate) const MOST_TEXT: usize = 1 << 26;
 
 /// Bytes before the stored ones.
@@ -101,7 +101,7 @@ impl Buffer {
         crc.update(&head[..12]);
         crc.update(&self.stored);
         if crc.finalize() != number(12) {
-            return Err(Wrong::Damaged("its checksum is another one"));
+            return Err(Wrong::Damaged("its checksum is wrong"));
         }
         match head[1] {
             0 if stored == plain => core::mem::swap(&mut self.stored, &mut self.plain),
@@ -112,6 +112,7 @@ impl Buffer {
                     return Err(Wrong::Damaged("it does not unpack to its length"));
                 }
             }
+            0 => return Err(Wrong::Damaged("its two lengths differ")),
             _ => return Err(Wrong::Damaged("its codec is unknown")),
         }
         Ok(Some((head[0], (HEAD + stored) as u64)))

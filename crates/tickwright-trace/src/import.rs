@@ -17,7 +17,7 @@ mod order;
 pub struct Imported {
     /// Lines of the source.
     pub lines: u64,
-    /// Lines that are timer events but could not be read: cut off or wrapped.
+    /// Lines, or events of a browser, that are timer events but could not be read.
     pub unreadable: u64,
     /// Where the source is damaged, and how. What precedes it is in the trace.
     pub damage: Option<String>,

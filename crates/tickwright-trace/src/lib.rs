@@ -14,9 +14,9 @@
 //! | [`text`] | traces as CSV, both ways, and as JSON lines |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
-//! The format is `docs/trace-format.md`. A program that was killed while it wrote leaves a file that
-//! is read to its last whole block. A damaged block is named by its position; what precedes it is
-//! read.
+//! The format is `docs/trace-format.md`. A program that was killed while it wrote leaves a file
+//! that is read to its last whole block. A damaged block is named by its position; what precedes it
+//! is read.
 //!
 //! ```
 //! use tickwright_trace::{Event, Header, Reader, What, Writer};

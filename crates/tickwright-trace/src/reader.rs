@@ -67,7 +67,10 @@ impl<R: Read> Reader<R> {
         match reader.block()? {
             Some((block::HEADER, length)) => {
                 let header = serde_json::from_slice(&reader.buffer.plain);
-                reader.header = header.map_err(|_| reader.damaged("its header is none"))?;
+                reader.header = header.map_err(|_| reader.damaged("it is no JSON object of a header"))?;
+                if reader.header.bases.len() > BASES {
+                    return Err(reader.damaged("it has more than 256 queues"));
+                }
                 reader.position += length;
                 Ok(reader)
             }
@@ -135,8 +138,8 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// The events that [`next_block`](Self::next_block) did not return yet, one by one. An error is the
-    /// last item.
+    /// The events that [`next_block`](Self::next_block) did not return yet, one by one. An error is
+    /// the last item.
     pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {
         self.events.clear();
         let mut at = 0;
@@ -184,6 +187,7 @@ impl<R: Read> Reader<R> {
             block::LOST => self.take_lost(),
             block::BASE => self.take_base(),
             block::END => self.take_end(),
+            block::HEADER => return Err(self.damaged("it is a second header")),
             OPTIONAL.. => Some(()),
             _ => return Err(self.damaged("its kind is unknown")),
         };

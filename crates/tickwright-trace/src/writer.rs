@@ -72,8 +72,8 @@ impl<W: Write> Writer<W> {
     /// The number of a site by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]: the
-    /// name is kept, and a second call with it returns its number.
+    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]:
+    /// the name is kept, and a second call with it returns its number.
     pub fn site(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(SITES, name)
     }
@@ -81,8 +81,8 @@ impl<W: Write> Writer<W> {
     /// The number of a thread by its name. A name longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]: the
-    /// name is kept, and a second call with it returns its number.
+    /// [`TraceError::Unfit`] beyond 2^20 names, or 64 MiB of names and notes. [`TraceError::Io`]:
+    /// the name is kept, and a second call with it returns its number.
     pub fn thread(&mut self, name: &str) -> Result<u32, TraceError> {
         self.name(THREADS, name)
     }
@@ -118,8 +118,8 @@ impl<W: Write> Writer<W> {
         }
         self.text += name.len();
         self.names[table].insert(name.to_owned(), number);
-        // Nothing between here and the append of the block may fail. Otherwise the name would have a
-        // number but no block, and each later name in the file would have the number of another.
+        // Nothing between here and the append of the block may fail. Otherwise the name would have
+        // a number but no block, and each later name in the file would have the number of another.
         self.append_events();
         self.plain.clear();
         put(&mut self.plain, table as u64);
@@ -131,7 +131,8 @@ impl<W: Write> Writer<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again; this one is not.
+    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again; this one is
+    /// not.
     pub fn push(&mut self, event: &Event) -> Result<(), TraceError> {
         if self.events.len() >= columns::MOST {
             self.flush_events()?;
@@ -140,8 +141,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Notes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64 MiB
-    /// of names and notes, `count` is only added to the number of all lost events.
+    /// Notes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64
+    /// MiB of names and notes, `count` is only added to the number of all lost events.
     ///
     /// # Errors
     /// [`TraceError::Io`]: the loss is kept, and the next call tries again.

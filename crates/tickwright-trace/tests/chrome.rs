@@ -40,11 +40,13 @@ fn what_is_cleared_after_it_fired_was_not_cancelled() {
         event(31_000, "TimerFire", 7, ""),
         event(61_000, "TimerFire", 7, ""),
         event(61_100, "TimerRemove", 7, ""),
-        r#"{"name":"Paint","args":"none","ts":"no number"}"#.replace(r#""no number""#, "3"),
+        r#"{"name":"Paint","args":"none","ts":3}"#.to_owned(),
+        r#"{"name":"TimerFire","args":{"data":{"timerId":"five"}},"ts":3}"#.to_owned(),
     ];
     let json = format!(r#"{{"metadata":{{"a":[1,{{}}]}},"traceEvents":[{}]}}"#, events.join(","));
     let (found, events, sites) = imported(json.as_bytes());
     assert_eq!((found.installs, found.fires, found.removes, found.cancels), (3, 3, 4, 2));
+    assert_eq!((found.count.unreadable, found.count.damage), (1, None));
     let told: Vec<_> = events.iter().map(|event| (event.time / 1_000, event.timer, event.what)).collect();
     let arm = |deadline, period| What::Arm { deadline, period };
     let expected = [

@@ -1,5 +1,5 @@
-//! What is written comes back; what is cut off, damaged or foreign is named, and what precedes it is
-//! read.
+//! What is written comes back; what is cut off, damaged or foreign is named, and what precedes it
+//! is read.
 
 use core::cell::RefCell;
 use std::io::{self, Read, Write};

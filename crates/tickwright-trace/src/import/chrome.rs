@@ -1,5 +1,5 @@
-//! Timer events of Chrome, Edge, Electron and Node's inspector: a JSON object with `traceEvents`, or
-//! an array of events, packed with gzip or not.
+//! Timer events of Chrome, Edge, Electron and Node's inspector: a JSON object with `traceEvents`,
+//! or an array of events, packed with gzip or not.
 //!
 //! # What the events mean
 //! - `TimerInstall` arms a timer (`setTimeout`), or a periodic one (`setInterval`: `singleShot` is
@@ -49,22 +49,25 @@ pub struct Chrome {
 /// [`TraceError::Line`] when it has no timer event, with the first damage; [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
     let packed = from.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let mut found = Vec::new();
+    let mut read = TimerEvents::default();
     let damage = match packed {
-        true => parse(BufReader::new(MultiGzDecoder::new(from)), &mut found)?,
-        false => parse(from, &mut found)?,
+        true => parse(BufReader::new(MultiGzDecoder::new(from)), &mut read)?,
+        false => parse(from, &mut read)?,
     };
+    let TimerEvents { mut found, unreadable } = read;
     if found.is_empty() {
         let what = damage
             .unwrap_or_else(|| "it has no event TimerInstall: record the category devtools.timeline".into());
         return Err(TraceError::Line { line: 1, what });
     }
     found.sort_by_key(|timer| timer.time);
-    write(&found, of, damage, to)
+    let (to, mut all) = write(&found, of, to)?;
+    (all.count.damage, all.count.unreadable) = (damage, unreadable);
+    Ok((to, all))
 }
 
 /// Parses all timer events. Returns the damage that ended it, if any.
-fn parse(from: impl BufRead, found: &mut Vec<Found>) -> Result<Option<String>, TraceError> {
+fn parse(from: impl BufRead, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
     let mut json = serde_json::Deserializer::from_reader(from);
     match json.deserialize_any(Traces(found)).and_then(|()| json.end()) {
         Ok(()) => Ok(None),
@@ -82,17 +85,12 @@ fn parse(from: impl BufRead, found: &mut Vec<Found>) -> Result<Option<String>, T
     }
 }
 
-fn write<W: Write>(
-    found: &[Found],
-    of: &str,
-    damage: Option<String>,
-    to: W,
-) -> Result<(W, Chrome), TraceError> {
+fn write<W: Write>(found: &[Found], of: &str, to: W) -> Result<(W, Chrome), TraceError> {
     let bases = vec![Base { name: "browser".into(), tick_ns: 1_000_000 }];
     let unseen = vec!["how much longer than asked for the browser makes delays".to_owned()];
     let header = Header { of: of.into(), clock: "trace".into(), bases, unseen, ..Header::of("chrome") };
     let mut writer = Writer::new(to, &header)?;
-    let mut all = Chrome { count: Imported { damage, ..Imported::default() }, ..Chrome::default() };
+    let mut all = Chrome::default();
     let start = found.first().map_or(0, |first| first.time);
     // The number of each timer, and its period while it is pending.
     let mut timers: HashMap<Key<'_>, (u64, Option<u64>)> = HashMap::new();
@@ -139,6 +137,13 @@ fn write<W: Write>(
 
 /// What names a timer: process, thread of a worker or 0, frame, id.
 type Key<'f> = (u64, u64, &'f str, i64);
+
+/// The timer events of a trace, and how many more could not be read.
+#[derive(Debug, Default)]
+struct TimerEvents {
+    found: Vec<Found>,
+    unreadable: u64,
+}
 
 /// A timer event of the trace.
 #[derive(Debug)]
@@ -200,7 +205,8 @@ struct Place {
 }
 
 impl AnyEvent<'_> {
-    fn timer(&self) -> Option<Found> {
+    /// The timer event that it is, if it is one. The error: its arguments are none of a timer.
+    fn timer(&self) -> Option<Result<Found, serde_json::Error>> {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
             "TimerFire" => None,
@@ -211,7 +217,10 @@ impl AnyEvent<'_> {
         if self.ph == "E" {
             return None;
         }
-        let Arguments { data } = serde_json::from_str(self.args.as_deref()?.get()).ok()?;
+        let data = match serde_json::from_str(self.args.as_deref()?.get()) {
+            Ok(Arguments { data }) => data,
+            Err(error) => return Some(Err(error)),
+        };
         if data.timer_id == 0 && install != Some(false) {
             return None;
         }
@@ -226,7 +235,7 @@ impl AnyEvent<'_> {
             let Place { function_name, url, line_number } = place;
             format!("{function_name} {url}:{line_number}").trim().to_owned()
         });
-        Some(Found {
+        Some(Ok(Found {
             time: ns(self.ts * 1_000.0),
             process: self.pid as u64,
             thread: self.tid as u64,
@@ -234,12 +243,12 @@ impl AnyEvent<'_> {
             id: data.timer_id,
             site: site.unwrap_or_default(),
             did,
-        })
+        }))
     }
 }
 
-/// A number, 0 for a value of another type. One event with a process "GPU" or a time `null` does not
-/// end the import of a million others.
+/// A number, 0 for a value of another type. One event with a process "GPU" or a time `null` does
+/// not end the import of a million others.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
@@ -251,7 +260,7 @@ fn ns(of: f64) -> Ns {
 }
 
 /// The outermost value: an array of events, or an object that has one.
-struct Traces<'f>(&'f mut Vec<Found>);
+struct Traces<'f>(&'f mut TimerEvents);
 
 impl<'de> Visitor<'de> for Traces<'_> {
     type Value = ();
@@ -262,7 +271,11 @@ impl<'de> Visitor<'de> for Traces<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         while let Some(event) = all.next_element::<AnyEvent<'_>>()? {
-            self.0.extend(event.timer());
+            match event.timer() {
+                Some(Ok(timer)) => self.0.found.push(timer),
+                Some(Err(_)) => self.0.unreadable += 1,
+                None => {}
+            }
         }
         Ok(())
     }
@@ -279,7 +292,7 @@ impl<'de> Visitor<'de> for Traces<'_> {
     }
 }
 
-struct Seed<'f>(&'f mut Vec<Found>);
+struct Seed<'f>(&'f mut TimerEvents);
 
 impl<'de> serde::de::DeserializeSeed<'de> for Seed<'_> {
     type Value = ();

@@ -1,14 +1,15 @@
-//! Timer events of the Linux kernel, as text: `trace` of tracefs, `trace-cmd report`, `perf script`,
-//! `babeltrace --clock-seconds`.
+//! Timer events of the Linux kernel, as text: `trace` of tracefs, `trace-cmd report`, `perf
+//! script`, `babeltrace --clock-seconds`.
 //!
 //! # What the lines mean
-//! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same address
-//!   follows, it expired; if `timer_start` does within 10 ms, it was re-armed; else it was cancelled.
-//!   [`Lines`] count starts after a detachment however long it lasted.
+//! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same
+//!   address follows, it expired; if `timer_start` does within 10 ms, it was re-armed; else it was
+//!   cancelled. [`Lines`] count starts after a detachment however long it lasted.
 //! - `hrtimer_cancel` is the same, unless starts say `was_armed`: then a re-arm and an expiry write
 //!   none.
 //! - An address names a timer until the next `timer_init` there.
-//! - Times of `timer_list` are jiffies. How many there are a second is told by the lines themselves.
+//! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
+//!   themselves.
 //! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.
 
 use std::collections::HashMap;
@@ -50,8 +51,8 @@ const MOST_KEPT: usize = 1 << 20;
 const LONGEST: u64 = 1 << 16;
 
 /// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are left
-/// out. Memory grows with the number of addresses, threads and functions. Up to a million lines are kept
-/// until both queues have told their clocks.
+/// out. Memory grows with the number of addresses, threads and functions. Up to a million lines are
+/// kept until both queues have told their clocks.
 ///
 /// # Errors
 /// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
@@ -164,11 +165,12 @@ struct Timer {
 pub struct Lines {
     /// `timer_start`.
     pub starts: u64,
-    /// Of these, starts at an address of which `timer_cancel` was the last line.
+    /// Of these, starts at an address of which `timer_cancel` was the last line. A `timer_init`
+    /// between them does not count.
     pub restarts: u64,
     /// `timer_expire_entry`.
     pub expiries: u64,
-    /// `timer_cancel` that no start and no expiry at the address followed.
+    /// `timer_cancel` of which the next line about the address is neither a start nor an expiry.
     pub cancels: u64,
 }
 
@@ -382,9 +384,12 @@ impl<'o, W: Write> Import<'o, W> {
     fn finish(mut self) -> Result<(W, Kernel), TraceError> {
         if self.writer.is_none() {
             if self.kept.iter().all(|kept| matches!(kept.said, Said::Lost(_))) {
-                let what =
-                    "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it";
-                return Err(TraceError::Line { line: self.count.lines, what: what.into() });
+                let what = match self.count.unreadable {
+                    0 => "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it"
+                        .into(),
+                    some => format!("{some} lines are timer events, but none can be read"),
+                };
+                return Err(TraceError::Line { line: self.count.lines, what });
             }
             self.begin()?;
         }

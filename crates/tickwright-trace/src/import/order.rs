@@ -74,8 +74,8 @@ impl Pending {
         self.events.get_mut(at)
     }
 
-    /// The next event that is in its order. `now` is the time of the last line, `None` at the end of
-    /// the source.
+    /// The next event that is in its order. `now` is the time of the last line, `None` at the end
+    /// of the source.
     pub(super) fn next(&mut self, now: Option<Ns>) -> Option<Event> {
         while let Some(front) = self.events.front() {
             let waits = now.is_some_and(|now| now.saturating_sub(front.event.time) < DETACHED);
