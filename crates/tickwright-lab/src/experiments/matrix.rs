@@ -314,9 +314,9 @@ fn memory(pairs: &[Pair<'_>]) -> Table {
 }
 
 fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
-    let y = Axis::linear("time to the best of others", Format::Fixed(2));
+    let y = Axis::log("time to the best of others", Format::Fixed(2));
     let mut plot = Plot::new("Ratio by population", Axis::log("timers", Format::Count), y);
-    for work in works {
+    for work in works.iter().filter(|work| !work.in_ns) {
         let of_work = pairs.iter().filter(|pair| pair.work.scenario == work.scenario);
         let points: Vec<(f64, f64)> =
             of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ours.ratio?.median))).collect();
