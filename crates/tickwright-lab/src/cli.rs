@@ -24,6 +24,11 @@ use crate::output::table;
 use crate::reproduce::Reproduce;
 use crate::results::{CompareArgs, PageArgs, ShowArgs};
 use crate::tour::TourArgs;
+use crate::traces::describe::DescribeArgs;
+use crate::traces::export::ExportArgs;
+use crate::traces::import::ImportArgs;
+use crate::traces::recommend::RecommendArgs;
+use crate::traces::replay::ReplayArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -111,6 +116,16 @@ pub(crate) enum Command {
     /// Run a child of `reproduce nptl`; `reproduce nptl` itself starts this command
     #[command(hide = true)]
     NptlChild(ChildArgs),
+    /// Read a trace of timers that another program wrote, and write it as .twt
+    Import(ImportArgs),
+    /// Write a trace of timers as CSV or JSON lines
+    Export(ExportArgs),
+    /// Describe the timers of a trace on one page: rates, population, delays, cancels, threads
+    Describe(DescribeArgs),
+    /// Replay a trace on every structure, on a virtual clock, with verified answers
+    Replay(ReplayArgs),
+    /// Recommend a structure for the timers of a trace or a profile
+    Recommend(RecommendArgs),
     /// Print a result again that was written with --json=FILE
     Show(ShowArgs),
     /// Compare two results of one command: ratios with intervals, a rank test, a verdict

@@ -38,6 +38,11 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         #[cfg(target_os = "linux")]
         Some(Command::LatencyLoad(args)) => args.execute(),
         Some(Command::NptlChild(args)) => args.execute(),
+        Some(Command::Import(args)) => args.execute(),
+        Some(Command::Export(args)) => args.execute(),
+        Some(Command::Describe(args)) => execute(&args, &args.output),
+        Some(Command::Replay(args)) => execute(&args, &args.output),
+        Some(Command::Recommend(args)) => execute(&args, &args.output),
         Some(Command::Show(args)) => args.execute(),
         Some(Command::Compare(args)) => args.execute(),
         Some(Command::Report(args)) => args.execute(),

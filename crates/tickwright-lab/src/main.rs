@@ -13,6 +13,7 @@ mod results;
 mod specimens;
 mod structures;
 mod tour;
+mod traces;
 
 use std::process::ExitCode;
 

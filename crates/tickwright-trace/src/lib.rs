@@ -11,6 +11,7 @@
 //! | [`header`] | what a trace says about itself: source, clock, queues, host, losses |
 //! | [`writer`], [`reader`] | `.twt` files as streams, in blocks |
 //! | [`import`] | traces from what other programs write |
+//! | [`profile`] | what a trace says about a program's timers, as figures |
 //! | [`text`] | traces as CSV, both ways, and as JSON lines |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
@@ -39,6 +40,7 @@ pub mod error;
 pub mod event;
 pub mod header;
 pub mod import;
+pub mod profile;
 pub mod reader;
 pub mod text;
 pub mod writer;
@@ -50,5 +52,6 @@ mod number;
 pub use error::TraceError;
 pub use event::{Event, What};
 pub use header::{Base, Header, Lost, Names};
+pub use profile::{Describer, Profile};
 pub use reader::Reader;
 pub use writer::Writer;

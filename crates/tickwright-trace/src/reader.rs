@@ -138,6 +138,12 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
+    /// The events that the last [`next_block`](Self::next_block) returned. Unlike that slice they
+    /// can be read beside the names.
+    pub fn events_of_block(&self) -> &[Event] {
+        &self.events
+    }
+
     /// The events that [`next_block`](Self::next_block) did not return yet, one by one. An error is
     /// the last item.
     pub fn events(mut self) -> impl Iterator<Item = Result<Event, TraceError>> {

@@ -18,6 +18,16 @@ impl Oracle {
     pub(crate) fn first(&self) -> Option<(u32, u64)> {
         self.timers.first_key_value().map(|((expiry, _), id)| (*id, *expiry))
     }
+
+    /// The deadline of an armed timer.
+    pub(crate) fn deadline(&self, id: u32) -> Option<u64> {
+        self.places.get(&id).map(|(deadline, _)| *deadline)
+    }
+
+    /// The number of armed timers.
+    pub(crate) fn len(&self) -> usize {
+        self.timers.len()
+    }
 }
 
 impl BenchQueue for Oracle {

@@ -1,0 +1,149 @@
+//! `tickwright describe`: one page on the timers of a program.
+
+mod sections;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tickwright_trace::Profile;
+
+use super::input::{Found, Input};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters};
+use crate::experiments::request;
+use crate::output::OutputArgs;
+use crate::result::{Better, Finding, Section, Series, Unit, labels};
+
+pub(super) use self::sections::workload_line;
+
+/// Which events of which trace.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TraceArgs {
+    /// Trace in the format .twt, as `record` and `import` write it
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    /// Take the timers of these queues alone, as the trace names them, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) base: Vec<String>,
+}
+
+impl TraceArgs {
+    /// The events that were asked for.
+    pub(crate) fn input(&self) -> Input {
+        Input::File { path: self.trace.clone(), bases: self.base.clone() }
+    }
+}
+
+/// Arguments of `describe`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DescribeArgs {
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    /// Count the timers that expire together in ticks of this length
+    /// [default: the tick of the trace, or 1ms]
+    #[arg(long, value_name = "DURATION", value_parser = super::tick)]
+    pub(crate) tick: Option<core::time::Duration>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The figures of a trace, and what the trace says about itself.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) profile: Profile,
+    pub(crate) found: Found,
+}
+
+impl Experiment for DescribeArgs {
+    type Plan = Input;
+    type Data = Described;
+
+    fn name(&self) -> String {
+        "describe".into()
+    }
+
+    fn plan(&self) -> Result<Input, LabError> {
+        // A file that is no trace is refused before an output is opened.
+        if self.trace.trace.as_os_str() != "-" {
+            super::input::open(&self.trace.trace)?;
+        }
+        Ok(self.trace.input())
+    }
+
+    fn parameters(&self, input: &Input) -> Parameters {
+        request::parameters([
+            ("trace", input.name().into()),
+            ("base", request::list(&self.trace.base).into()),
+        ])
+    }
+
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    fn run(&self, input: &Input, lab: &mut Lab<'_>) -> Result<Described, LabError> {
+        // The host of this run says nothing about the trace.
+        lab.notes.clear();
+        let tick_ns = self.tick.map_or(0, |tick| u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX));
+        let (profile, found) = input.describe(tick_ns)?;
+        lab.notes.extend(found.notes.iter().cloned());
+        if found.lost > 0 {
+            lab.notes.push(format!("the source lost {} events: figures are too low", found.lost));
+        }
+        let unseen = found.header.unseen.iter();
+        lab.notes.extend(unseen.map(|what| format!("not seen by the recorder: {what}")));
+        Ok(Described { profile, found })
+    }
+
+    fn series(&self, _: &Input, data: &Described) -> Vec<Series> {
+        series(&data.profile)
+    }
+
+    fn findings(&self, _: &Input, data: &Described) -> Vec<Finding> {
+        vec![Finding::stated("the workload", workload_line(&data.profile))]
+    }
+
+    fn sections(&self, _: &Input, data: &Described, _: &[Finding]) -> Vec<Section> {
+        sections::sections(data)
+    }
+}
+
+/// The figures for programs.
+fn series(profile: &Profile) -> Vec<Series> {
+    let count = |name: &str, value: u64| {
+        Series::new(name, Unit::Count, labels([])).better(Better::Neither).of([value as f64])
+    };
+    let spread = |name: &str, unit: Unit, at: [(&'static str, f64); 3]| {
+        at.map(|(at, value)| {
+            let series = Series::new(name, unit, labels([("at", at.into())]));
+            series.better(Better::Neither).of([value])
+        })
+    };
+    let (p, d, late) = (&profile.population, &profile.delays, &profile.late_ns);
+    let mut all = vec![
+        count("events", profile.events),
+        count("arms", profile.arms),
+        count("re-arms", profile.rearms),
+        count("cancels", profile.cancels),
+        count("fires", profile.fires),
+        count("periodic fires", profile.periodic_fires),
+        count("distinct delays", d.distinct),
+        Series::new("span", Unit::Ns, labels([])).better(Better::Neither).of([profile.span_ns as f64]),
+    ];
+    let population = [("p50", p.p50 as f64), ("p99", p.p99 as f64), ("max", p.max as f64)];
+    all.extend(spread("population", Unit::Count, population));
+    all.extend(spread(
+        "delay",
+        Unit::Ns,
+        [("p50", d.p50 as f64), ("p99", d.p99 as f64), ("max", d.max as f64)],
+    ));
+    all.extend(spread(
+        "late",
+        Unit::Ns,
+        [("p50", late.p50 as f64), ("p99", late.p99 as f64), ("max", late.max as f64)],
+    ));
+    all
+}
+
+#[cfg(test)]
+mod tests;

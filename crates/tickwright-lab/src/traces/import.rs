@@ -1,0 +1,192 @@
+//! `tickwright import`: a trace from what another program wrote.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use tickwright_trace::import::{Imported, chrome, kernel};
+use tickwright_trace::{Header, TraceError, text};
+
+use crate::error::LabError;
+use crate::output;
+use crate::output::text::plain;
+
+/// What wrote the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
+    Kernel,
+    /// Chrome, Edge, Electron, Node's inspector: JSON, packed with gzip or not.
+    Chrome,
+    /// `tickwright export`, or any CSV with the same columns.
+    Csv,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ImportArgs {
+    /// Text of another program; - for standard input
+    #[arg(value_name = "FILE")]
+    from: PathBuf,
+    /// File for the trace [default: the name of FILE with .twt, in the working directory]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// What wrote FILE [default: found out from its beginning]
+    #[arg(long, value_enum)]
+    source: Option<Source>,
+    /// Jiffies a second of the kernel, where the lines do not tell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    hz: Option<u64>,
+}
+
+/// The number of bytes at the beginning that tell what wrote a file.
+const BEGINNING: usize = 1 << 16;
+
+impl ImportArgs {
+    /// Reads the source, writes the trace and prints what was found.
+    ///
+    /// # Errors
+    /// A file cannot be read or written; the source has no timer events.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        let name = plain(&self.from.display().to_string());
+        let cannot =
+            |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
+        let out = self.out()?;
+        let mut from: Box<dyn BufRead> = if self.from == Path::new("-") {
+            Box::new(BufReader::with_capacity(BEGINNING, io::stdin()))
+        } else {
+            let file = File::open(&self.from).map_err(|error| cannot(&error))?;
+            Box::new(BufReader::with_capacity(BEGINNING, file))
+        };
+        let beginning = from.fill_buf().map_err(|error| cannot(&error))?;
+        if beginning.is_empty() {
+            return Err(cannot(&"it is empty"));
+        }
+        let source = self.source.map_or_else(|| guess(beginning), Ok).map_err(|why| cannot(&why))?;
+        let shown = plain(&out.display().to_string());
+        let file = File::create(&out)
+            .map_err(|error| LabError::usage(format!("'{shown}' cannot be written: {error}")))?;
+        match self.import(source, from, &name, BufWriter::new(file)) {
+            Ok(lines) => {
+                let bytes = out.metadata().map_or(0, |about| about.len());
+                output::print(
+                    &(lines + &format!("{shown}: {bytes} bytes\nNext: tickwright describe {shown}\n")),
+                )
+            }
+            Err(error) => {
+                // What was begun is no trace.
+                drop(std::fs::remove_file(&out));
+                Err(match error {
+                    TraceError::Io(error) => LabError::io(format!("importing {name} into {shown}"), error),
+                    wrong => LabError::usage(format!("'{name}' cannot be imported: {wrong}")),
+                })
+            }
+        }
+    }
+
+    /// The file for the trace. An existing file is not replaced unless it was named.
+    fn out(&self) -> Result<PathBuf, LabError> {
+        if let Some(out) = &self.out {
+            return Ok(out.clone());
+        }
+        let stem = self.from.file_name().map_or_else(
+            || "trace".into(),
+            |name| {
+                let name = name.to_string_lossy();
+                name.split('.').find(|part| !part.is_empty() && *part != "-").unwrap_or("trace").to_owned()
+            },
+        );
+        let out = PathBuf::from(stem + ".twt");
+        if out.exists() {
+            let name = plain(&out.display().to_string());
+            return Err(LabError::usage(format!(
+                "'{name}' exists: name the file for the trace with --out FILE"
+            )));
+        }
+        Ok(out)
+    }
+
+    fn import(
+        &self,
+        source: Source,
+        from: Box<dyn BufRead>,
+        name: &str,
+        to: BufWriter<File>,
+    ) -> Result<String, TraceError> {
+        let (to, said) = match source {
+            Source::Kernel => {
+                let options = kernel::Options { hz: self.hz, of: name.into() };
+                let (to, found) = kernel::import(from, &options, to)?;
+                let queue = |name: &str, lines: &kernel::Lines| {
+                    format!("{name}: {} starts, {} of them re-arms\n", lines.starts, lines.restarts)
+                };
+                let queues = queue("timer_list", &found.timer_list) + &queue("hrtimer", &found.hrtimer);
+                (to, counts(&found.count) + &queues)
+            }
+            Source::Chrome => {
+                let (to, found) = chrome::import(from, name, to)?;
+                let more = format!(
+                    "{} installs, {} fires, {} removes, {} of them true cancels\n",
+                    found.installs, found.fires, found.removes, found.cancels
+                );
+                (to, counts(&found.count) + &more)
+            }
+            Source::Csv => {
+                let header = Header { of: name.into(), ..Header::of("csv") };
+                let (to, events) = text::from_csv(from, &header, to)?;
+                (to, format!("{events} events\n"))
+            }
+        };
+        to.into_inner().map_err(|error| TraceError::Io(error.into_error()))?;
+        Ok(said)
+    }
+}
+
+fn counts(count: &Imported) -> String {
+    let mut said = match count.lines {
+        0 => format!("{} events\n", count.events),
+        lines => format!("{lines} lines, {} events\n", count.events),
+    };
+    if count.unreadable > 0 {
+        said += &format!("{} timer events could not be read and are left out\n", count.unreadable);
+    }
+    if let Some(damage) = &count.damage {
+        said += &format!("the source is damaged: {}; what precedes is in the trace\n", plain(damage));
+    }
+    said
+}
+
+/// Finds out what wrote a file. The error says what to do.
+fn guess(beginning: &[u8]) -> Result<Source, &'static str> {
+    if beginning.starts_with(b"\x89TWT") {
+        return Err("it is a trace already: use it as it is");
+    }
+    if beginning.starts_with(b"\xfd7zXZ") {
+        return Err("it is packed with xz: use `xz -dc FILE | tickwright import -`");
+    }
+    if beginning.starts_with(b"\x28\xb5\x2f\xfd") {
+        return Err("it is packed with zstd: use `zstd -dc FILE | tickwright import -`");
+    }
+    if beginning.starts_with(b"PERFILE2") {
+        return Err("it is binary: use `perf script -i FILE | tickwright import -`");
+    }
+    if beginning.starts_with(b"\x17\x08\x44tracing") {
+        return Err("it is binary: use `trace-cmd report FILE | tickwright import -`");
+    }
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    if beginning.starts_with(&[0x1f, 0x8b]) || first.is_some_and(|byte| *byte == b'{') {
+        return Ok(Source::Chrome);
+    }
+    let text = String::from_utf8_lossy(beginning);
+    if text.lines().next().is_some_and(|line| line.split(',').any(|name| name.trim() == "time_ns")) {
+        return Ok(Source::Csv);
+    }
+    if text.trim_start().starts_with('[') && text.trim_start()[1..].trim_start().starts_with('{') {
+        return Ok(Source::Chrome);
+    }
+    Ok(Source::Kernel)
+}
+
+#[cfg(test)]
+mod tests;

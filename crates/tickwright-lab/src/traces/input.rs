@@ -1,0 +1,241 @@
+//! The events of a workload: from a trace, or made from a profile.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use tickwright_trace::event::Ns;
+use tickwright_trace::{Describer, Event, Header, Names, Profile, Reader, TraceError};
+
+use crate::error::LabError;
+use crate::interrupt;
+use crate::output::text::plain;
+
+/// Where events come from.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A `.twt` file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The queues whose events count; empty: all.
+        bases: Vec<String>,
+    },
+    /// Events that were made from a profile, in order.
+    Made(Vec<Event>),
+}
+
+/// What a reader of a trace found beside the events.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The header.
+    pub(crate) header: Header,
+    /// Names of threads.
+    pub(crate) threads: Names,
+    /// Names of sites.
+    pub(crate) sites: Names,
+    /// Number of lost events.
+    pub(crate) lost: u64,
+    /// What is wrong with the file, in words. What precedes it was read.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Input {
+    /// The name in reports.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File { path, .. } => plain(&path.display().to_string()),
+            Self::Made(_) => "a profile".into(),
+        }
+    }
+
+    /// Calls `each` with every event, in the order of the trace.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no trace. Damage behind the header is a note.
+    pub(crate) fn each(&self, mut each: impl FnMut(&Event)) -> Result<Found, LabError> {
+        let (path, bases) = match self {
+            Self::File { path, bases } => (path, bases),
+            Self::Made(events) => {
+                events.iter().for_each(each);
+                return Ok(Found::default());
+            }
+        };
+        let mut reader = open(path)?;
+        loop {
+            if interrupt::requested() {
+                return Err(LabError::Interrupted);
+            }
+            match reader.next_block().map(|block| block.is_some()) {
+                Ok(true) => {
+                    let known = &reader.header().bases;
+                    let counts = |event: &&Event| {
+                        let base = known.get(usize::from(event.base));
+                        bases.is_empty() || base.is_some_and(|base| bases.contains(&base.name))
+                    };
+                    reader.events_of_block().iter().filter(counts).for_each(&mut each);
+                }
+                Ok(false) => break,
+                Err(TraceError::Io(error)) => {
+                    return Err(LabError::io(format!("reading {}", self.name()), error));
+                }
+                Err(damage) => return Ok(found(&reader, vec![format!("{}: {damage}", self.name())])),
+            }
+        }
+        let unfinished = format!("{}: it has no end: its writer was stopped, or still writes", self.name());
+        let notes = if reader.is_complete() { Vec::new() } else { vec![unfinished] };
+        let found = found(&reader, notes);
+        match bases.iter().find(|base| !found.header.bases.iter().any(|known| known.name == **base)) {
+            None => Ok(found),
+            Some(base) => {
+                let known: Vec<&str> = found.header.bases.iter().map(|base| base.name.as_str()).collect();
+                let known = if known.is_empty() {
+                    "it names none".into()
+                } else {
+                    format!("it has {}", known.join(", "))
+                };
+                Err(LabError::usage(format!("{} has no queue '{base}': {}", self.name(), plain(&known))))
+            }
+        }
+    }
+
+    /// Calls `each` with the events of `scale` copies, in the order of their times, and with the
+    /// number of the copy. Copy `j` is shifted by `j / scale` of `spread` ns. Memory is bounded by
+    /// the events of a time of `spread`.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    pub(crate) fn superposed(
+        &self,
+        scale: u32,
+        spread: Ns,
+        mut each: impl FnMut(u32, &Event),
+    ) -> Result<Found, LabError> {
+        if scale <= 1 {
+            return self.each(|event| each(0, event));
+        }
+        let shift =
+            |copy: u32| i64::try_from(i128::from(spread) * i128::from(copy) / i128::from(scale)).unwrap_or(0);
+        let mut merge = Merge {
+            window: VecDeque::new(),
+            first: 0,
+            next: BinaryHeap::new(),
+            starved: (0..scale).collect(),
+            trim_at: 4096,
+        };
+        let found = self.each(|event| {
+            merge.take(event, shift);
+            merge.emit(Some(event.time), shift, &mut each);
+        })?;
+        merge.emit(None, shift, &mut each);
+        Ok(found)
+    }
+
+    /// The figures of the workload, with expiries counted by ticks of `tick_ns`.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each); an empty trace.
+    pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
+        let mut describer = Describer::new(tick_ns);
+        let found = self.each(|event| describer.push(event))?;
+        let profile = describer.finish(&found.threads, &found.sites);
+        if profile.events == 0 {
+            return Err(LabError::usage(format!("{} has no events: nothing was recorded", self.name())));
+        }
+        Ok((profile, found))
+    }
+}
+
+/// Copies of a stream of events that are merged by time.
+struct Merge {
+    /// Events that some copy still needs.
+    window: VecDeque<Event>,
+    /// The number of the first event of the window.
+    first: u64,
+    /// Time, copy and number of the next event of each copy.
+    next: BinaryHeap<Reverse<(Ns, u32, u64)>>,
+    /// Copies whose next event was not read yet.
+    starved: Vec<u32>,
+    /// The length at which the window is cut.
+    trim_at: usize,
+}
+
+impl Merge {
+    fn take(&mut self, event: &Event, shift: impl Fn(u32) -> Ns) {
+        let number = self.first + self.window.len() as u64;
+        self.window.push_back(*event);
+        let due = |copy| Reverse((event.time.saturating_add(shift(copy)), copy, number));
+        self.next.extend(self.starved.drain(..).map(due));
+    }
+
+    /// Hands out the events up to a time; `None`: all.
+    fn emit(&mut self, until: Option<Ns>, shift: impl Fn(u32) -> Ns, each: &mut impl FnMut(u32, &Event)) {
+        while let Some(&Reverse((time, copy, number))) = self.next.peek() {
+            if until.is_some_and(|until| time > until) {
+                break;
+            }
+            self.next.pop();
+            let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
+            let Some(event) = self.window.get(at) else { continue };
+            each(copy, &shifted(event, shift(copy)));
+            match self.window.get(at + 1) {
+                Some(event) => {
+                    self.next.push(Reverse((event.time.saturating_add(shift(copy)), copy, number + 1)));
+                }
+                None => self.starved.push(copy),
+            }
+        }
+        // The least number that is needed is searched when the window has doubled.
+        if self.window.len() >= self.trim_at {
+            let needed = self.next.iter().map(|Reverse((_, _, number))| *number).min();
+            let gone =
+                needed.map_or(self.window.len(), |needed| usize::try_from(needed - self.first).unwrap_or(0));
+            self.window.drain(..gone);
+            self.first += gone as u64;
+            self.trim_at = 2 * self.window.len() + 4096;
+        }
+    }
+}
+
+fn shifted(event: &Event, by: Ns) -> Event {
+    use tickwright_trace::What;
+    let later = |deadline: Ns| deadline.saturating_add(by);
+    let what = match event.what {
+        What::Arm { deadline, period } => What::Arm { deadline: later(deadline), period },
+        What::Rearm { deadline, period } => What::Rearm { deadline: later(deadline), period },
+        other => other,
+    };
+    Event { time: event.time.saturating_add(by), what, ..*event }
+}
+
+fn found(reader: &Reader<Box<dyn Read>>, notes: Vec<String>) -> Found {
+    Found {
+        header: reader.header().clone(),
+        threads: reader.threads().clone(),
+        sites: reader.sites().clone(),
+        lost: reader.lost().iter().map(|lost| lost.count).sum(),
+        notes,
+    }
+}
+
+/// Opens a trace; `-` is standard input.
+///
+/// # Errors
+/// A usage error that names the file.
+pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, LabError> {
+    let name = plain(&path.display().to_string());
+    let cannot =
+        |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
+    let from: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path).map_err(|error| cannot(&error))?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err(cannot(&"it is a folder"));
+        }
+        Box::new(BufReader::with_capacity(1 << 16, file))
+    };
+    Reader::new(from).map_err(|error| cannot(&error))
+}

@@ -1,0 +1,204 @@
+//! `tickwright recommend`: which structure for the timers of this program?
+//!
+//! The workload is replayed on all structures that could serve it. The verdict rests on these rows
+//! alone. Where timers take a negligible share of a CPU, the verdict says so.
+
+mod ask;
+mod verdict;
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::verdict::Criteria;
+use super::input::Input;
+use super::profile::Workload;
+use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Lab, Parameters};
+use crate::interrupt;
+use crate::output::OutputArgs;
+use crate::result::{Finding, Section, Series};
+use crate::structures::registry::{self, Structure};
+
+/// Arguments of `recommend`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RecommendArgs {
+    /// Trace (.twt), or a profile (.toml). Without it you are asked four questions
+    #[arg(value_name = "TRACE|PROFILE")]
+    pub(crate) source: Option<PathBuf>,
+    /// Take the timers of these queues alone, as the trace names them, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) base: Vec<String>,
+    /// Structure that the program has now, as `tickwright list` names the nearest one
+    #[arg(long, value_name = "STRUCTURE", default_value = "binary-heap")]
+    pub(crate) current: String,
+    /// Structures that may be recommended, as patterns: * matches anything, ! excludes
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', default_value = "*/slab,*/hook")]
+    pub(crate) structures: Vec<String>,
+    /// Recommend no structure that allocates
+    #[arg(long)]
+    pub(crate) no_alloc: bool,
+    /// Recommend no structure that needs more bytes for a timer
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) bytes: Option<u32>,
+    /// Timers may be delivered late by this time
+    #[arg(long, value_name = "DURATION", value_parser = super::tick)]
+    pub(crate) late: Option<Duration>,
+    /// Below this share of a CPU, in percent, the choice does not matter
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+    pub(crate) negligible: f64,
+    #[command(flatten)]
+    pub(crate) settings: ReplaySettings,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value = text.trim_end_matches('%').trim().parse::<f64>();
+    value.ok().filter(|value| (0.0..=100.0).contains(value)).ok_or_else(|| "a number from 0 to 100".into())
+}
+
+/// A checked request.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) replay: ReplayPlan,
+    pub(crate) current: &'static Structure,
+    pub(crate) criteria: Criteria,
+    /// What identifies the source.
+    pub(crate) source: String,
+}
+
+/// The replays.
+#[derive(Debug)]
+pub(crate) struct Data {
+    /// Of the workload as it is.
+    pub(crate) own: Replayed,
+    /// With more timers at once: copies of the workload, superposed.
+    pub(crate) more: Vec<Replayed>,
+}
+
+/// The numbers of copies for the question of what happens with more timers.
+const SCALES: [u32; 3] = [4, 16, 64];
+
+/// Replays of copies have at most so many operations.
+const MOST_OPERATIONS: u64 = 3_000_000;
+
+impl RecommendArgs {
+    fn source(&self) -> Result<(Input, String), LabError> {
+        let Some(path) = &self.source else {
+            return Ok((
+                Input::Made(ask::workload()?.events(self.settings.seed.get())),
+                "your answers".into(),
+            ));
+        };
+        if path.extension().is_some_and(|end| end == "toml") {
+            let workload = Workload::read(path)?;
+            let name =
+                if workload.title.is_empty() { path.display().to_string() } else { workload.title.clone() };
+            return Ok((Input::Made(workload.events(self.settings.seed.get())), name));
+        }
+        let input = Input::File { path: path.clone(), bases: self.base.clone() };
+        replay::readable_twice(&input)?;
+        let checksum = checksum(path)?;
+        Ok((input, format!("{} (CRC-32 {checksum:08x})", path.display())))
+    }
+}
+
+/// The CRC-32 of a file.
+fn checksum(path: &Path) -> Result<u32, LabError> {
+    let failed = |error| LabError::io(format!("reading {}", path.display()), error);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut sum = crc32fast::Hasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match std::io::Read::read(&mut file, &mut buffer) {
+            Ok(0) => return Ok(sum.finalize()),
+            Ok(read) => sum.update(&buffer[..read]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+impl Experiment for RecommendArgs {
+    type Plan = Plan;
+    type Data = Data;
+
+    fn name(&self) -> String {
+        "recommend".into()
+    }
+
+    fn plan(&self) -> Result<Plan, LabError> {
+        let current = registry::find(&self.current)?;
+        let mut structures = registry::select(&self.structures)?;
+        if !structures.contains(&current) {
+            structures.push(current);
+        }
+        let (input, source) = self.source()?;
+        let criteria = Criteria {
+            no_alloc: self.no_alloc,
+            bytes: self.bytes,
+            late_ns: self.late.map(|late| late.as_nanos() as f64),
+            negligible: self.negligible,
+        };
+        Ok(Plan { replay: self.settings.plan(input, structures), current, criteria, source })
+    }
+
+    fn parameters(&self, plan: &Plan) -> Parameters {
+        let mut parameters = plan.replay.parameters();
+        parameters.insert("source".into(), plan.source.clone().into());
+        parameters.insert("current".into(), plan.current.id.into());
+        parameters
+    }
+
+    fn seed(&self, plan: &Plan) -> Option<u64> {
+        Some(plan.replay.seed)
+    }
+
+    fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        let own = replay::run(&plan.replay, lab)?;
+        let mut more = Vec::new();
+        // The questions about more timers need fewer structures and rounds.
+        let mut notes = core::mem::take(&mut lab.notes);
+        let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
+        for scale in SCALES.map(|scale| scale.saturating_mul(self.settings.scale)) {
+            let operations = own.counts.operations().saturating_mul(u64::from(scale));
+            if operations > MOST_OPERATIONS || lab.interrupted || interrupt::requested() {
+                break;
+            }
+            let input = match &plan.replay.input {
+                Input::File { path, bases } => Input::File { path: path.clone(), bases: bases.clone() },
+                Input::Made(events) => Input::Made(events.clone()),
+            };
+            let scaled = ReplayPlan {
+                scale,
+                rounds: 6,
+                within: Duration::from_secs(2),
+                structures: rivals.clone(),
+                tick_ns: Some(own.tick_ns),
+                ..ReplayPlan { input, ..self.settings.plan(Input::Made(Vec::new()), Vec::new()) }
+            };
+            more.push(replay::run(&scaled, lab)?);
+        }
+        lab.notes.clear();
+        lab.notes.append(&mut notes);
+        Ok(Data { own, more })
+    }
+
+    fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
+        replay::series(&data.own)
+    }
+
+    fn findings(&self, plan: &Plan, data: &Data) -> Vec<Finding> {
+        verdict::findings(plan, data)
+    }
+
+    fn sections(&self, plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+        verdict::sections(plan, data, findings)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! The verdict from the rows of a replay.
+
+use super::{Data, Plan};
+use crate::render::Format;
+use crate::result::{Axis, Cell, Finding, Plot, Section, Table};
+use crate::stats::Verdict;
+use crate::structures::registry::{Structure, Ties};
+use crate::traces::describe::workload_line;
+use crate::traces::replay::{Data as Replayed, Row};
+use crate::traces::steps::KINDS;
+
+/// What a structure must fulfil to be recommended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Criteria {
+    /// It does not allocate.
+    pub(crate) no_alloc: bool,
+    /// The most bytes for a timer.
+    pub(crate) bytes: Option<u32>,
+    /// The greatest lateness, in ns. `None`: exact.
+    pub(crate) late_ns: Option<f64>,
+    /// Below this share of a CPU, in percent, the choice does not matter.
+    pub(crate) negligible: f64,
+}
+
+impl Criteria {
+    /// Whether a structure may be recommended.
+    fn admit(&self, data: &Replayed, row: &Row) -> bool {
+        let allocates = !row.structure.id.ends_with("/hook");
+        let late = (row.late_ticks * data.tick_ns) as f64;
+        let exact = row.structure.ties.exact();
+        !(self.no_alloc && allocates)
+            && self.bytes.is_none_or(|most| bytes(data, row) <= f64::from(most))
+            && self.late_ns.map_or(exact, |most| exact || late <= most)
+    }
+}
+
+/// Bytes for a pending timer, with those that the caller keeps in it.
+fn bytes(data: &Replayed, row: &Row) -> f64 {
+    row.bytes as f64 / f64::from(data.counts.ids.max(1))
+}
+
+/// The structure without its storage.
+fn family(structure: &Structure) -> &str {
+    structure.id.split('/').next().unwrap_or(structure.id)
+}
+
+/// The recommended row, and the best row of another family.
+struct Choice<'d> {
+    best: &'d Row,
+    next: Option<&'d Row>,
+    current: Option<&'d Row>,
+}
+
+fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &Structure) -> Option<Choice<'d>> {
+    let ranked = data.ranked();
+    let is_ours = |row: &Row| row.structure.id.contains('/');
+    let mut admitted = ranked.iter().filter(|row| is_ours(row) && criteria.admit(data, row)).copied();
+    let best = admitted.next()?;
+    let next = admitted.find(|row| family(row.structure) != family(best.structure));
+    Some(Choice { best, next, current: data.row(current.id) })
+}
+
+/// The structures for the questions about more timers: the recommended one, the runner-up, the
+/// current one, and the best of each shape.
+pub(super) fn finalists(
+    data: &Replayed,
+    criteria: &Criteria,
+    current: &'static Structure,
+) -> Vec<&'static Structure> {
+    let mut all = vec![current];
+    if let Some(choice) = choose(data, criteria, current) {
+        all.extend([Some(choice.best), choice.next].into_iter().flatten().map(|row| row.structure));
+    }
+    for row in data.ranked().into_iter().filter(|row| criteria.admit(data, row)) {
+        if !all.iter().any(|known| known.shape == row.structure.shape && *known != current) {
+            all.push(row.structure);
+        }
+    }
+    all.dedup();
+    all
+}
+
+fn percent(value: f64) -> String {
+    match value {
+        v if v < 0.001 => "less than 0.001 %".into(),
+        v => Format::Percent.write(v),
+    }
+}
+
+/// The verdict in a sentence.
+fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
+    let best = choice.best;
+    let (id, share) = (best.structure.id, data.cpu_percent(best));
+    let Some(current) = choice.current else {
+        return format!("{id}: {} of a CPU. The current structure cannot run this workload.", percent(share));
+    };
+    let now = data.cpu_percent(current);
+    if now.max(share) < criteria.negligible {
+        return format!(
+            "It does not matter for you: timers take {} of a CPU on {}, {} on {id}.",
+            percent(now),
+            current.structure.id,
+            percent(share)
+        );
+    }
+    if current.structure == best.structure {
+        return format!("Keep {id}: it takes {} of a CPU, and no other is faster.", percent(share));
+    }
+    let shown = best.ratio(current).map(|ratio| Verdict::on(&ratio));
+    if shown == Some(Verdict::Faster) {
+        format!(
+            "{} -> {id} saves {} of a CPU: from {} to {}.",
+            current.structure.id,
+            percent(now - share),
+            percent(now),
+            percent(share)
+        )
+    } else {
+        format!(
+            "Keep {}: it takes {} of a CPU; {id} takes {}, no difference shown.",
+            current.structure.id,
+            percent(now),
+            percent(share)
+        )
+    }
+}
+
+/// The verdict, and the margin.
+pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
+    let own = &data.own;
+    let Some(choice) = choose(own, &plan.criteria, plan.current) else {
+        return vec![Finding::stated(
+            "the verdict",
+            "no structure fulfils the conditions: relax one of them",
+        )];
+    };
+    let mut all = vec![Finding::stated("the verdict", sentence(own, &choice, &plan.criteria))];
+    for other in [choice.next, choice.current].into_iter().flatten() {
+        let Some(ratio) = choice.best.ratio(other).filter(|_| other.structure != choice.best.structure)
+        else {
+            continue;
+        };
+        let (best, other) = (choice.best.structure.id, other.structure.id);
+        let here =
+            format!("{:.2}x, interval {:.2} to {:.2}", ratio.median, ratio.interval.low, ratio.interval.high);
+        all.push(Finding::ratio(format!("{best} beside {other}"), ratio, here));
+    }
+    all
+}
+
+/// One screen: verdict, workload, table, what would change it.
+pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
+    let own = &data.own;
+    let verdict = findings.first().map_or("", |finding| &finding.here);
+    let front = Section::new("Verdict").text(verdict);
+    let workload = Section::new("Workload").text(workload_line(&own.profile));
+    let Some(choice) = choose(own, &plan.criteria, plan.current) else { return vec![front, workload] };
+    let reasons = Section::new("Structures").table(table(own, &choice)).text(margins(findings));
+    let more = Section::new("What would change it").text(changes(plan, data, &choice));
+    let advice = Section::new("Advice").text(advice(own, &choice));
+    let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("\n"));
+    let source =
+        Section::new("Source").text(format!("{}; ticks of {}", plan.source, span(own.tick_ns as f64)));
+    let sections = [front, workload, reasons, more, advice, unseen, source, picture(data)];
+    sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
+}
+
+fn span(ns: f64) -> String {
+    Format::Span.write(ns)
+}
+
+fn table(data: &Replayed, choice: &Choice<'_>) -> Table {
+    let kind = (0..KINDS.len()).max_by_key(|kind| data.counts.kinds[*kind]).unwrap_or(0);
+    let mut table = Table::new()
+        .columns(["", "structure"], Format::Text)
+        .column("ns an operation", Format::Ns)
+        .columns([format!("{} p50", KINDS[kind]), "p99.9".into()], Format::Ns)
+        .column("worst call", Format::Span)
+        .column("bytes a timer", Format::Fixed(0))
+        .column("idle wakes an hour", Format::Thousands)
+        .column("late by", Format::Span)
+        .column("FIFO", Format::Text);
+    let hours = data.profile.span_ns as f64 / 3.6e12;
+    let mut row = |role: &str, row: &Row| {
+        table.row([
+            role.into(),
+            row.structure.id.into(),
+            data.per_operation(row).into(),
+            Cell::from(row.call(kind, |calls| calls.p50)),
+            Cell::from(row.call(kind, |calls| calls.p999)),
+            Cell::from(row.worst()),
+            bytes(data, row).into(),
+            (row.idle_wakes as f64 / hours).round().into(),
+            (row.late_ticks * data.tick_ns).into(),
+            (if row.structure.ties == Ties::Fifo { "yes" } else { "no" }).into(),
+        ]);
+    };
+    if let Some(current) = choice.current.filter(|current| current.structure != choice.best.structure) {
+        row("current", current);
+    }
+    row("recommended", choice.best);
+    if let Some(next) = choice.next {
+        row("runner-up", next);
+    }
+    table
+}
+
+/// How sure the order is.
+fn margins(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| {
+        let verdict = finding.verdict.words();
+        format!("{}: {}; {verdict}", finding.about, finding.here)
+    };
+    findings.iter().skip(1).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The answers to other conditions, from the same rows, and from copies of the workload.
+fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
+    let own = &data.own;
+    let best = choice.best.structure;
+    let mut lines = Vec::new();
+    let mut other = |words: &str, criteria: Criteria| {
+        let found = choose(own, &criteria, plan.current).filter(|found| found.best.structure != best);
+        if let Some(found) = found {
+            let ns = Format::Ns.write(own.per_operation(found.best));
+            lines.push(format!("{words}: {}, {ns} ns an operation", found.best.structure.id));
+        }
+    };
+    other("Without an allocator", Criteria { no_alloc: true, ..plan.criteria });
+    other("If late deliveries are fine (--late)", Criteria { late_ns: Some(f64::INFINITY), ..plan.criteria });
+    let least = own.rows.iter().filter(|row| plan.criteria.admit(own, row)).map(|row| bytes(own, row));
+    if let Some(least) = least.min_by(f64::total_cmp) {
+        let most = least.ceil() as u32;
+        other(&format!("With at most {most} bytes a timer"), Criteria { bytes: Some(most), ..plan.criteria });
+    }
+    for more in &data.more {
+        let Some(found) = choose(more, &plan.criteria, plan.current) else { continue };
+        let most = Format::Thousands.write(f64::from(more.counts.most));
+        let ns = Format::Ns.write(more.per_operation(found.best));
+        let share = percent(more.cpu_percent(found.best));
+        let same = if found.best.structure == best { "still " } else { "" };
+        lines.push(format!(
+            "With {} times as many timers (at most {most}): {same}{}, {ns} ns an operation, {share} of a CPU",
+            more.scale, found.best.structure.id
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Capacity, tick and geometry.
+fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
+    let counts = &data.counts;
+    let capacity = (u64::from(counts.most) * 3 / 2).next_power_of_two().max(16);
+    let mut lines = vec![format!(
+        "Capacity: at most {} timers were pending; {capacity} leaves room.",
+        Format::Thousands.write(f64::from(counts.most))
+    )];
+    let (tick, p1) = (data.tick_ns as f64, data.profile.delays.p1 as f64);
+    if p1 >= 100.0 * tick {
+        lines.push(format!(
+            "Tick: {} is fine; one of {} is still below a hundredth of the shortest delays.",
+            span(tick),
+            span(p1 / 100.0)
+        ));
+    } else if p1 < tick {
+        lines.push(format!(
+            "Tick: {} is longer than the shortest delays ({}): timers expire up to a tick late.",
+            span(tick),
+            span(p1)
+        ));
+    }
+    if choice.best.structure.shape.word() == "wheel" {
+        let bits = u64::BITS - counts.longest.leading_zeros();
+        lines.push(format!(
+            "Geometry: the longest delay is {} ticks: {} levels of 64 slots.",
+            counts.longest,
+            bits.div_ceil(6).max(1)
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Cost against population.
+fn picture(data: &Data) -> Section {
+    let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
+    let axes = (Axis::log("timers pending at most", Format::Count), Axis::log("ns an operation", Format::Ns));
+    let most = data.own.counts.most;
+    let plot =
+        Plot::new(format!("Cost by population; this workload has at most {most} timers"), axes.0, axes.1);
+    let ids: Vec<&'static Structure> =
+        data.more.first().map_or(Vec::new(), |more| more.rows.iter().map(|row| row.structure).collect());
+    let plot = ids.into_iter().fold(plot, |plot, structure| {
+        let points = all.iter().filter_map(|data| {
+            Some((f64::from(data.counts.most), data.per_operation(data.row(structure.id)?)))
+        });
+        plot.curve(structure.id, points)
+    });
+    Section::new("").plot(plot)
+}

@@ -1,0 +1,131 @@
+//! The plan of a replay, and its data.
+
+use core::time::Duration;
+
+use tickwright_trace::Profile;
+
+use crate::stats::{self, Summary};
+use crate::structures::registry::Structure;
+use crate::traces::decode::Counts;
+use crate::traces::input::Input;
+
+/// What to replay, and how.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) input: Input,
+    pub(crate) structures: Vec<&'static Structure>,
+    /// `None`: the tick is chosen by the trace.
+    pub(crate) tick_ns: Option<u64>,
+    pub(crate) scale: u32,
+    pub(crate) cold: bool,
+    pub(crate) rounds: usize,
+    pub(crate) within: Duration,
+    pub(crate) seed: u64,
+}
+
+/// The result of a replay.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    /// The figures of the trace, without superposed copies.
+    pub(crate) profile: Profile,
+    /// What the source could not see.
+    pub(crate) unseen: Vec<String>,
+    /// The operations.
+    pub(crate) counts: Counts,
+    pub(crate) tick_ns: u64,
+    pub(crate) scale: u32,
+    /// One for each structure that ran.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// The figures of a structure.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) structure: &'static Structure,
+    /// The time of all operations in ns, for each round.
+    pub(crate) total_ns: Vec<f64>,
+    /// The times of single operations, for each kind that occurs.
+    pub(crate) calls: [Vec<Calls>; 4],
+    /// The most bytes on the heap, without the caller's own objects.
+    pub(crate) bytes: usize,
+    /// Wake-ups at which nothing was delivered.
+    pub(crate) idle_wakes: u64,
+    /// The greatest lateness of a delivery, in ticks.
+    pub(crate) late_ticks: u64,
+}
+
+/// The times of single operations of a kind in one round, in ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Calls {
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+    pub(crate) p999: f64,
+    pub(crate) p9999: f64,
+    pub(crate) max: f64,
+}
+
+impl Calls {
+    /// The percentiles with their names.
+    pub(crate) fn named(&self) -> [(&'static str, f64); 5] {
+        [
+            ("p50", self.p50),
+            ("p99", self.p99),
+            ("p99.9", self.p999),
+            ("p99.99", self.p9999),
+            ("max", self.max),
+        ]
+    }
+}
+
+impl Row {
+    /// The median time of all operations, in ns.
+    pub(crate) fn total(&self) -> f64 {
+        stats::median(&self.total_ns).unwrap_or(f64::INFINITY)
+    }
+
+    /// The median over rounds of a percentile of a kind; for the worst call, the least of the
+    /// rounds: a stall of the machine does not return in each of them.
+    pub(crate) fn call(&self, kind: usize, at: fn(&Calls) -> f64) -> Option<f64> {
+        let samples: Vec<f64> = self.calls[kind].iter().map(at).collect();
+        stats::median(&samples)
+    }
+
+    /// The worst call of a kind: the least of the rounds' worst.
+    pub(crate) fn worst_of(&self, kind: usize) -> Option<f64> {
+        self.calls[kind].iter().map(|calls| calls.max).min_by(f64::total_cmp)
+    }
+
+    /// The worst call of any kind.
+    pub(crate) fn worst(&self) -> Option<f64> {
+        (0..self.calls.len()).filter_map(|kind| self.worst_of(kind)).max_by(f64::total_cmp)
+    }
+
+    /// The ratio of the time of this structure to that of another, round by round.
+    pub(crate) fn ratio(&self, other: &Self) -> Option<Summary> {
+        stats::ratios(&self.total_ns, &other.total_ns)
+    }
+}
+
+impl Data {
+    /// The time of a row for one operation, in ns.
+    pub(crate) fn per_operation(&self, row: &Row) -> f64 {
+        row.total() / self.counts.operations().max(1) as f64
+    }
+
+    /// The share of one CPU that a structure takes, in percent of the time of the trace.
+    pub(crate) fn cpu_percent(&self, row: &Row) -> f64 {
+        100.0 * row.total() / self.profile.span_ns.max(1) as f64
+    }
+
+    /// Rows by their time, the fastest first.
+    pub(crate) fn ranked(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| !row.total_ns.is_empty()).collect();
+        rows.sort_by(|a, b| a.total().total_cmp(&b.total()));
+        rows
+    }
+
+    /// The row of a structure.
+    pub(crate) fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.structure.id == id)
+    }
+}

@@ -1,0 +1,228 @@
+//! One run of all operations on one structure, on a fresh queue.
+
+use hdrhistogram::Histogram;
+
+use super::data::Calls;
+use crate::allocator;
+use crate::clock::Meter;
+use crate::error::LabError;
+use crate::models::verify::{Answer, Fold, Judge, Log, Script, Witness};
+use crate::structures::candidate::{BenchQueue, Candidate};
+use crate::structures::registry::{Structure, Visitor};
+use crate::traces::steps::{Chunk, Guarded, KINDS, Step};
+
+/// Calls its argument with all operations, piece by piece. The error ends it.
+pub(super) type Feed<'f> =
+    dyn Fn(&mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<(), LabError> + 'f;
+
+/// What a pass is for.
+pub(super) enum Purpose<'p> {
+    /// Compare the answers with the oracle's, and weigh the queue.
+    Verify,
+    /// Time all operations together.
+    Time,
+    /// Time each operation alone; the number is what a reading of the clock costs.
+    Calls(u64),
+    /// Time all operations together, with caches overwritten before each piece.
+    Cold(&'p mut [u8]),
+    /// Count wake-ups at which nothing is due, and the lateness of deliveries.
+    Wakes,
+}
+
+/// What a pass found.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    pub(super) ns: u64,
+    /// The answers.
+    pub(super) fold: Fold,
+    pub(super) bytes: usize,
+    pub(super) calls: [Option<Calls>; 4],
+    pub(super) idle_wakes: u64,
+    pub(super) late_ticks: u64,
+}
+
+/// A pass over a structure.
+pub(super) struct Pass<'p> {
+    pub(super) feed: &'p Feed<'p>,
+    pub(super) capacity: usize,
+    pub(super) purpose: Purpose<'p>,
+    pub(super) meter: &'p dyn Meter,
+}
+
+impl Visitor for Pass<'_> {
+    type Out = Result<Passed, LabError>;
+
+    fn visit<C: Candidate>(self, structure: &'static Structure) -> Self::Out {
+        let arena = C::arena(self.capacity);
+        let before = allocator::live_bytes();
+        let queue = C::queue(&arena, self.capacity);
+        let capacity = self.capacity;
+        if structure.ties.exact() {
+            self.run(structure, queue, before)
+        } else {
+            self.run(structure, Guarded::new(queue, capacity), before)
+        }
+    }
+}
+
+impl Pass<'_> {
+    fn run<Q: BenchQueue>(
+        self,
+        structure: &'static Structure,
+        mut queue: Q,
+        before: isize,
+    ) -> Result<Passed, LabError> {
+        let Self { feed, purpose, meter, capacity } = self;
+        let mut passed = Passed::default();
+        let queue = &mut queue;
+        match purpose {
+            Purpose::Verify => verify(structure, queue, feed, before, &mut passed)?,
+            Purpose::Time => feed(&mut |chunk| {
+                passed.ns += timed(queue, chunk, &mut passed.fold, meter);
+                Ok(())
+            })?,
+            Purpose::Cold(waste) => feed(&mut |chunk| {
+                pollute(waste);
+                passed.ns += timed(queue, chunk, &mut passed.fold, meter);
+                Ok(())
+            })?,
+            Purpose::Calls(clock) => calls(queue, feed, clock, meter, &mut passed)?,
+            Purpose::Wakes => {
+                let mut deadlines = vec![0; capacity];
+                feed(&mut |chunk| {
+                    wakes(queue, chunk, &mut deadlines, &mut passed);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(passed)
+    }
+}
+
+/// The timed loop: compiled once for each structure, shared by cold and warm runs.
+#[inline(never)]
+fn timed<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, fold: &mut Fold, meter: &dyn Meter) -> u64 {
+    let start = meter.now();
+    chunk.run(queue, fold);
+    meter.now().saturating_sub(start)
+}
+
+/// Answers as a log for the judge, and as a fold for later runs.
+struct Both<'b> {
+    log: Log,
+    fold: &'b mut Fold,
+}
+
+impl Witness for Both<'_> {
+    fn delivered(&mut self, id: u32, expiry: u64, now: u64) {
+        self.log.delivered(id, expiry, now);
+        self.fold.delivered(id, expiry, now);
+    }
+
+    fn read(&mut self, answer: Option<u64>) {
+        self.log.read(answer);
+        self.fold.read(answer);
+    }
+}
+
+fn verify<Q: BenchQueue>(
+    structure: &'static Structure,
+    queue: &mut Q,
+    feed: &Feed<'_>,
+    before: isize,
+    passed: &mut Passed,
+) -> Result<(), LabError> {
+    use crate::models::verify::Evidence;
+    let mut judge = Judge::default();
+    let mut own = allocator::live_bytes() - before;
+    let mut most = own;
+    feed(&mut |chunk| {
+        let expected = judge.expect(chunk, Evidence::Log);
+        let mut both = Both { log: Log::of(chunk), fold: &mut passed.fold };
+        let (start, logged) = (allocator::live_bytes(), both.log.bytes());
+        chunk.run(queue, &mut both);
+        let log_growth = isize::try_from(both.log.bytes() - logged).unwrap_or(0);
+        own += allocator::live_bytes() - start - log_growth;
+        most = most.max(own);
+        let judged = judge.judge(structure, chunk, &Answer::Logged(both.log), &expected);
+        judged.map_err(|wrong| LabError::failed(format!("{} answered wrongly: {wrong}", structure.id)))
+    })?;
+    passed.bytes = usize::try_from(most).unwrap_or(0).saturating_sub(queue.callers_bytes());
+    Ok(())
+}
+
+fn calls<Q: BenchQueue>(
+    queue: &mut Q,
+    feed: &Feed<'_>,
+    clock: u64,
+    meter: &dyn Meter,
+    passed: &mut Passed,
+) -> Result<(), LabError> {
+    // The range and the three digits are valid arguments; a longer call counts as the longest.
+    let histogram = || {
+        Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).map_err(|error| LabError::failed(error.to_string()))
+    };
+    let mut times = [histogram()?, histogram()?, histogram()?, histogram()?];
+    feed(&mut |chunk| {
+        for step in &chunk.0 {
+            let start = meter.now();
+            step.run(queue, &mut passed.fold);
+            let ns = meter.now().saturating_sub(start).saturating_sub(clock);
+            times[step.kind()].saturating_record(ns);
+        }
+        Ok(())
+    })?;
+    for (kind, times) in times.iter().enumerate().take(KINDS.len()).filter(|(_, times)| !times.is_empty()) {
+        let at = |share| times.value_at_quantile(share) as f64;
+        passed.calls[kind] = Some(Calls {
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            p9999: at(0.9999),
+            max: times.max() as f64,
+        });
+    }
+    Ok(())
+}
+
+/// Runs operations under a driver that wakes when the queue asks for it. `deadlines` are those of
+/// all ids.
+fn wakes<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, deadlines: &mut [u64], passed: &mut Passed) {
+    for &step in &chunk.0 {
+        if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step {
+            if let Some(place) = deadlines.get_mut(id as usize) {
+                *place = deadline;
+            }
+        }
+        let Step::Advance { now: next } = step else {
+            step.run(queue, &mut Fold::default());
+            continue;
+        };
+        loop {
+            let due = queue.wake().filter(|wake| *wake < next);
+            let now = due.unwrap_or(next);
+            let mut delivered = 0;
+            queue.advance(now, usize::MAX, &mut |id, _| {
+                delivered += 1;
+                let deadline = deadlines.get(id as usize).copied().unwrap_or(now);
+                passed.late_ticks = passed.late_ticks.max(now.saturating_sub(deadline));
+            });
+            if due.is_none() {
+                break;
+            }
+            passed.idle_wakes += u64::from(delivered == 0);
+            // A queue whose wake-up does not move would hold the driver for ever.
+            if delivered == 0 && queue.wake() == due {
+                break;
+            }
+        }
+    }
+}
+
+/// Writes to memory, so that caches hold none of the queue.
+fn pollute(waste: &mut [u8]) {
+    for line in waste.chunks_mut(64) {
+        line[0] = line[0].wrapping_add(1);
+    }
+    core::hint::black_box(waste);
+}

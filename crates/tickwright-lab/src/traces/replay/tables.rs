@@ -1,0 +1,162 @@
+//! The report of `replay`.
+
+use super::data::{Data, Row};
+use crate::render::Format;
+use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
+use crate::structures::registry::Ties;
+use crate::traces::describe::workload_line;
+use crate::traces::steps::KINDS;
+
+/// Every sample.
+pub(crate) fn series(data: &Data) -> Vec<Series> {
+    let of_row = |row: &Row| {
+        let structure = || ("structure", row.structure.id.into());
+        let operations = data.counts.operations().max(1) as f64;
+        let mut all = vec![
+            Series::new("replay", Unit::Ns, labels([structure()]))
+                .per("operation")
+                .of(row.total_ns.iter().map(|ns| ns / operations)),
+            Series::new("memory", Unit::Bytes, labels([structure()])).of([row.bytes as f64]),
+            Series::new("idle wake-ups", Unit::Count, labels([structure()])).of([row.idle_wakes as f64]),
+            Series::new("lateness", Unit::Ns, labels([structure()]))
+                .of([(row.late_ticks * data.tick_ns) as f64]),
+        ];
+        for (kind, calls) in KINDS.iter().zip(&row.calls) {
+            let Some(first) = calls.first() else { continue };
+            for (at, (name, _)) in first.named().into_iter().enumerate() {
+                let of = labels([structure(), ("at", name.into())]);
+                let samples = calls.iter().map(|calls| calls.named()[at].1);
+                all.push(Series::new(*kind, Unit::Ns, of).per("call").of(samples));
+            }
+        }
+        all
+    };
+    data.rows.iter().flat_map(of_row).collect()
+}
+
+/// The fastest, beside the next one and the standard library's heap.
+pub(super) fn findings(data: &Data) -> Vec<Finding> {
+    let ranked = data.ranked();
+    let Some((best, rest)) = ranked.split_first() else { return Vec::new() };
+    let beside = |other: &&Row| {
+        let ratio = best.ratio(other)?;
+        let here = format!(
+            "{} {} ns, {} {} ns an operation: {:.2}x",
+            best.structure.id,
+            Format::Ns.write(data.per_operation(best)),
+            other.structure.id,
+            Format::Ns.write(data.per_operation(other)),
+            ratio.median
+        );
+        Some(Finding::ratio(format!("{} beside {}", best.structure.id, other.structure.id), ratio, here))
+    };
+    let heap = data.row("binary-heap").filter(|row| row.structure != best.structure);
+    let next = rest.first().filter(|next| heap.is_none_or(|heap| heap.structure != next.structure));
+    next.copied().iter().chain(heap.iter()).filter_map(beside).collect()
+}
+
+/// The operations, the times, the single calls.
+pub(super) fn sections(data: &Data, _: &[Finding]) -> Vec<Section> {
+    vec![workload(data), times(data), calls(data), percentiles(data)]
+}
+
+fn workload(data: &Data) -> Section {
+    let counts = &data.counts;
+    let mut words = workload_line(&data.profile);
+    let kinds: Vec<String> = KINDS
+        .iter()
+        .zip(counts.kinds)
+        .map(|(kind, count)| format!("{kind} {}", Format::Thousands.write(count as f64)))
+        .collect();
+    words += &format!(
+        "\nReplayed{}: {}; ticks of {}; at most {} timers pending; {} deliveries; the earliest deadline changes {} times.",
+        if data.scale > 1 { format!(" with {} copies", data.scale) } else { String::new() },
+        kinds.join(", "),
+        Format::Span.write(data.tick_ns as f64),
+        counts.most,
+        Format::Thousands.write(counts.deliveries as f64),
+        Format::Thousands.write(counts.head_changes as f64),
+    );
+    let odd = [
+        (counts.early, "expiries before their deadline count as removals"),
+        (counts.too_late, "cancels after the deadline do nothing: the timer was delivered before"),
+    ];
+    for (count, what) in odd.iter().filter(|(count, _)| *count > 0) {
+        words += &format!("\n{count} {what}.");
+    }
+    Section::new("Workload").text(words)
+}
+
+fn times(data: &Data) -> Section {
+    let ranked = data.ranked();
+    let mut table = Table::new()
+        .column("structure", Format::Text)
+        .columns(["ns an operation", "from", "to"], Format::Ns)
+        .column("to fastest", Format::Ratio)
+        .column("of a CPU", Format::Percent)
+        .column("worst call", Format::Span)
+        .column("bytes", Format::Thousands)
+        .column("idle wake-ups", Format::Thousands)
+        .column("late by", Format::Span)
+        .column("equal deadlines", Format::Text);
+    let operations = data.counts.operations().max(1) as f64;
+    for row in &ranked {
+        let interval = crate::stats::summarise(row.total_ns.iter().copied()).map(|summary| summary.interval);
+        let ties = match row.structure.ties {
+            Ties::Fifo => "as they came",
+            _ => "any order",
+        };
+        table.row([
+            row.structure.id.into(),
+            data.per_operation(row).into(),
+            Cell::from(interval.map(|interval| interval.low / operations)),
+            Cell::from(interval.map(|interval| interval.high / operations)),
+            Cell::from(ranked.first().and_then(|best| row.ratio(best)).map(|ratio| ratio.median)),
+            data.cpu_percent(row).into(),
+            Cell::from(row.worst()),
+            row.bytes.into(),
+            row.idle_wakes.into(),
+            (row.late_ticks * data.tick_ns).into(),
+            ties.into(),
+        ]);
+    }
+    Section::new("All operations").table(table)
+}
+
+fn calls(data: &Data) -> Section {
+    let mut table = Table::new()
+        .column("structure", Format::Text)
+        .column("call", Format::Text)
+        .columns(["p50", "p99", "p99.9", "p99.99", "worst"], Format::Ns);
+    for row in data.ranked() {
+        for (kind, name) in KINDS.iter().enumerate().filter(|(kind, _)| !row.calls[*kind].is_empty()) {
+            table.row([
+                row.structure.id.into(),
+                (*name).into(),
+                Cell::from(row.call(kind, |calls| calls.p50)),
+                Cell::from(row.call(kind, |calls| calls.p99)),
+                Cell::from(row.call(kind, |calls| calls.p999)),
+                Cell::from(row.call(kind, |calls| calls.p9999)),
+                Cell::from(row.worst_of(kind)),
+            ]);
+        }
+    }
+    Section::new("Single calls, in ns without the reading of the clock").table(table)
+}
+
+/// The percentiles of the commonest kind, for the fastest structures.
+fn percentiles(data: &Data) -> Section {
+    let kind = (0..KINDS.len()).max_by_key(|kind| data.counts.kinds[*kind]).unwrap_or(0);
+    let axes = (Axis::log("one call in", Format::Count), Axis::log("ns", Format::Ns));
+    let plot = Plot::new(format!("Calls of {}: the slowest in so many", KINDS[kind]), axes.0, axes.1);
+    let plot = data.ranked().into_iter().take(6).fold(plot.marked(Mark::Line), |plot, row| {
+        let points = [
+            (2.0, row.call(kind, |calls| calls.p50)),
+            (100.0, row.call(kind, |calls| calls.p99)),
+            (1000.0, row.call(kind, |calls| calls.p999)),
+            (10_000.0, row.call(kind, |calls| calls.p9999)),
+        ];
+        plot.curve(row.structure.id, points.into_iter().filter_map(|(x, y)| Some((x, y?))))
+    });
+    Section::new("").plot(plot)
+}

@@ -1,0 +1,154 @@
+use tickwright_trace::event::Ns;
+use tickwright_trace::{Event, What};
+
+use super::{Data, ReplayArgs, run};
+use crate::clock::FakeMeter;
+use crate::experiment::Lab;
+use crate::experiments::request;
+use crate::structures::registry;
+use crate::traces::decode::Decoder;
+use crate::traces::input::Input;
+use crate::traces::profile::Workload;
+use crate::traces::steps::Step;
+
+fn arm(time: Ns, timer: u64, deadline: Ns) -> Event {
+    Event::new(time, timer, What::Arm { deadline, period: 0 })
+}
+
+fn rearm(time: Ns, timer: u64, deadline: Ns) -> Event {
+    Event::new(time, timer, What::Rearm { deadline, period: 0 })
+}
+
+fn decoded(events: &[Event], tick_ns: u64) -> (Vec<Step>, crate::traces::decode::Counts) {
+    let mut decoder = Decoder::new(tick_ns);
+    let mut out = Vec::new();
+    events.iter().for_each(|event| decoder.push(0, event, &mut out));
+    (out, decoder.counts())
+}
+
+#[test]
+fn the_driver_wakes_at_deadlines_and_late_cancels_do_nothing() {
+    let cancel = Event::new(320, 2, What::Cancel);
+    let events = [arm(100, 1, 300), arm(200, 2, 310), Event::new(302, 1, What::Fire), cancel];
+    let (steps, counts) = decoded(&events, 10);
+    // Tick 0 is one tick before the first event.
+    let expected = [
+        Step::Insert { id: 0, deadline: 21 },
+        Step::Insert { id: 1, deadline: 22 },
+        Step::Advance { now: 21 },
+        Step::Advance { now: 22 },
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!((counts.deliveries, counts.too_late, counts.most, counts.head_changes), (2, 1, 2, 1));
+}
+
+#[test]
+fn moves_cancels_and_early_expiries_are_operations() {
+    let events = [
+        arm(0, 7, 1000),
+        rearm(100, 7, 2000),
+        arm(200, 8, 5000),
+        Event::new(300, 7, What::Cancel),
+        Event::new(400, 8, What::Fire),
+    ];
+    let (steps, counts) = decoded(&events, 10);
+    let expected = [
+        Step::Insert { id: 0, deadline: 101 },
+        Step::Reschedule { id: 0, deadline: 201 },
+        Step::Insert { id: 1, deadline: 501 },
+        Step::Remove { id: 0 },
+        Step::Remove { id: 1 },
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!((counts.early, counts.deliveries), (1, 0));
+}
+
+#[test]
+fn an_expiry_in_the_tick_of_its_deadline_is_a_delivery() {
+    let events = [arm(0, 1, 102), Event::new(103, 1, What::Fire), arm(103, 1, 205)];
+    let (steps, counts) = decoded(&events, 10);
+    assert_eq!(steps[1], Step::Advance { now: 12 });
+    assert_eq!(steps[2], Step::Insert { id: 1, deadline: 22 });
+    assert_eq!((counts.early, counts.deliveries), (0, 1));
+}
+
+#[test]
+fn overdue_timers_expire_at_the_next_tick() {
+    let (steps, _) = decoded(&[arm(1000, 1, 10), arm(1005, 2, 1000), arm(2000, 3, 9000)], 10);
+    let expected = [
+        Step::Insert { id: 0, deadline: 2 },
+        Step::Insert { id: 1, deadline: 2 },
+        Step::Advance { now: 2 },
+        Step::Insert { id: 2, deadline: 801 },
+    ];
+    assert_eq!(steps, expected);
+}
+
+#[test]
+fn a_periodic_timer_stays_on_its_grid_and_skips_what_it_missed_for_long() {
+    let periodic = Event::new(0, 1, What::Arm { deadline: 100, period: 100 });
+    let (steps, counts) = decoded(&[periodic, arm(350, 2, 1_000_000)], 10);
+    let ticks: Vec<u64> = steps
+        .iter()
+        .filter_map(|step| if let Step::Advance { now } = step { Some(*now) } else { None })
+        .collect();
+    assert_eq!((ticks, counts.deliveries), (vec![11, 21, 31], 3));
+    let (steps, _) = decoded(&[periodic, arm(1 << 60, 2, 1 << 61)], 10);
+    assert!(steps.len() < 10, "{}", steps.len());
+}
+
+#[test]
+fn extreme_times_do_not_panic() {
+    for time in [i64::MIN, -1, 0, 1, i64::MAX] {
+        for deadline in [i64::MIN, -1, 0, 1, i64::MAX] {
+            for tick in [1, 1_000_000, u64::MAX] {
+                let events = [arm(5, 1, 10), arm(time, 2, deadline), rearm(deadline, 2, time)];
+                decoded(&events, tick);
+            }
+        }
+    }
+}
+
+fn workload(words: &str) -> Workload {
+    let read: Workload = toml::from_str(words).unwrap_or_else(|error| panic!("{error}"));
+    read.checked().unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+fn replayed(words: &str, more: &[&str]) -> Data {
+    let args: ReplayArgs =
+        request::words(&[&["-", "--rounds", "2"], more].concat()).unwrap_or_else(|error| panic!("{error}"));
+    let structures = registry::select(&args.structures).unwrap_or_else(|error| panic!("{error}"));
+    let mut events = workload(words).events(1);
+    events.truncate(6000);
+    let plan = args.settings.plan(Input::Made(events), structures);
+    let meter = FakeMeter::steady(10);
+    let mut lab = Lab { meter: &meter, notes: Vec::new(), interrupted: false };
+    run(&plan, &mut lab).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Verifies the answers of every structure, of granular ones too.
+#[test]
+fn every_structure_answers_a_mixed_workload_rightly() {
+    let mixed = "timers = 300\nexpire = 40\ncancel = 30\nrearm = 30\n\
+        delays = [{ ms = 20, to_ms = 900 }, { ms = 5 }]\nperiodic = [{ ms = 10, timers = 3 }]";
+    let data = replayed(mixed, &["--tick", "1ms"]);
+    assert!(data.rows.len() > 20, "{}", data.rows.len());
+    assert!(data.counts.kinds.iter().all(|count| *count > 100), "{:?}", data.counts);
+    for row in &data.rows {
+        let exact = row.structure.ties.exact();
+        assert_eq!(row.late_ticks > 0, !exact, "{}", row.structure.id);
+        assert_eq!(row.total_ns.len(), 2, "{}", row.structure.id);
+    }
+}
+
+#[test]
+fn copies_multiply_the_population_and_the_operations() {
+    let one = "timers = 50\nexpire = 10\ncancel = 90\ndelays = [{ ms = 2000 }]";
+    let [once, thrice] = ["1", "3"].map(|scale| {
+        replayed(one, &["--structures", "heap4/slab", "--scale", scale, "--tick", "1ms"]).counts
+    });
+    assert_eq!(once.most, 50);
+    assert!((149..=151).contains(&thrice.most), "{}", thrice.most);
+    let removes = |counts: crate::traces::decode::Counts| counts.kinds[2];
+    assert_eq!(removes(thrice), 3 * removes(once));
+}

@@ -1,0 +1,292 @@
+//! What a trace says about a program's timers, as figures: the page of `tickwright describe`.
+//!
+//! ```text
+//!   Event ─ push ─▶ Describer ─ finish ─▶ Profile
+//!                   ├─ live        timers that are pending, and who armed them
+//!                   ├─ population  how many were pending, over time
+//!                   └─ delays      how long timers run, and how many durations there are
+//! ```
+//!
+//! Memory is bounded by the number of pending timers, and by a fixed number of durations, threads
+//! and sites. It does not grow with the length of a trace.
+
+mod delays;
+mod live;
+mod population;
+
+use std::collections::HashMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+pub use self::delays::{Bar, Delays, Share};
+use self::live::{Ended, Live};
+pub use self::population::{Moment, Population};
+use crate::event::{Event, Ns, What};
+use crate::header::Names;
+
+/// The figures of a trace. Times and durations are in ns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Profile {
+    /// All events.
+    pub events: u64,
+    /// From the first event to the last.
+    pub span_ns: u64,
+    /// Timers that were not pending and were armed.
+    pub arms: u64,
+    /// Timers that were pending and were armed again.
+    pub rearms: u64,
+    /// Timers that were cancelled while they were pending.
+    pub cancels: u64,
+    /// Expiries.
+    pub fires: u64,
+    /// Cancels and expiries of timers that were not seen to be armed: those of the time before the
+    /// trace, or of lost events.
+    pub unseen_arms: u64,
+    /// Timers that were pending at the end.
+    pub pending_at_end: u64,
+    /// How many timers were pending.
+    pub population: Population,
+    /// From the arm of a timer to its deadline.
+    pub delays: Delays,
+    /// For cancelled timers: the part of the delay that was left, in percent.
+    pub cancel_left: Spread,
+    /// For re-armed timers: the part of the delay that was left, in percent.
+    pub rearm_left: Spread,
+    /// From the deadline to the expiry.
+    pub late_ns: Spread,
+    /// Expiries before the deadline, by more than a tick.
+    pub early: u64,
+    /// Timers that expired in one tick, for each tick with an expiry.
+    pub cluster: Spread,
+    /// The tick of [`cluster`](Self::cluster).
+    pub tick_ns: u64,
+    /// Expiries of periodic timers: of timers with a period, and of those that are armed with the
+    /// same delay again and again.
+    pub periodic_fires: u64,
+    /// The commonest periods.
+    pub periods: Vec<Share>,
+    /// Who arms and who cancels, the busiest first.
+    pub threads: Vec<Thread>,
+    /// Cancels and re-arms by another thread than the one that armed.
+    pub remote: u64,
+    /// The sites that arm most.
+    pub sites: Vec<Site>,
+}
+
+/// A distribution of numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// How many numbers.
+    pub count: u64,
+    /// The median.
+    pub p50: u64,
+    /// Exceeded by one in a hundred.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl Spread {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let at = |share| histogram.value_at_quantile(share).min(histogram.max());
+        Self { count: histogram.len(), p50: at(0.5), p99: at(0.99), max: histogram.max() }
+    }
+}
+
+/// What a thread did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its name; empty if unknown.
+    pub name: String,
+    /// Arms and re-arms.
+    pub arms: u64,
+    /// Cancels.
+    pub cancels: u64,
+    /// Expiries.
+    pub fires: u64,
+}
+
+/// What a place in the program did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Site {
+    /// Its name; empty if unknown.
+    pub name: String,
+    /// Arms and re-arms.
+    pub arms: u64,
+}
+
+/// The most threads, and the most sites, whose names a profile holds.
+const MOST_NAMED: usize = 12;
+
+/// Collects the figures of a trace, event by event.
+#[derive(Debug)]
+pub struct Describer {
+    tick_ns: u64,
+    profile: Profile,
+    first: Option<Ns>,
+    now: Ns,
+    live: Live,
+    population: population::OverTime,
+    delays: delays::Counter,
+    periods: delays::Counter,
+    cancel_left: Histogram<u64>,
+    rearm_left: Histogram<u64>,
+    late: Histogram<u64>,
+    cluster: Histogram<u64>,
+    /// The tick of the last expiry, and the number of its expiries.
+    expiring: (i64, u64),
+    threads: HashMap<u32, Thread>,
+    sites: HashMap<u32, u64>,
+}
+
+impl Describer {
+    /// Creates one that counts expiries by ticks of `tick_ns` (0 is treated as 1 ms).
+    #[must_use]
+    pub fn new(tick_ns: u64) -> Self {
+        Self {
+            tick_ns: if tick_ns == 0 { 1_000_000 } else { tick_ns },
+            profile: Profile::default(),
+            first: None,
+            now: 0,
+            live: Live::default(),
+            population: population::OverTime::default(),
+            delays: delays::Counter::new(),
+            periods: delays::Counter::new(),
+            cancel_left: histogram(),
+            rearm_left: histogram(),
+            late: histogram(),
+            cluster: histogram(),
+            expiring: (i64::MIN, 0),
+            threads: HashMap::new(),
+            sites: HashMap::new(),
+        }
+    }
+
+    /// Takes in the next event. Cost: O(1) amortised.
+    pub fn push(&mut self, event: &Event) {
+        let start = *self.first.get_or_insert(event.time);
+        // Times of several processors may step back a little.
+        self.now = self.now.max(event.time).max(start);
+        self.profile.events += 1;
+        let thread = self.threads.entry(event.thread).or_default();
+        match event.what {
+            What::Arm { deadline, period } | What::Rearm { deadline, period } => {
+                thread.arms += 1;
+                *self.sites.entry(event.site).or_default() += 1;
+                self.arm(event, deadline, period);
+            }
+            What::Cancel => {
+                thread.cancels += 1;
+                self.cancel(event);
+            }
+            What::Fire => {
+                thread.fires += 1;
+                self.fire(event);
+            }
+        }
+        self.population.set(self.now.abs_diff(start), self.live.pending() as u64);
+    }
+
+    fn arm(&mut self, event: &Event, deadline: Ns, period: u64) {
+        let delay = u64::try_from(deadline.saturating_sub(event.time)).unwrap_or(0);
+        self.delays.push(delay);
+        match self.live.arm(event, deadline, delay, period) {
+            Some(before) => {
+                self.profile.rearms += 1;
+                record(&mut self.rearm_left, before.left_percent(event.time));
+                self.profile.remote += u64::from(before.is_foreign(event.thread));
+            }
+            None => self.profile.arms += 1,
+        }
+    }
+
+    fn cancel(&mut self, event: &Event) {
+        self.profile.cancels += 1;
+        match self.live.cancel(event.timer) {
+            Some(before) => {
+                record(&mut self.cancel_left, before.left_percent(event.time));
+                self.profile.remote += u64::from(before.is_foreign(event.thread));
+            }
+            None => self.profile.unseen_arms += 1,
+        }
+    }
+
+    fn fire(&mut self, event: &Event) {
+        self.profile.fires += 1;
+        let tick = event.time.div_euclid(i64::try_from(self.tick_ns).unwrap_or(i64::MAX));
+        if tick != self.expiring.0 {
+            self.end_cluster();
+            self.expiring = (tick, 0);
+        }
+        self.expiring.1 += 1;
+        match self.live.fire(event.timer) {
+            Some(Ended { deadline, period, .. }) => {
+                let late = event.time.saturating_sub(deadline);
+                record(&mut self.late, u64::try_from(late).unwrap_or(0));
+                self.profile.early += u64::from(late < 0 && late.unsigned_abs() > self.tick_ns);
+                if period > 0 {
+                    self.profile.periodic_fires += 1;
+                    self.periods.push(period);
+                }
+            }
+            None => self.profile.unseen_arms += 1,
+        }
+    }
+
+    fn end_cluster(&mut self) {
+        if self.expiring.1 > 0 {
+            record(&mut self.cluster, self.expiring.1);
+        }
+    }
+
+    /// Returns the figures. `threads` and `sites` are those of the trace.
+    #[must_use]
+    pub fn finish(mut self, threads: &Names, sites: &Names) -> Profile {
+        self.end_cluster();
+        let span_ns = self.first.map_or(0, |first| self.now.abs_diff(first));
+        let mut by_thread: Vec<Thread> = self
+            .threads
+            .into_iter()
+            .map(|(at, thread)| Thread { name: threads.get(at).unwrap_or_default().to_owned(), ..thread })
+            .collect();
+        by_thread.sort_by(|a, b| (b.arms, b.cancels, &a.name).cmp(&(a.arms, a.cancels, &b.name)));
+        by_thread.truncate(MOST_NAMED);
+        let mut by_site: Vec<Site> = self
+            .sites
+            .into_iter()
+            .map(|(at, arms)| Site { name: sites.get(at).unwrap_or_default().to_owned(), arms })
+            .collect();
+        by_site.sort_by(|a, b| (b.arms, &a.name).cmp(&(a.arms, &b.name)));
+        by_site.truncate(MOST_NAMED);
+        Profile {
+            span_ns,
+            pending_at_end: self.live.pending() as u64,
+            population: self.population.finish(span_ns),
+            delays: self.delays.finish(),
+            cancel_left: Spread::of(&self.cancel_left),
+            rearm_left: Spread::of(&self.rearm_left),
+            late_ns: Spread::of(&self.late),
+            cluster: Spread::of(&self.cluster),
+            tick_ns: self.tick_ns,
+            periods: self.periods.finish().top,
+            threads: by_thread,
+            sites: by_site,
+            ..self.profile
+        }
+    }
+}
+
+/// A histogram of two significant digits, of any number.
+fn histogram() -> Histogram<u64> {
+    // A range up to `u64::MAX` and two digits are valid arguments.
+    Histogram::new_with_bounds(1, u64::MAX / 2, 2).unwrap_or_else(|_| unreachable!("valid bounds"))
+}
+
+/// Counts a number. A number beyond the range counts as the largest.
+fn record(histogram: &mut Histogram<u64>, number: u64) {
+    histogram.saturating_record(number);
+}

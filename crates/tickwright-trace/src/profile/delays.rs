@@ -1,0 +1,115 @@
+//! How long timers run, and how many different durations there are.
+
+use std::collections::HashMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::{histogram, record};
+
+/// The durations of timers, in ns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Delays {
+    /// How many timers were armed.
+    pub count: u64,
+    /// Exceeded by all but one in a hundred.
+    pub p1: u64,
+    /// The median.
+    pub p50: u64,
+    /// Exceeded by one in ten.
+    pub p90: u64,
+    /// Exceeded by one in a hundred.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+    /// How many different ones there are, to two significant digits.
+    pub distinct: u64,
+    /// The commonest ones, to two significant digits.
+    pub top: Vec<Share>,
+    /// The histogram: a bar for each doubling.
+    pub bars: Vec<Bar>,
+}
+
+/// A duration, and how often it occurs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// The duration, in ns.
+    pub ns: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// A bar of a histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Bar {
+    /// The least duration, in ns. The bar ends at twice of it.
+    pub from_ns: u64,
+    /// How many timers.
+    pub count: u64,
+}
+
+/// The number of commonest durations.
+const TOP: usize = 5;
+
+/// Counts durations. Two significant digits tell 90 durations apart in each power of ten: at most
+/// 1,800 in all.
+#[derive(Debug)]
+pub(super) struct Counter {
+    spread: Histogram<u64>,
+    by_duration: HashMap<u64, u64>,
+    by_bits: [u64; 65],
+}
+
+impl Counter {
+    pub(super) fn new() -> Self {
+        Self { spread: histogram(), by_duration: HashMap::new(), by_bits: [0; 65] }
+    }
+
+    pub(super) fn push(&mut self, ns: u64) {
+        record(&mut self.spread, ns);
+        *self.by_duration.entry(rounded(ns)).or_default() += 1;
+        self.by_bits[(u64::BITS - ns.leading_zeros()) as usize] += 1;
+    }
+
+    pub(super) fn finish(self) -> Delays {
+        let distinct = self.by_duration.len() as u64;
+        let mut top: Vec<Share> =
+            self.by_duration.into_iter().map(|(ns, count)| Share { ns, count }).collect();
+        top.sort_by_key(|share| (u64::MAX - share.count, share.ns));
+        top.truncate(TOP);
+        let bar = |(bits, &count): (usize, &u64)| {
+            let from_ns = if bits == 0 { 0 } else { 1 << (bits - 1) };
+            Bar { from_ns, count }
+        };
+        let all: Vec<Bar> = self.by_bits.iter().enumerate().map(bar).collect();
+        let used = |bar: &Bar| bar.count > 0;
+        let bars = match (all.iter().position(used), all.iter().rposition(used)) {
+            (Some(first), Some(last)) => all[first..=last].to_vec(),
+            _ => Vec::new(),
+        };
+        if self.spread.is_empty() {
+            return Delays::default();
+        }
+        let at = |share| self.spread.value_at_quantile(share).min(self.spread.max());
+        Delays {
+            count: self.spread.len(),
+            p1: at(0.01),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            max: self.spread.max(),
+            distinct,
+            top,
+            bars,
+        }
+    }
+}
+
+/// Rounds to two significant digits.
+fn rounded(ns: u64) -> u64 {
+    let mut unit = 1;
+    while ns / unit >= 100 {
+        unit *= 10;
+    }
+    (ns / unit + u64::from(ns % unit >= unit.div_ceil(2) && unit > 1)).saturating_mul(unit)
+}

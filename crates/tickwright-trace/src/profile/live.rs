@@ -1,0 +1,132 @@
+//! The timers that are pending, and those that expired a moment ago.
+
+use std::collections::HashMap;
+
+use crate::event::{Event, Ns};
+
+/// A timer that was armed.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    deadline: Ns,
+    delay: u64,
+    period: u64,
+    thread: u32,
+    is_pending: bool,
+    /// How often it expired and was armed again at once with the same delay.
+    repeats: u8,
+    /// When it expired last.
+    fired: Ns,
+}
+
+/// A timer at the end of its wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub(super) deadline: Ns,
+    /// 0 if it is not periodic.
+    pub(super) period: u64,
+    delay: u64,
+    thread: u32,
+}
+
+impl Ended {
+    /// The part of the delay that was left, in percent.
+    pub(super) fn left_percent(&self, now: Ns) -> u64 {
+        let left = u64::try_from(self.deadline.saturating_sub(now)).unwrap_or(0);
+        left.saturating_mul(100).checked_div(self.delay).unwrap_or(0).min(100)
+    }
+
+    /// Whether another known thread armed it.
+    pub(super) fn is_foreign(&self, thread: u32) -> bool {
+        thread != 0 && self.thread != 0 && thread != self.thread
+    }
+}
+
+/// All timers that are pending. Some that are not are kept, to find those that are armed again and
+/// again.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    timers: HashMap<u64, Timer>,
+    pending: usize,
+}
+
+/// A timer that is armed so often in a row with one delay is periodic.
+const REPEATS: u8 = 3;
+
+/// Beside the pending timers, so many that are not are kept.
+const KEPT: usize = 4096;
+
+impl Live {
+    pub(super) fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Arms a timer. Returns what it was before, if it was pending.
+    pub(super) fn arm(&mut self, event: &Event, deadline: Ns, delay: u64, period: u64) -> Option<Ended> {
+        let before = self.timers.get(&event.timer).copied();
+        let repeats = match before {
+            // Armed again within a tenth of its delay after it expired, with the same delay.
+            Some(old) if !old.is_pending && is_same(old.delay, delay) => {
+                let rest = u64::try_from(event.time.saturating_sub(old.fired)).unwrap_or(u64::MAX);
+                if rest <= delay / 10 { old.repeats.saturating_add(1) } else { 0 }
+            }
+            _ => 0,
+        };
+        let was_pending = before.filter(|old| old.is_pending);
+        if was_pending.is_none() {
+            self.make_room();
+            self.pending += 1;
+        }
+        let thread = event.thread;
+        let timer = Timer { deadline, delay, period, thread, is_pending: true, repeats, fired: 0 };
+        self.timers.insert(event.timer, timer);
+        was_pending.map(|old| old.ended())
+    }
+
+    /// Cancels a timer. Returns what it was, if it was pending.
+    pub(super) fn cancel(&mut self, timer: u64) -> Option<Ended> {
+        let pending = self.timers.get(&timer).is_some_and(|timer| timer.is_pending);
+        if !pending {
+            return None;
+        }
+        self.pending -= 1;
+        self.timers.remove(&timer).map(|timer| timer.ended())
+    }
+
+    /// Lets a timer expire. Returns what it was, if it was pending. A timer with a period stays
+    /// pending.
+    pub(super) fn fire(&mut self, timer: u64) -> Option<Ended> {
+        let timer = self.timers.get_mut(&timer).filter(|timer| timer.is_pending)?;
+        let ended = timer.ended();
+        timer.fired = timer.deadline;
+        if timer.period > 0 {
+            let period = i64::try_from(timer.period).unwrap_or(i64::MAX);
+            timer.deadline = timer.deadline.saturating_add(period);
+        } else {
+            timer.is_pending = false;
+            self.pending -= 1;
+        }
+        Some(ended)
+    }
+
+    /// Forgets timers that are not pending when there are many of them.
+    fn make_room(&mut self) {
+        if self.timers.len() > 2 * self.pending + KEPT {
+            self.timers.retain(|_, timer| timer.is_pending);
+        }
+    }
+}
+
+impl Timer {
+    fn ended(&self) -> Ended {
+        let period = match self.period {
+            0 if self.repeats >= REPEATS => self.delay,
+            period => period,
+        };
+        Ended { deadline: self.deadline, period, delay: self.delay, thread: self.thread }
+    }
+}
+
+/// Whether two delays differ by less than a hundredth.
+fn is_same(one: u64, other: u64) -> bool {
+    one.abs_diff(other) <= one.max(other) / 100
+}

@@ -1,0 +1,144 @@
+//! How many timers were pending, over time.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::histogram;
+
+/// How many timers were pending. Shares are shares of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Population {
+    /// The mean over time.
+    pub mean: f64,
+    /// Half of the time there were at most so many.
+    pub p50: u64,
+    /// One hundredth of the time there were more.
+    pub p99: u64,
+    /// The most at once.
+    pub max: u64,
+    /// The course, in at most 64 parts of equal length.
+    pub course: Vec<Moment>,
+}
+
+/// A part of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Moment {
+    /// When it begins, in ns from the first event.
+    pub from_ns: u64,
+    /// The mean number of pending timers.
+    pub mean: f64,
+    /// The most at once.
+    pub max: u64,
+}
+
+/// The number of parts of the course.
+const PARTS: usize = 64;
+
+/// Follows the number of pending timers. The parts of the course double their length when there
+/// are too many of them.
+#[derive(Debug)]
+pub(super) struct OverTime {
+    now: u64,
+    population: u64,
+    by_time: Histogram<u64>,
+    max: u64,
+    /// Pending timers times ns.
+    area: f64,
+    part_ns: u64,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    area: f64,
+    max: u64,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        Self {
+            now: 0,
+            population: 0,
+            by_time: histogram(),
+            max: 0,
+            area: 0.0,
+            part_ns: 1000,
+            parts: Vec::new(),
+        }
+    }
+}
+
+impl OverTime {
+    /// From `now` on, `population` timers are pending. Cost: O(1) amortised, 64 steps at most.
+    pub(super) fn set(&mut self, now: u64, population: u64) {
+        self.pass(now.max(self.now));
+        self.population = population;
+        self.max = self.max.max(population);
+        if let Some(part) = self.parts.last_mut() {
+            part.max = part.max.max(population);
+        }
+    }
+
+    fn pass(&mut self, now: u64) {
+        let elapsed = now - self.now;
+        if elapsed > 0 {
+            // The histogram counts from 1: a population of n is counted as n + 1.
+            self.by_time.saturating_record_n(self.population + 1, elapsed);
+            self.area += self.population as f64 * elapsed as f64;
+        }
+        while now / self.part_ns >= PARTS as u64 {
+            self.halve();
+        }
+        // The time passes part by part.
+        loop {
+            let at = usize::try_from(self.now / self.part_ns).unwrap_or(PARTS - 1);
+            self.parts.resize(self.parts.len().max(at + 1), Part::default());
+            let part = &mut self.parts[at];
+            part.max = part.max.max(self.population);
+            let end = (self.now / self.part_ns + 1) * self.part_ns;
+            let until = now.min(end);
+            part.area += self.population as f64 * (until - self.now) as f64;
+            self.now = until;
+            if until == now && until < end {
+                return;
+            }
+        }
+    }
+
+    /// Makes one part of each two.
+    fn halve(&mut self) {
+        self.part_ns *= 2;
+        let both = |pair: &[Part]| Part {
+            area: pair.iter().map(|part| part.area).sum(),
+            max: pair.iter().map(|part| part.max).max().unwrap_or(0),
+        };
+        self.parts = self.parts.chunks(2).map(both).collect();
+    }
+
+    pub(super) fn finish(self, span_ns: u64) -> Population {
+        if self.by_time.is_empty() {
+            // No time passed: what was pending at the end is all there is.
+            let now = self.population;
+            return Population {
+                mean: now as f64,
+                p50: now,
+                p99: self.max,
+                max: self.max,
+                course: Vec::new(),
+            };
+        }
+        let at = |share| (self.by_time.value_at_quantile(share).saturating_sub(1)).min(self.max);
+        let moment = |(at, part): (usize, &Part)| {
+            let from_ns = at as u64 * self.part_ns;
+            let length = span_ns.saturating_sub(from_ns).min(self.part_ns).max(1);
+            Moment { from_ns, mean: part.area / length as f64, max: part.max }
+        };
+        Population {
+            mean: self.area / span_ns.max(1) as f64,
+            p50: at(0.5),
+            p99: at(0.99),
+            max: self.max,
+            course: self.parts.iter().enumerate().map(moment).collect(),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The figures of traces.
+
+use tickwright_trace::event::Ns;
+use tickwright_trace::profile::Share;
+use tickwright_trace::{Describer, Event, Names, Profile, What};
+
+fn arm(time: Ns, timer: u64, delay: Ns) -> Event {
+    Event::new(time, timer, What::Arm { deadline: time + delay, period: 0 })
+}
+
+fn described(events: &[Event]) -> Profile {
+    let mut describer = Describer::new(1000);
+    events.iter().for_each(|event| describer.push(event));
+    describer.finish(&Names::default(), &Names::default())
+}
+
+#[test]
+fn a_trace_without_events_has_no_figures() {
+    let profile = described(&[]);
+    assert_eq!((profile.events, profile.span_ns, profile.delays.count), (0, 0, 0));
+    assert!(profile.population.course.is_empty() && profile.delays.bars.is_empty());
+}
+
+#[test]
+fn waits_end_by_expiry_cancel_or_rearm() {
+    let rearm = Event::new(2000, 1, What::Rearm { deadline: 12_000, period: 0 });
+    let profile = described(&[
+        arm(0, 1, 10_000),
+        rearm,
+        arm(2000, 2, 10_000),
+        Event::new(4500, 2, What::Cancel),
+        Event::new(12_500, 1, What::Fire),
+        Event::new(13_000, 9, What::Cancel),
+    ]);
+    assert_eq!((profile.arms, profile.rearms, profile.cancels, profile.fires), (2, 1, 2, 1));
+    // A cancelled timer had 75 % of its delay left, a re-armed one 80 %.
+    assert_eq!((profile.cancel_left.p50, profile.rearm_left.p50), (75, 80));
+    assert_eq!((profile.late_ns.count, profile.late_ns.max, profile.early), (1, 501, 0));
+    assert_eq!((profile.unseen_arms, profile.pending_at_end), (1, 0));
+}
+
+#[test]
+fn the_population_is_weighed_by_time() {
+    // One timer for 9 ms, two for 1 ms.
+    let profile = described(&[
+        arm(0, 1, 20_000_000),
+        arm(9_000_000, 2, 20_000_000),
+        Event::new(10_000_000, 2, What::Cancel),
+    ]);
+    let population = &profile.population;
+    assert!((population.mean - 1.1).abs() < 1e-9, "{population:?}");
+    assert_eq!((population.p50, population.p99, population.max), (1, 2, 2));
+    let whole: f64 = population.course.iter().map(|moment| moment.mean).sum();
+    let parts = population.course.len() as f64;
+    assert!(parts <= 64.0 && (whole / parts - 1.1).abs() < 0.1, "{whole} in {parts} parts");
+    assert_eq!(population.course.iter().map(|moment| moment.max).max(), Some(2));
+}
+
+#[test]
+fn durations_are_told_apart_by_two_digits() {
+    let delays = [30_000, 30_100, 29_990, 31_000, 5, 5, 5];
+    let events: Vec<Event> = (0..).zip(delays).map(|(at, delay)| arm(at, at as u64, delay)).collect();
+    let delays = described(&events).delays;
+    assert_eq!((delays.count, delays.distinct), (7, 3));
+    let top = [Share { ns: 5, count: 3 }, Share { ns: 30_000, count: 3 }, Share { ns: 31_000, count: 1 }];
+    assert_eq!(delays.top, top);
+    assert_eq!(delays.bars.iter().map(|bar| bar.count).sum::<u64>(), 7);
+    assert_eq!((delays.bars[0].from_ns, delays.bars[0].count), (4, 3));
+}
+
+#[test]
+fn periodic_timers_are_found() {
+    // One has a period, one is armed again with the same delay, one with changing delays.
+    let mut events = vec![Event::new(0, 1, What::Arm { deadline: 1000, period: 1000 })];
+    for round in 0..10 {
+        let now = round * 1000;
+        if round > 0 {
+            events.extend((1..=3).map(|timer| Event::new(now, timer, What::Fire)));
+        }
+        events.push(arm(now, 2, 1000));
+        events.push(arm(now, 3, 1000 - round * 50));
+    }
+    let profile = described(&events);
+    // The first four waits of the second timer do not show yet that it is periodic.
+    assert_eq!((profile.fires, profile.periodic_fires), (27, 9 + 6));
+    assert_eq!(profile.periods, [Share { ns: 1000, count: 15 }]);
+}
+
+#[test]
+fn remote_cancels_expiries_in_a_tick_and_names_are_counted() {
+    let by = |thread, event: Event| Event { thread, site: thread, ..event };
+    let mut events: Vec<Event> = (0..4).map(|timer| by(1, arm(0, timer, 5000))).collect();
+    events.push(by(2, Event::new(10, 0, What::Cancel)));
+    events.extend((1..4).map(|timer| by(1, Event::new(5000, timer, What::Fire))));
+    let profile = described(&events);
+    assert_eq!((profile.remote, profile.cluster.count, profile.cluster.max), (1, 1, 3));
+    assert_eq!((profile.threads.len(), profile.threads[0].arms, profile.threads[1].cancels), (2, 4, 1));
+    assert_eq!((profile.sites.len(), profile.sites[0].arms), (1, 4));
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_timers() {
+    let mut describer = Describer::new(0);
+    for timer in 0..200_000 {
+        let now = i64::try_from(timer).unwrap_or(0) * 10;
+        describer.push(&arm(now, timer, 5));
+        describer.push(&Event::new(now + 5, timer, What::Fire));
+    }
+    let profile = describer.finish(&Names::default(), &Names::default());
+    assert_eq!((profile.arms, profile.fires, profile.population.max), (200_000, 200_000, 1));
+}
+
+#[test]
+fn extreme_times_do_not_panic() {
+    for time in [i64::MIN, -1, 0, i64::MAX] {
+        for deadline in [i64::MIN, 0, i64::MAX] {
+            let armed = What::Arm { deadline, period: u64::MAX };
+            let events =
+                [Event::new(0, 1, armed), Event::new(time, 1, armed), Event::new(time, 1, What::Fire)];
+            described(&events);
+        }
+    }
+}
