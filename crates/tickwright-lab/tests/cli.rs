@@ -583,6 +583,7 @@ fn a_built_in_scenario_is_a_template_for_a_file() {
     let asked = ["bench", "network", "--scenario", file.to_str().unwrap(), "--n", "3", "--structures", "rb"];
     let output = tickwright(&[&asked[..], &["--rounds", "1", "--operations", "10"]].concat());
     assert!(stdout(&output).contains("mine, exchange"), "{output:?}");
+    fs::remove_file(file).unwrap();
     assert!(stdout(&tickwright(&["list", "--scenario", "xenomai"])).contains("period_mean_us"));
     refused(&["list", "--scenario", "netwrk"], 2, &["'netwrk'", "'network'"]);
 }

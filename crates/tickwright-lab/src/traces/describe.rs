@@ -19,19 +19,12 @@ pub(super) use self::sections::workload_line;
 /// Which events of which trace.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// Trace in the format .twt, as `record` and `import` write it
+    /// Trace (.twt), as `record` and `import` write it, or a profile (.toml)
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// Take the timers of these queues alone, as the trace names them, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) base: Vec<String>,
-}
-
-impl TraceArgs {
-    /// The events that were asked for.
-    pub(crate) fn input(&self) -> Input {
-        Input::File { path: self.trace.clone(), bases: self.base.clone() }
-    }
 }
 
 /// Arguments of `describe`.
@@ -63,11 +56,13 @@ impl Experiment for DescribeArgs {
     }
 
     fn plan(&self) -> Result<Input, LabError> {
-        // A file that is no trace is refused before an output is opened.
-        if self.trace.trace.as_os_str() != "-" {
-            super::input::open(&self.trace.trace)?;
+        match &self.trace.trace {
+            // Standard input can be read once.
+            path if path.as_os_str() == "-" => {
+                Ok(Input::File { path: path.clone(), bases: self.trace.base.clone() })
+            }
+            path => Input::of(path, &self.trace.base, 1),
         }
-        Ok(self.trace.input())
     }
 
     fn parameters(&self, input: &Input) -> Parameters {

@@ -12,6 +12,7 @@ use tickwright_trace::{Describer, Event, Header, Names, Profile, Reader, TraceEr
 use crate::error::LabError;
 use crate::interrupt;
 use crate::output::text::plain;
+use crate::traces::profile::Workload;
 
 /// Where events come from.
 #[derive(Debug)]
@@ -43,6 +44,22 @@ pub(crate) struct Found {
 }
 
 impl Input {
+    /// A trace, or a profile (`.toml`) from which events are made, to be read several times.
+    ///
+    /// # Errors
+    /// A usage error: standard input; a file that cannot be read, or is no trace or profile.
+    pub(crate) fn of(path: &Path, bases: &[String], seed: u64) -> Result<Self, LabError> {
+        if path.extension().is_some_and(|end| end == "toml") {
+            return Ok(Self::Made(Workload::read(path)?.events(seed)));
+        }
+        if path == Path::new("-") {
+            let why = "a replay reads the trace several times: write it to a file and name the file";
+            return Err(LabError::usage(why));
+        }
+        open(path)?;
+        Ok(Self::File { path: path.to_owned(), bases: bases.to_vec() })
+    }
+
     /// The name in reports.
     pub(crate) fn name(&self) -> String {
         match self {

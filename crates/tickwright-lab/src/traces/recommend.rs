@@ -13,12 +13,12 @@ use clap::Args;
 
 use self::verdict::Criteria;
 use super::input::Input;
-use super::profile::Workload;
 use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::interrupt;
 use crate::output::OutputArgs;
+use crate::output::text::plain;
 use crate::result::{Finding, Section, Series};
 use crate::structures::registry::{self, Structure};
 
@@ -87,22 +87,17 @@ const MOST_OPERATIONS: u64 = 3_000_000;
 
 impl RecommendArgs {
     fn source(&self) -> Result<(Input, String), LabError> {
+        let seed = self.settings.seed.get();
         let Some(path) = &self.source else {
-            return Ok((
-                Input::Made(ask::workload()?.events(self.settings.seed.get())),
-                "your answers".into(),
-            ));
+            return Ok((Input::Made(ask::workload()?.events(seed)), "your answers".into()));
         };
-        if path.extension().is_some_and(|end| end == "toml") {
-            let workload = Workload::read(path)?;
-            let name =
-                if workload.title.is_empty() { path.display().to_string() } else { workload.title.clone() };
-            return Ok((Input::Made(workload.events(self.settings.seed.get())), name));
-        }
-        let input = Input::File { path: path.clone(), bases: self.base.clone() };
-        replay::readable_twice(&input)?;
-        let checksum = checksum(path)?;
-        Ok((input, format!("{} (CRC-32 {checksum:08x})", path.display())))
+        let input = Input::of(path, &self.base, seed)?;
+        let name = path.display().to_string();
+        let name = match &input {
+            Input::Made(_) => name,
+            Input::File { .. } => format!("{name} (CRC-32 {:08x})", checksum(path)?),
+        };
+        Ok((input, plain(&name)))
     }
 }
 

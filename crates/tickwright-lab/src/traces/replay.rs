@@ -90,8 +90,7 @@ impl Experiment for ReplayArgs {
     }
 
     fn plan(&self) -> Result<Plan, LabError> {
-        let input = self.trace.input();
-        readable_twice(&input)?;
+        let input = Input::of(&self.trace.trace, &self.trace.base, self.settings.seed.get())?;
         Ok(self.settings.plan(input, registry::select(&self.structures)?))
     }
 
@@ -122,16 +121,6 @@ impl Experiment for ReplayArgs {
 
 pub(crate) use self::run::run;
 pub(crate) use self::tables::series;
-
-/// Refuses standard input, which cannot be read several times, and files that are no traces.
-pub(crate) fn readable_twice(input: &Input) -> Result<(), LabError> {
-    let Input::File { path, .. } = input else { return Ok(()) };
-    if path.as_os_str() == "-" {
-        let why = "a replay reads the trace several times: write it to a file and name the file";
-        return Err(LabError::usage(why));
-    }
-    super::input::open(path).map(drop)
-}
 
 impl Plan {
     /// The request for the report.

@@ -132,7 +132,7 @@ fn delays(profile: &Profile) -> Section {
     );
     let points: Vec<(f64, f64)> =
         d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).collect();
-    let axes = (Axis::log("delay in ns", Format::Span), Axis::linear("timers", Format::Thousands));
+    let axes = (Axis::log("delay in ns", Format::Span), Axis::log("timers", Format::Count));
     let plot = Plot::new("Timers by delay", axes.0, axes.1).marked(Mark::Steps).curve("timers", points);
     let periods = match profile.periods.as_slice() {
         [] => String::new(),

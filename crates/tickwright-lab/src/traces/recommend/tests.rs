@@ -1,1 +1,134 @@
+use tickwright_trace::Profile;
 
+use super::ask::answers;
+use super::verdict::{Criteria, findings, sections};
+use super::{Data, Plan};
+use crate::experiments::request;
+use crate::render;
+use crate::structures::registry;
+use crate::traces::decode::Counts;
+use crate::traces::input::Input;
+use crate::traces::recommend::RecommendArgs;
+use crate::traces::replay::{Data as Replayed, Row};
+
+const EXACT: Criteria = Criteria { no_alloc: false, bytes: None, late_ns: None, negligible: 1.0 };
+
+/// Rows of one second with 1,000 operations; each structure takes so many ms, with so many bytes.
+fn replayed(rows: &[(&str, f64, usize)]) -> Replayed {
+    let row = |&(id, ms, bytes): &(&str, f64, usize)| {
+        let structure = registry::find(id).unwrap_or_else(|error| panic!("{error}"));
+        let total_ns = (0..9).map(|round| (ms + 0.001 * f64::from(round)) * 1e6).collect();
+        let late_ticks = if structure.ties.exact() { 0 } else { 3 };
+        Row { structure, total_ns, calls: [const { Vec::new() }; 4], bytes, idle_wakes: 0, late_ticks }
+    };
+    let counts = Counts { kinds: [600, 0, 300, 100], most: 90, ids: 100, longest: 5000, ..Counts::default() };
+    let profile = Profile { span_ns: 1_000_000_000, arms: 600, cancels: 300, ..Profile::default() };
+    let rows = rows.iter().map(row).collect();
+    Replayed { profile, counts, tick_ns: 1_000_000, scale: 1, rows, unseen: vec!["static timers".into()] }
+}
+
+fn plan(current: &str, criteria: Criteria) -> Plan {
+    let args: RecommendArgs = request::words(&[]).unwrap_or_else(|error| panic!("{error}"));
+    let current = registry::find(current).unwrap_or_else(|error| panic!("{error}"));
+    let replay = args.settings.plan(Input::Made(Vec::new()), Vec::new());
+    Plan { replay, current, criteria, source: "a test".into() }
+}
+
+fn verdict(rows: &[(&str, f64, usize)], current: &str, criteria: Criteria) -> String {
+    let data = Data { own: replayed(rows), more: Vec::new() };
+    findings(&plan(current, criteria), &data).swap_remove(0).here
+}
+
+const ROWS: [(&str, f64, usize); 5] = [
+    ("binary-heap", 90.0, 2400),
+    ("heap4/slab", 40.0, 2800),
+    ("wheel/slab", 30.0, 9000),
+    ("wheel/hook", 35.0, 9000),
+    ("coarse/slab", 10.0, 7000),
+];
+
+#[test]
+fn the_fastest_exact_structure_is_recommended_with_the_share_of_a_cpu_that_it_saves() {
+    let words = verdict(&ROWS, "binary-heap", EXACT);
+    assert_eq!(words, "binary-heap -> wheel/slab saves 6.0 % of a CPU: from 9.0 % to 3.0 %.");
+}
+
+#[test]
+fn conditions_exclude_structures() {
+    for (criteria, id) in [
+        (Criteria { no_alloc: true, ..EXACT }, "wheel/hook"),
+        (Criteria { bytes: Some(30), ..EXACT }, "heap4/slab"),
+        (Criteria { late_ns: Some(5e6), ..EXACT }, "coarse/slab"),
+        (Criteria { late_ns: Some(1e6), ..EXACT }, "wheel/slab"),
+    ] {
+        let words = verdict(&ROWS, "binary-heap", criteria);
+        assert!(words.contains(&format!("-> {id} saves")), "{criteria:?}: {words}");
+    }
+    let none = verdict(&ROWS, "binary-heap", Criteria { bytes: Some(3), ..EXACT });
+    assert!(none.contains("no structure fulfils"), "{none}");
+}
+
+#[test]
+fn a_negligible_share_does_not_matter() {
+    let rows = ROWS.map(|(id, ms, bytes)| (id, ms / 100.0, bytes));
+    let words = verdict(&rows, "binary-heap", EXACT);
+    assert_eq!(
+        words,
+        "It does not matter for you: timers take 0.090 % of a CPU on binary-heap, 0.030 % on wheel/slab."
+    );
+    let minded = verdict(&rows, "binary-heap", Criteria { negligible: 0.01, ..EXACT });
+    assert!(minded.contains("saves"), "{minded}");
+}
+
+#[test]
+fn a_structure_that_is_as_good_is_kept() {
+    let words = verdict(&ROWS, "wheel/slab", EXACT);
+    assert!(words.starts_with("Keep wheel/slab: it takes 3.0 %"), "{words}");
+    let rows = [("binary-heap", 31.0, 2400), ("wheel/slab", 30.0, 9000)];
+    let words = verdict(&rows, "binary-heap", EXACT);
+    assert!(words.starts_with("Keep binary-heap") && words.contains("no difference shown"), "{words}");
+    let words = verdict(&ROWS, "list/slab", EXACT);
+    assert!(words.contains("The current structure cannot run"), "{words}");
+}
+
+#[test]
+fn one_screen_says_what_would_change_the_verdict() {
+    let own = replayed(&ROWS);
+    let mut more = replayed(&[("binary-heap", 90.0, 1), ("heap4/slab", 20.0, 1), ("wheel/slab", 60.0, 1)]);
+    (more.scale, more.counts.most) = (4, 360);
+    let data = Data { own, more: vec![more] };
+    let plan = plan("binary-heap", EXACT);
+    let found = findings(&plan, &data);
+    let text = render::sections(&sections(&plan, &data, &found));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        "Without an allocator: wheel/hook",
+        "If late deliveries are fine (--late): coarse/slab",
+        "With at most 28 bytes a timer: heap4/slab",
+        "With 4 times as many timers (at most 360): heap4/slab",
+        "Capacity: at most 90 timers were pending; 256 leaves room",
+        "static timers",
+        "wheel/slab beside heap4/slab: 0.75x",
+    ] {
+        assert!(words.contains(line), "'{line}' is not in\n{text}");
+    }
+    assert!(text.lines().count() <= 50, "{text}");
+}
+
+#[test]
+fn four_answers_make_a_workload() {
+    let mut said = Vec::new();
+    let typed = "2,000\n30000 500\n\n20ms\n";
+    let workload = answers(&mut typed.as_bytes(), &mut said).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((workload.timers, workload.expire, workload.cancel), (2000, 10.0, 90.0));
+    assert_eq!(workload.delays.iter().map(|delay| delay.ms).collect::<Vec<_>>(), [30_000.0, 500.0]);
+    assert_eq!(workload.touched_after_ms, Some(20.0));
+    assert_eq!(String::from_utf8_lossy(&said).matches('?').count(), 4);
+    for (typed, wrong) in
+        [("many\n", "no number of timers"), ("1\n", "too early"), ("5\nlong\n\n\n", "'long'")]
+    {
+        let error = answers(&mut typed.as_bytes(), &mut Vec::new()).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(wrong), "{error}");
+    }
+}

@@ -4,7 +4,7 @@ use super::{Data, Plan};
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Plot, Section, Table};
 use crate::stats::Verdict;
-use crate::structures::registry::{Structure, Ties};
+use crate::structures::registry::{self, Kind, Structure, Ties};
 use crate::traces::describe::workload_line;
 use crate::traces::replay::{Data as Replayed, Row};
 use crate::traces::steps::KINDS;
@@ -28,15 +28,17 @@ impl Criteria {
         let allocates = !row.structure.id.ends_with("/hook");
         let late = (row.late_ticks * data.tick_ns) as f64;
         let exact = row.structure.ties.exact();
-        !(self.no_alloc && allocates)
+        row.structure.kind == Kind::Ours
+            && !(self.no_alloc && allocates)
             && self.bytes.is_none_or(|most| bytes(data, row) <= f64::from(most))
             && self.late_ns.map_or(exact, |most| exact || late <= most)
     }
 }
 
-/// Bytes for a pending timer, with those that the caller keeps in it.
+/// Bytes for a pending timer. Where the caller owns the nodes, they count.
 fn bytes(data: &Replayed, row: &Row) -> f64 {
-    row.bytes as f64 / f64::from(data.counts.ids.max(1))
+    let node = if row.structure.id.ends_with("/hook") { registry::bytes_per_timer(row.structure) } else { 0 };
+    row.bytes as f64 / f64::from(data.counts.ids.max(1)) + node as f64
 }
 
 /// The structure without its storage.
@@ -53,8 +55,7 @@ struct Choice<'d> {
 
 fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &Structure) -> Option<Choice<'d>> {
     let ranked = data.ranked();
-    let is_ours = |row: &Row| row.structure.id.contains('/');
-    let mut admitted = ranked.iter().filter(|row| is_ours(row) && criteria.admit(data, row)).copied();
+    let mut admitted = ranked.iter().filter(|row| criteria.admit(data, row)).copied();
     let best = admitted.next()?;
     let next = admitted.find(|row| family(row.structure) != family(best.structure));
     Some(Choice { best, next, current: data.row(current.id) })
