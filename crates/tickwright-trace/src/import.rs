@@ -4,13 +4,16 @@
 //! |---|---|
 //! | [`chrome`] | timer events of Chrome, Edge, Electron and Node's inspector, as JSON or gzip |
 //! | [`kernel`] | timer events of the Linux kernel, as text: ftrace, trace-cmd, perf script, babeltrace |
+//! | [`strace`] | system calls of a program that set timers or wait, as `strace -f -ttt -T` writes them |
 
 pub mod chrome;
 pub mod kernel;
+pub mod strace;
 
 mod calibration;
 mod line;
 mod order;
+mod source;
 
 /// What an import found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

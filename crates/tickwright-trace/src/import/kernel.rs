@@ -19,6 +19,7 @@ use super::Imported;
 use super::calibration::Calibration;
 use super::line::{Line, Queue, Read, Said, read};
 use super::order::{Pending, detachment};
+use super::source::{Strings, next_line};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
 use crate::header::{Base, Header};
@@ -47,9 +48,6 @@ pub struct Kernel {
 /// Lines that are kept until the clocks are known.
 const MOST_KEPT: usize = 1 << 20;
 
-/// The longest line.
-const LONGEST: u64 = 1 << 16;
-
 /// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are left
 /// out. Memory grows with the number of addresses, threads and functions. Up to a million lines are
 /// kept until both queues have told their clocks.
@@ -76,31 +74,6 @@ pub fn import<R: BufRead, W: Write>(
     import.finish()
 }
 
-/// Reads a line, of which no more than [`LONGEST`] bytes are kept. Returns whether there is one.
-fn next_line(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, TraceError> {
-    bytes.clear();
-    let mut had = false;
-    loop {
-        let some = match from.fill_buf() {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            some => some?,
-        };
-        if some.is_empty() {
-            return Ok(had);
-        }
-        had = true;
-        let end = some.iter().position(|&byte| byte == b'\n');
-        let line = &some[..end.unwrap_or(some.len())];
-        let room = (LONGEST as usize).saturating_sub(bytes.len());
-        bytes.extend_from_slice(&line[..line.len().min(room)]);
-        let used = end.map_or(some.len(), |end| end + 1);
-        from.consume(used);
-        if end.is_some() {
-            return Ok(true);
-        }
-    }
-}
-
 /// A line, kept.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
@@ -111,44 +84,6 @@ struct Kept {
     address: u64,
     function: u32,
     said: Said,
-}
-
-/// Strings with numbers from 1 on, 0 for none.
-#[derive(Debug, Default)]
-struct Strings {
-    numbers: HashMap<String, u32>,
-    texts: Vec<String>,
-    /// Their numbers in the file, which are given in the order of use; 0: not used yet.
-    written: Vec<u32>,
-}
-
-impl Strings {
-    fn number(&mut self, text: &str) -> u32 {
-        if text.is_empty() {
-            return 0;
-        }
-        if let Some(&number) = self.numbers.get(text) {
-            return number;
-        }
-        self.texts.push(text.to_owned());
-        self.written.push(0);
-        let number = self.texts.len() as u32;
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
-
-    /// The number in the file. `write` writes a name.
-    fn written(
-        &mut self,
-        number: u32,
-        write: impl FnOnce(&str) -> Result<u32, TraceError>,
-    ) -> Result<u32, TraceError> {
-        let Some(at) = (number as usize).checked_sub(1) else { return Ok(0) };
-        if self.written[at] == 0 {
-            self.written[at] = write(&self.texts[at])?;
-        }
-        Ok(self.written[at])
-    }
 }
 
 /// A timer at an address.

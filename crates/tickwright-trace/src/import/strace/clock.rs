@@ -1,0 +1,116 @@
+//! What the clocks of a trace say when the stamps say something else.
+//!
+//! A deadline on the calendar's clock is a stamp. One on another clock is `ahead` of its stamp:
+//! `stamp = deadline - ahead`. A wait that returned at `end` because its time was over shows
+//! `deadline - ahead <= end`, with little between them: the greatest `deadline - end` is the best.
+//! Until there is one, the smallest `deadline - start` of all calls is a guess: the shortest delay
+//! is taken for 0.
+
+use super::call::pair;
+use crate::event::Ns;
+
+/// A clock that deadlines may be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    Realtime,
+    Monotonic,
+    Boottime,
+    Tai,
+}
+
+impl Clock {
+    /// By its name. `None`: it does not go on while nobody computes, or is unknown.
+    pub(super) fn of(name: &[u8]) -> Option<Self> {
+        match name {
+            b"CLOCK_REALTIME" | b"CLOCK_REALTIME_ALARM" => Some(Self::Realtime),
+            b"CLOCK_MONOTONIC" => Some(Self::Monotonic),
+            b"CLOCK_BOOTTIME" | b"CLOCK_BOOTTIME_ALARM" => Some(Self::Boottime),
+            b"CLOCK_TAI" => Some(Self::Tai),
+            _ => None,
+        }
+    }
+}
+
+/// When a timer is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// On the clock of the stamps.
+    At(Ns),
+    On(Clock, Ns),
+}
+
+/// What is known of the clocks.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    /// Stamps are those of `-r`: the calendar's clock is as unknown as others.
+    pub(super) is_relative: bool,
+    shown: [Option<Ns>; 4],
+    guessed: [Option<Ns>; 4],
+}
+
+impl Clocks {
+    /// A timer of this deadline was armed at `start`.
+    pub(super) fn armed(&mut self, due: Due, start: Ns) {
+        if let Due::On(clock, deadline) = due {
+            let ahead = deadline.saturating_sub(start);
+            let guessed = &mut self.guessed[clock as usize];
+            *guessed = Some(guessed.map_or(ahead, |known| known.min(ahead)));
+        }
+    }
+
+    /// A timer of this deadline was seen to be over at `end`.
+    pub(super) fn over(&mut self, due: Due, end: Ns) {
+        if let Due::On(clock, deadline) = due {
+            let ahead = deadline.saturating_sub(end);
+            let shown = &mut self.shown[clock as usize];
+            *shown = Some(shown.map_or(ahead, |known| known.max(ahead)));
+        }
+    }
+
+    /// The program read the clock: `{tv_sec=1, tv_nsec=2}` at `end`.
+    pub(super) fn read(&mut self, name: &[u8], value: &[u8], end: Ns) {
+        if let (Some(clock), Some(now)) = (Clock::of(name), pair(value, 1)) {
+            self.over(Due::On(clock, now), end);
+        }
+    }
+
+    /// The stamp at which a timer is due, if it is known.
+    pub(super) fn stamp(&self, due: Due) -> Option<Ns> {
+        match due {
+            Due::At(at) => Some(at),
+            Due::On(Clock::Realtime, at) if !self.is_relative => Some(at),
+            Due::On(clock, at) => self.shown[clock as usize].map(|ahead| at.saturating_sub(ahead)),
+        }
+    }
+
+    /// A guess of the stamp. `time` is that of the arming.
+    pub(super) fn guess(&self, due: Due, time: Ns) -> Ns {
+        match due {
+            Due::On(clock, at) => self.guessed[clock as usize].map_or(time, |ahead| at.saturating_sub(ahead)),
+            Due::At(at) => at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expiry_shows_a_clock() {
+        let mut clocks = Clocks::default();
+        let due = |deadline| Due::On(Clock::Monotonic, deadline);
+        assert_eq!(clocks.stamp(Due::On(Clock::Realtime, 7)), Some(7));
+        clocks.armed(due(500), 1_400);
+        clocks.armed(due(900), 1_500);
+        assert_eq!((clocks.stamp(due(500)), clocks.guess(due(700), 0)), (None, 1_600));
+        clocks.over(due(500), 1_520);
+        clocks.over(due(900), 1_901);
+        clocks.over(due(900), 2_901);
+        assert_eq!(clocks.stamp(due(700)), Some(1_701));
+        clocks.read(b"CLOCK_BOOTTIME", b"{tv_sec=0, tv_nsec=5}", 105);
+        assert_eq!(clocks.stamp(Due::On(Clock::Boottime, 6)), Some(106));
+        clocks.is_relative = true;
+        assert_eq!(clocks.stamp(Due::On(Clock::Realtime, 7)), None);
+    }
+}
