@@ -101,7 +101,9 @@ impl Buffer {
         crc.update(&head[..12]);
         crc.update(&self.stored);
         if crc.finalize() != number(12) {
-            return Err(Wrong::Damaged("its checksum is wrong"));
+            return Err(Wrong::Damaged(
+                "its checksum is not that of its bytes: they changed after they were written",
+            ));
         }
         match head[1] {
             0 if stored == plain => core::mem::swap(&mut self.stored, &mut self.plain),

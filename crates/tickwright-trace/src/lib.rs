@@ -46,6 +46,7 @@ pub mod text;
 pub mod writer;
 
 mod block;
+mod bounded;
 mod columns;
 mod number;
 

@@ -27,6 +27,7 @@ pub struct Reader<R> {
     read: u64,
     ended: bool,
     is_complete: bool,
+    lost_total: Option<u64>,
 }
 
 impl<R: Read> Reader<R> {
@@ -63,6 +64,7 @@ impl<R: Read> Reader<R> {
             read: 0,
             ended: false,
             is_complete: false,
+            lost_total: None,
         };
         match reader.block()? {
             Some((block::HEADER, length)) => {
@@ -70,6 +72,9 @@ impl<R: Read> Reader<R> {
                 reader.header = header.map_err(|_| reader.damaged("it is no JSON object of a header"))?;
                 if reader.header.bases.len() > BASES {
                     return Err(reader.damaged("it has more than 256 queues"));
+                }
+                if reader.header.bases.iter().any(|base| base.name.len() > LONGEST) {
+                    return Err(reader.damaged("the name of a queue is longer than 4096 bytes"));
                 }
                 reader.position += length;
                 Ok(reader)
@@ -97,6 +102,13 @@ impl<R: Read> Reader<R> {
     /// What the source lost, as far as it was read.
     pub fn lost(&self) -> &[Lost] {
         &self.lost
+    }
+
+    /// How many events the source lost in all, by the end of the file: as many as
+    /// [`lost`](Self::lost) says, and those of losses beyond the limits of the format. Losses of an
+    /// unknown number count as 0. `None`: the end was not read.
+    pub fn lost_total(&self) -> Option<u64> {
+        self.lost_total
     }
 
     /// How many events were read.
@@ -238,8 +250,9 @@ impl<R: Read> Reader<R> {
 
     fn take_end(&mut self) -> Option<()> {
         let mut bytes = &self.buffer.plain[..];
-        let (events, _lost) = (take(&mut bytes)?, take(&mut bytes)?);
+        let (events, lost) = (take(&mut bytes)?, take(&mut bytes)?);
         self.is_complete = events == self.read && bytes.is_empty();
+        self.lost_total = self.is_complete.then_some(lost);
         self.is_complete.then_some(())
     }
 }

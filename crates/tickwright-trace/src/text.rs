@@ -11,6 +11,7 @@ use std::io::{BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounded::{Bounded, Limit};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
 use crate::header::{Base, Header, Names};
@@ -145,20 +146,37 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
     Ok((writer.finish()?, count))
 }
 
+/// The longest row.
+const LONGEST_RECORD: usize = 1 << 20;
+
 /// Calls `put` for each row. Its outer error is what is wrong with the row.
 fn each_line(
     from: impl Read,
     mut put: impl FnMut(&Row<'_>) -> Result<Result<(), TraceError>, String>,
 ) -> Result<u64, TraceError> {
+    let limit = Limit::new(LONGEST_RECORD);
+    let from = Bounded { from, limit: limit.clone() };
     let mut from = csv::ReaderBuilder::new().flexible(false).from_reader(from);
-    let names = from.headers().map_err(wrong)?.clone();
+    let wrong_at = |error: csv::Error, line: u64| match limit.is_exceeded() {
+        true => {
+            let what = "the row is longer than 1 MiB: a quote before it may lack its other half";
+            TraceError::Line { line, what: what.into() }
+        }
+        false => wrong(error),
+    };
+    let names = from.headers().map_err(|error| wrong_at(error, 1))?.clone();
     if let Some(missing) =
         ["time_ns", "kind", "timer"].into_iter().find(|name| !names.iter().any(|n| n == *name))
     {
         return Err(TraceError::Line { line: 1, what: format!("there is no column '{missing}'") });
     }
     let (mut record, mut count) = (csv::StringRecord::new(), 0);
-    while from.read_record(&mut record).map_err(wrong)? {
+    loop {
+        limit.renew();
+        let line = from.position().line();
+        if !from.read_record(&mut record).map_err(|error| wrong_at(error, line))? {
+            break;
+        }
         let line = record.position().map_or(0, csv::Position::line);
         let row: Row<'_> = record.deserialize(Some(&names)).map_err(wrong)?;
         put(&row).map_err(|what| TraceError::Line { line, what })??;

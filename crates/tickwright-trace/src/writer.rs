@@ -1,5 +1,6 @@
 //! Traces to files, as streams.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -29,6 +30,8 @@ pub struct Writer<W: Write> {
     text: usize,
     plain: Vec<u8>,
     out: Vec<u8>,
+    /// How many bytes of `out` are written.
+    sent: usize,
 }
 
 /// The most queues.
@@ -39,14 +42,22 @@ pub(crate) const SITES: usize = 0;
 pub(crate) const THREADS: usize = 1;
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
+    /// Begins a trace. The name of a queue that is longer than 4096 bytes is cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`]; [`TraceError::Unfit`] for a header of more than a mebibyte.
+    /// [`TraceError::Io`]; [`TraceError::Unfit`] for a header of more than a mebibyte, or more than
+    /// 256 queues.
     pub fn new(to: W, header: &Header) -> Result<Self, TraceError> {
+        let mut header = Cow::Borrowed(header);
+        if header.bases.iter().any(|base| base.name.len() > LONGEST) {
+            for base in &mut header.to_mut().bases {
+                base.name.truncate(cut(&base.name).len());
+            }
+        }
+        let header = header.as_ref();
         let plain = serde_json::to_vec(header).map_err(|_| TraceError::Unfit("the header is no text"))?;
         if plain.len() > block::MOST {
-            return Err(TraceError::Unfit("the header is longer than a block may be"));
+            return Err(TraceError::Unfit("the header is longer than 1 MiB as JSON: shorten its texts"));
         }
         if header.bases.len() > BASES {
             return Err(TraceError::Unfit("there are more than 256 queues"));
@@ -62,6 +73,7 @@ impl<W: Write> Writer<W> {
             text: 0,
             plain,
             out: Vec::new(),
+            sent: 0,
         };
         writer.out.extend(MAGIC);
         writer.out.extend(VERSION.to_le_bytes());
@@ -212,17 +224,19 @@ impl<W: Write> Writer<W> {
         self.send()
     }
 
-    /// Writes `out`. After an error it holds what is still to be written, to the byte.
+    /// Writes `out`. After an error, what follows `sent` is still to be written, to the byte.
     fn send(&mut self) -> Result<(), TraceError> {
         let Some(to) = &mut self.to else { return Ok(()) };
-        while !self.out.is_empty() {
-            match to.write(&self.out) {
+        while self.sent < self.out.len() {
+            match to.write(&self.out[self.sent..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
-                Ok(written) => drop(self.out.drain(..written)),
+                Ok(written) => self.sent += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
+        self.out.clear();
+        self.sent = 0;
         Ok(())
     }
 }

@@ -126,3 +126,20 @@ fn two_browsers() {
         assert!(reader.is_complete() && !reader.sites().is_empty());
     }
 }
+
+/// A value without an end is refused, packed or not, with the memory of one value.
+#[test]
+fn an_endless_value_is_refused() {
+    let install = event(0, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);
+    let endless = |begin: &str, byte: u8| {
+        let text = std::io::Cursor::new(begin.to_owned().into_bytes());
+        BufReader::new(std::io::Read::chain(text, std::io::repeat(byte)))
+    };
+    for (begin, byte) in [("[{\"name\":\"", b'x'), ("[", b' '), ("{\"other\":", b'[')] {
+        let error = import(endless(begin, byte), "test", Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("64 MiB"), "{error}");
+    }
+    let (_, found) = import(endless(&format!("[{install},{{\"args\":\""), b'x'), "test", Vec::new()).unwrap();
+    assert!(found.count.damage.unwrap().contains("64 MiB"));
+    assert_eq!(found.count.events, 1);
+}

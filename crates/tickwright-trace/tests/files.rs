@@ -50,6 +50,8 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn what_is_written_comes_back(
         events in proptest::collection::vec(event(), 0..300),
@@ -323,4 +325,72 @@ fn a_wrong_line_is_named() {
     assert_eq!(error(&format!("{names}1,fire,2\n1,start,2\n")), wrong);
     assert_eq!(error(&format!("{names}x,fire,2\n")), "line 2: field 1: invalid digit found in string");
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
+}
+
+/// A quote without its other half would take the rest of the file into one row.
+#[test]
+fn a_row_without_an_end_is_named() {
+    let names = "timer,kind,time_ns,site\n1,fire,2,\n";
+    let begin = |text: &str| io::Cursor::new(text.to_owned().into_bytes());
+    let error = |text: &str| {
+        from_csv(begin(text).chain(io::repeat(b'x')), &header(), Vec::new()).unwrap_err().to_string()
+    };
+    assert!(error(&format!("{names}1,fire,2,\"")).starts_with("line 3: the row is longer than 1 MiB"));
+    assert!(error("").starts_with("line 1: the row is longer than 1 MiB"));
+    // A long file of short rows is none.
+    let long = "1,fire,2,\n".repeat(200_000);
+    let (_, count) = from_csv(begin(&format!("{names}{long}")), &header(), Vec::new()).unwrap();
+    assert_eq!(count, 200_001);
+}
+
+/// What a writer accepts as a header, a reader does.
+#[test]
+fn long_texts_of_a_header_are_cut_or_refused() {
+    let base = Base { name: "é".repeat(4_096), tick_ns: 1 };
+    let header = Header { bases: vec![base], ..Header::of("test") };
+    let mut writer = Writer::new(Vec::new(), &header).unwrap();
+    assert_eq!(writer.base(&header.bases[0].name, 1).unwrap(), 0);
+    let file = writer.finish().unwrap();
+    assert_eq!(Reader::new(&file[..]).unwrap().header().bases[0].name.len(), 4_096);
+    let header = Header { of: "x".repeat(1 << 20), ..Header::of("test") };
+    let error = Writer::new(Vec::new(), &header).unwrap_err().to_string();
+    assert!(error.contains("1 MiB"), "{error}");
+}
+
+/// The end says how many events were lost, those of unwritten losses too.
+#[test]
+fn the_number_of_all_lost_events_comes_back() {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    for count in [3, 0, 4] {
+        writer.lost(1, count, "").unwrap();
+    }
+    let file = writer.finish().unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    assert_eq!(reader.lost_total(), None);
+    while reader.next_block().unwrap().is_some() {}
+    assert_eq!((reader.lost_total(), reader.lost().len()), (Some(7), 3));
+}
+
+/// A target that takes a byte at a time: each byte is offered once, not moved to the front again.
+#[test]
+fn a_tiny_sink_takes_time_in_proportion() {
+    struct Tiny(usize);
+    impl Write for Tiny {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len().min(1);
+            Ok(bytes.len().min(1))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut writer = Writer::new(Tiny(0), &header()).unwrap();
+    // Names that do not pack, so that blocks are long.
+    let mut random = 1_u64;
+    for _ in 0..200_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        writer.push(&Event::new(random as i64, random, What::Fire)).unwrap();
+    }
+    assert!(writer.finish().unwrap().0 > 2_000_000);
 }

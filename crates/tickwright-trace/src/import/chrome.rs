@@ -14,7 +14,7 @@
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
@@ -22,6 +22,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Imported;
+use crate::bounded::{Bounded, Limit};
 use crate::error::TraceError;
 use crate::event::{Event, Ns, What};
 use crate::header::{Base, Header};
@@ -43,18 +44,18 @@ pub struct Chrome {
 }
 
 /// Reads a browser's trace and writes it as a `.twt` file. `of` is its name. Memory grows with the
-/// number of timer events: a browser does not order them.
+/// number of timer events: a browser does not order them. One value of the trace may have 64 MiB.
 ///
 /// # Errors
 /// [`TraceError::Line`] when it has no timer event, with the first damage; [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
     let packed = from.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let mut read = TimerEvents::default();
+    let mut read = TimerEvents { found: Vec::new(), unreadable: 0, limit: Limit::new(LONGEST) };
     let damage = match packed {
-        true => parse(BufReader::new(MultiGzDecoder::new(from)), &mut read)?,
+        true => parse(MultiGzDecoder::new(from), &mut read)?,
         false => parse(from, &mut read)?,
     };
-    let TimerEvents { mut found, unreadable } = read;
+    let TimerEvents { mut found, unreadable, .. } = read;
     if found.is_empty() {
         let what = damage
             .unwrap_or_else(|| "it has no event TimerInstall: record the category devtools.timeline".into());
@@ -67,10 +68,15 @@ pub fn import<R: BufRead, W: Write>(mut from: R, of: &str, to: W) -> Result<(W, 
 }
 
 /// Parses all timer events. Returns the damage that ended it, if any.
-fn parse(from: impl BufRead, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
+fn parse(from: impl Read, found: &mut TimerEvents) -> Result<Option<String>, TraceError> {
+    let limit = found.limit.clone();
+    let from = BufReader::new(Bounded { from, limit: limit.clone() });
     let mut json = serde_json::Deserializer::from_reader(from);
     match json.deserialize_any(Traces(found)).and_then(|()| json.end()) {
         Ok(()) => Ok(None),
+        Err(error) if error.is_io() && limit.is_exceeded() => {
+            Ok(Some("an event, or another value, is longer than 64 MiB: it is no trace of a browser".into()))
+        }
         Err(error) if error.is_io() => {
             let error = std::io::Error::from(error);
             match error.kind() {
@@ -139,11 +145,16 @@ fn write<W: Write>(found: &[Found], of: &str, to: W) -> Result<(W, Chrome), Trac
 type Key<'f> = (u64, u64, &'f str, i64);
 
 /// The timer events of a trace, and how many more could not be read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct TimerEvents {
     found: Vec<Found>,
     unreadable: u64,
+    /// For one value of the trace.
+    limit: Limit,
 }
+
+/// The longest value: an event, or what else an object has.
+const LONGEST: usize = 1 << 26;
 
 /// A timer event of the trace.
 #[derive(Debug)]
@@ -271,6 +282,7 @@ impl<'de> Visitor<'de> for Traces<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         while let Some(event) = all.next_element::<AnyEvent<'_>>()? {
+            self.0.limit.renew();
             match event.timer() {
                 Some(Ok(timer)) => self.0.found.push(timer),
                 Some(Err(_)) => self.0.unreadable += 1,
@@ -282,6 +294,7 @@ impl<'de> Visitor<'de> for Traces<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         while let Some(key) = all.next_key::<Cow<'_, str>>()? {
+            self.0.limit.renew();
             if key == "traceEvents" {
                 all.next_value_seed(Seed(self.0))?;
             } else {

@@ -1,0 +1,48 @@
+//! Sources of which one piece at a time may take so much memory.
+
+use core::cell::Cell;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// How many bytes may be read until the next piece begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    most: usize,
+    left: Rc<Cell<usize>>,
+}
+
+impl Limit {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, left: Rc::new(Cell::new(most)) }
+    }
+
+    /// Another piece begins.
+    pub(crate) fn renew(&self) {
+        self.left.set(self.most);
+    }
+
+    /// Whether a piece was longer.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.left.get() == 0
+    }
+}
+
+/// A source that fails where a piece is longer than its limit.
+#[derive(Debug)]
+pub(crate) struct Bounded<R> {
+    pub(crate) from: R,
+    pub(crate) limit: Limit,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.limit.left.get();
+        if left == 0 {
+            return Err(io::Error::other("a piece is longer than its limit"));
+        }
+        let most = to.len().min(left);
+        let had = self.from.read(&mut to[..most])?;
+        self.limit.left.set(left - had);
+        Ok(had)
+    }
+}
