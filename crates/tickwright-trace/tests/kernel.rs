@@ -232,3 +232,43 @@ fn a_kernel_that_sends_a_file() {
     assert!(cancels * 200 < 14_432 + 6_958, "{cancels} of all were cancelled");
     eprintln!("{kinds:?}, {} bytes an event", file.len() as f64 / count.events as f64);
 }
+
+/// A thread that waits has its timer on its stack: the next wait is another timer. Others are the
+/// same timer again, unless another function is at their address.
+#[test]
+fn a_timer_on_a_stack_is_another_one_each_time() {
+    let start =
+        |function| format!("timer_start: timer=aa function={function} expires=5010 [timeout=10] cpu=1");
+    let numbers = |first, second, end: &str| -> Vec<_> {
+        let text =
+            [line(0, &start(first)), line(5, &end.replace("FUNCTION", first)), line(6, &start(second))];
+        told(&text.concat(), &HZ).into_iter().map(|(_, timer, what, _)| (timer, what)).collect()
+    };
+    let expire = "timer_expire_entry: timer=aa function=FUNCTION now=5010 baseclk=5010";
+    let cancel = "timer_cancel: timer=aa";
+    let again = |last| vec![(1, "arm"), (1, "cancel"), last];
+    assert_eq!(numbers("f", "f", expire), [(1, "arm"), (1, "fire"), (1, "arm")]);
+    assert_eq!(numbers("f", "f", cancel), [(1, "arm"), (1, "rearm")]);
+    assert_eq!(numbers("f", "g", expire), [(1, "arm"), (1, "fire"), (2, "arm")]);
+    assert_eq!(numbers("f", "g", cancel), again((2, "arm")));
+    for stack in ["process_timeout", "process_timeout/0x0", "hrtimer_wakeup"] {
+        assert_eq!(numbers(stack, stack, expire), [(1, "arm"), (1, "fire"), (2, "arm")]);
+        assert_eq!(numbers(stack, stack, cancel), again((2, "arm")));
+    }
+}
+
+#[test]
+fn lines_of_other_options_are_refused_with_a_remedy() {
+    let fields = "timer_start: { cpu_id = 0 }, { timer = 18446612132819818688, expires = 42, now = 39 }";
+    for (text, remedy) in [
+        (format!("[13:27:56.525092220] (+0.000002128) VM1 {fields}"), "--clock-seconds"),
+        (
+            "kworker/-31  3d.... 44012us : timer_start: timer=aa expires=5 [timeout=1]".into(),
+            "latency-format",
+        ),
+        (line(0, "timer_cancel: timer=0000000000000000"), "kptr_restrict"),
+    ] {
+        let error = import(text.as_bytes(), &HZ, Vec::new()).unwrap_err().to_string();
+        assert!(error.contains(remedy), "{error}");
+    }
+}

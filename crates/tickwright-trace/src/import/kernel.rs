@@ -7,7 +7,9 @@
 //!   cancelled. [`Lines`] count starts after a detachment however long it lasted.
 //! - `hrtimer_cancel` is the same, unless starts say `was_armed`: then a re-arm and an expiry write
 //!   none.
-//! - An address names a timer until the next `timer_init` there.
+//! - An address names a timer until the next `timer_init` there. After the timer ended, a start with
+//!   another function is of another timer. Timers of `process_timeout` and `hrtimer_wakeup` are on
+//!   the stacks of threads that wait: after each end, the next start there is of another timer.
 //! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
 //!   themselves.
 //! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.
@@ -17,7 +19,7 @@ use std::io::{BufRead, Write};
 
 use super::Imported;
 use super::calibration::Calibration;
-use super::line::{Line, Queue, Read, Said, read};
+use super::line::{Line, Queue, Read, Said, read, remedy};
 use super::order::{Pending, detachment};
 use super::source::{Strings, next_line};
 use crate::error::TraceError;
@@ -68,7 +70,10 @@ pub fn import<R: BufRead, W: Write>(
         match read(&text) {
             Read::Event(line) => import.line(&line)?,
             Read::Other => {}
-            Read::Unreadable => import.count.unreadable += 1,
+            Read::Unreadable => {
+                import.count.unreadable += 1;
+                import.remedy = import.remedy.or_else(|| remedy(&text));
+            }
         }
     }
     import.finish()
@@ -83,6 +88,8 @@ struct Kept {
     queue: Queue,
     address: u64,
     function: u32,
+    /// The timer is on a stack: another one may be at its place.
+    is_on_stack: bool,
     said: Said,
 }
 
@@ -91,8 +98,23 @@ struct Kept {
 struct Timer {
     number: u64,
     is_pending: bool,
+    /// That of its starts, as a number of the strings. 0: unknown.
+    function: u32,
     /// What the last line about the address said, but for `timer_init`.
     is_cancelled: bool,
+}
+
+impl Timer {
+    /// Whether a start at the place of this timer, which has ended, is of another one.
+    fn is_another(&self, start: &Kept) -> bool {
+        self.function > 0 && (start.is_on_stack || start.function > 0 && start.function != self.function)
+    }
+}
+
+/// Whether a function is that of timers on the stack of a thread that waits.
+fn is_on_stack(function: &str) -> bool {
+    let name = function.split('/').next().unwrap_or(function);
+    matches!(name, "process_timeout" | "hrtimer_wakeup")
 }
 
 /// What the lines about one of the kernel's queues said.
@@ -128,6 +150,8 @@ struct Import<'o, W: Write> {
     start: Ns,
     last: Ns,
     count: Imported,
+    /// What makes lines readable, if one tells why it is not.
+    remedy: Option<&'static str>,
 }
 
 impl<'o, W: Write> Import<'o, W> {
@@ -149,6 +173,7 @@ impl<'o, W: Write> Import<'o, W> {
             start: 0,
             last: 0,
             count: Imported::default(),
+            remedy: None,
         }
     }
 
@@ -175,6 +200,7 @@ impl<'o, W: Write> Import<'o, W> {
             queue: line.queue,
             address: line.address,
             function: self.functions.number(line.function),
+            is_on_stack: is_on_stack(line.function),
             said: line.said,
         };
         if self.writer.is_some() {
@@ -246,7 +272,15 @@ impl<'o, W: Write> Import<'o, W> {
         if timer.number == 0 || kept.said == Said::Init {
             self.pending.close(timer.number);
             self.numbers += 1;
-            (timer.number, timer.is_pending) = (self.numbers, false);
+            (timer.number, timer.is_pending, timer.function) = (self.numbers, false, 0);
+        }
+        if is_start && !timer.is_pending && timer.is_another(kept) {
+            self.pending.close(timer.number);
+            self.numbers += 1;
+            timer.number = self.numbers;
+        }
+        if is_start && kept.function > 0 {
+            timer.function = kept.function;
         }
         let lines = &mut self.by_queue[kept.queue as usize];
         match kept.said {
@@ -322,7 +356,10 @@ impl<'o, W: Write> Import<'o, W> {
                 let what = match self.count.unreadable {
                     0 => "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it"
                         .into(),
-                    some => format!("{some} lines are timer events, but none can be read"),
+                    some => {
+                        let remedy = self.remedy.map_or(String::new(), |remedy| format!(": {remedy}"));
+                        format!("{some} lines are timer events, but none can be read{remedy}")
+                    }
                 };
                 return Err(TraceError::Line { line: self.count.lines, what });
             }

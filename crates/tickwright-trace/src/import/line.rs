@@ -1,10 +1,10 @@
 //! One line of a kernel's trace.
 //!
 //! ```text
-//!   Xorg-1684  [000] d... 1140567.102754: timer_start: timer=ffff8800b20300f0 function=f [i915] expires=45 [timeout=1]
-//!   sleep 16431 [001]  1058.786425:        timer:hrtimer_start: hrtimer=0xffffc900 function=f expires=1 was_armed=0
-//!   [1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 0 }, { timer = 184, function = 18, expires = 42, now = 39 }
-//!   who                cpu           time                 name     fields
+//!   who         cpu   flags time            name         fields
+//!   Xorg-1684   [000] d...  1140567.102754: timer_start: timer=ffff8800b20300f0 expires=45 ...
+//!   sleep 16431 [001]       1058.786425:    timer:hrtimer_start: hrtimer=0xffffc900 expires=1 ...
+//!   [1361214076.525092220] (+0.000002128) VM1 timer_start: { cpu_id = 0 }, { timer = 184, ... }
 //! ```
 
 use crate::event::Ns;
@@ -86,6 +86,22 @@ pub(super) fn read(line: &str) -> Read<'_> {
     }
     let Some((head, queue, said, fields)) = split(line) else { return Read::Other };
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
+}
+
+/// Why a line cannot be read, if that is clear, and how to record one that can.
+pub(super) fn remedy(line: &str) -> Option<&'static str> {
+    let bracketed = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    if bracketed.is_some_and(|(time, _)| time.bytes().filter(|&byte| byte == b':').count() == 2) {
+        return Some("the times have no date; use babeltrace --clock-seconds");
+    }
+    if line.contains("us : ") || line.contains("us+: ") || line.contains("us!: ") {
+        return Some("this is the latency format; record with echo 0 > options/latency-format in tracefs");
+    }
+    let hidden = ["timer=0000000000000000", "timer=0x0 ", "timer=(null)"];
+    if hidden.iter().any(|hidden| line.contains(hidden)) {
+        return Some("the kernel hides addresses; record as root, with kernel.kptr_restrict=0");
+    }
+    None
 }
 
 /// What precedes the name of a timer event, which event it is, and what follows.
