@@ -1,0 +1,9 @@
+//! A browser's trace from the fuzzer's bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tickwright_trace::import::chrome::import;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = import(bytes, "fuzz", Vec::new());
+});

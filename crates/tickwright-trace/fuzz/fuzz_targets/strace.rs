@@ -1,0 +1,9 @@
+//! Lines of strace from the fuzzer's bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tickwright_trace::import::strace::import;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = import(bytes, "fuzz", Vec::new());
+});
