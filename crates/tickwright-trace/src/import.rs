@@ -3,8 +3,8 @@
 //! | module | reads |
 //! |---|---|
 //! | [`chrome`] | timer events of Chrome, Edge, Electron and Node's inspector, as JSON or gzip |
-//! | [`kernel`] | timer events of the Linux kernel, as text: ftrace, trace-cmd, perf script, babeltrace |
-//! | [`strace`] | system calls of a program that set timers or wait, as `strace -f -ttt -T` writes them |
+//! | [`kernel`] | the Linux kernel's timer events: text of ftrace, trace-cmd, perf, babeltrace |
+//! | [`strace`] | calls that set timers or wait, of `strace -f -ttt -T` |
 
 pub mod chrome;
 pub mod kernel;

@@ -7,9 +7,10 @@
 //!   cancelled. [`Lines`] count starts after a detachment however long it lasted.
 //! - `hrtimer_cancel` is the same, unless starts say `was_armed`: then a re-arm and an expiry write
 //!   none.
-//! - An address names a timer until the next `timer_init` there. After the timer ended, a start with
-//!   another function is of another timer. Timers of `process_timeout` and `hrtimer_wakeup` are on
-//!   the stacks of threads that wait: after each end, the next start there is of another timer.
+//! - An address names a timer until the next `timer_init` there. After the timer ended, a start
+//!   with another function is of another timer. Timers of `process_timeout` and `hrtimer_wakeup`
+//!   are on the stacks of threads that wait: after each end, the next start there is of another
+//!   timer.
 //! - Times of `timer_list` are jiffies. How many there are a second is told by the lines
 //!   themselves.
 //! - Times of `hrtimer` are those of one of the kernel's clocks, not of the trace.

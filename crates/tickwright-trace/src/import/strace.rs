@@ -2,18 +2,19 @@
 //!
 //! Record with `strace -f -ttt -T -o FILE PROGRAM`, or `-p PID`. `-e trace=` makes the recording
 //! smaller; keep `%process` in it, so that processes can be told from threads. Lines of other calls
-//! are left out. Without `-T`, the end of a wait is taken from the thread's next line. `-r` is read as
-//! well, but where there are several threads its stamps may be wrong by milliseconds. `-t` and `-tt`
-//! are refused: their stamps have no date.
+//! are left out. Without `-T`, the end of a wait is taken from the thread's next line. `-r` is read
+//! as well, but where there are several threads its stamps may be wrong by milliseconds. `-t` and
+//! `-tt` are refused: their stamps have no date.
 //!
 //! # What the lines mean
-//! - A wait with a time-out (`poll`, `select`, `epoll_wait`, `nanosleep`, `futex`, ...) arms a timer
-//!   when it begins. The timer fires if the wait returns because its time was over, else it is
-//!   cancelled. Time-outs `NULL`, -1 and 0 are no timers. Each thread has one timer of each kind.
+//! - A wait with a time-out (`poll`, `select`, `epoll_wait`, `nanosleep`, `futex`, ...) arms a
+//!   timer when it begins. The timer fires if the wait returns because its time was over, else it
+//!   is cancelled. Time-outs `NULL`, -1 and 0 are no timers. Each thread has one timer of each
+//!   kind.
 //! - A wait that a signal stopped goes on in `restart_syscall`.
 //! - A timerfd is named by process and descriptor until that is closed or used again, a POSIX timer
-//!   by process and id, an interval timer by process and clock; `alarm` is one of these. A time of 0
-//!   disarms.
+//!   by process and id, an interval timer by process and clock; `alarm` is one of these. A time of
+//!   0 disarms.
 //! - A timerfd fires when it is read, other timers when their signal comes. One expiry is written
 //!   for both, however many they say there were: [`Strace::missed`] counts the others.
 //! - Some programs wait for a timerfd but do not read it, or block the signal. A timer that is to
@@ -28,6 +29,7 @@
 //! - Events are in the order of their times, unless more than 65,536 of them would have to wait for
 //!   the end of a call that began before them.
 
+mod args;
 mod call;
 mod clock;
 mod line;

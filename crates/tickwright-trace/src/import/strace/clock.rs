@@ -6,7 +6,7 @@
 //! Until there is one, the smallest `deadline - start` of all calls is a guess: the shortest delay
 //! is taken for 0.
 
-use super::call::pair;
+use super::args::pair;
 use crate::event::Ns;
 
 /// A clock that deadlines may be of.
