@@ -9,7 +9,12 @@ use tickwright_trace::{Header, Reader, TraceError};
 
 /// Every file of a corpus. A trace that comes of it can be read to its end.
 fn replay(target: &str, import: impl Fn(&[u8]) -> Result<Vec<u8>, TraceError>) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    if !fuzz.exists() {
+        eprintln!("skipped: the inputs are in the repository, not in the package");
+        return;
+    }
+    let corpus = fuzz.join("corpus").join(target);
     let mut files = 0;
     for entry in fs::read_dir(&corpus).expect("the corpus is part of the repository") {
         let path = entry.expect("the corpus can be read").path();

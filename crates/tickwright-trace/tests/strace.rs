@@ -653,3 +653,17 @@ proptest! {
         }
     }
 }
+
+/// Any recording that the environment names: its events make sense, one after the other.
+#[test]
+fn a_recording_of_yours() {
+    let Ok(path) = std::env::var("TICKWRIGHT_STRACE_TRACE") else {
+        eprintln!("skipped: TICKWRIGHT_STRACE_TRACE names no file");
+        return;
+    };
+    let (_, events, found) = imported(&std::fs::read(path).unwrap());
+    assert_consistent(&events, "recording");
+    assert!(events.is_sorted_by_key(|(event, ..)| event.time));
+    assert_eq!(found.count.unreadable, 0);
+    eprintln!("{found:?}");
+}
