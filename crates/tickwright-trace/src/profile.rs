@@ -12,15 +12,16 @@
 
 mod delays;
 mod live;
+mod numbers;
 mod population;
 
 use std::collections::HashMap;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 pub use self::delays::{Bar, Delays, Share};
 use self::live::{Ended, Live};
+use self::numbers::Numbers;
 pub use self::population::{Moment, Population};
 use crate::event::{Event, Ns, What};
 use crate::header::Names;
@@ -87,16 +88,6 @@ pub struct Spread {
     pub max: u64,
 }
 
-impl Spread {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        if histogram.is_empty() {
-            return Self::default();
-        }
-        let at = |share| histogram.value_at_quantile(share).min(histogram.max());
-        Self { count: histogram.len(), p50: at(0.5), p99: at(0.99), max: histogram.max() }
-    }
-}
-
 /// What a thread did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Thread {
@@ -133,10 +124,10 @@ pub struct Describer {
     population: population::OverTime,
     delays: delays::Counter,
     periods: delays::Counter,
-    cancel_left: Histogram<u64>,
-    rearm_left: Histogram<u64>,
-    late: Histogram<u64>,
-    cluster: Histogram<u64>,
+    cancel_left: Numbers,
+    rearm_left: Numbers,
+    late: Numbers,
+    cluster: Numbers,
     /// The tick of the last expiry, and the number of its expiries.
     expiring: (i64, u64),
     threads: HashMap<u32, Thread>,
@@ -156,10 +147,10 @@ impl Describer {
             population: population::OverTime::default(),
             delays: delays::Counter::new(),
             periods: delays::Counter::new(),
-            cancel_left: histogram(),
-            rearm_left: histogram(),
-            late: histogram(),
-            cluster: histogram(),
+            cancel_left: Numbers::new(),
+            rearm_left: Numbers::new(),
+            late: Numbers::new(),
+            cluster: Numbers::new(),
             expiring: (i64::MIN, 0),
             threads: HashMap::new(),
             sites: HashMap::new(),
@@ -197,7 +188,7 @@ impl Describer {
         match self.live.arm(event, deadline, delay, period) {
             Some(before) => {
                 self.profile.rearms += 1;
-                record(&mut self.rearm_left, before.left_percent(event.time));
+                self.rearm_left.push(before.left_percent(event.time));
                 self.profile.remote += u64::from(before.is_foreign(event.thread));
             }
             None => self.profile.arms += 1,
@@ -208,7 +199,7 @@ impl Describer {
         self.profile.cancels += 1;
         match self.live.cancel(event.timer) {
             Some(before) => {
-                record(&mut self.cancel_left, before.left_percent(event.time));
+                self.cancel_left.push(before.left_percent(event.time));
                 self.profile.remote += u64::from(before.is_foreign(event.thread));
             }
             None => self.profile.unseen_arms += 1,
@@ -226,7 +217,7 @@ impl Describer {
         match self.live.fire(event.timer) {
             Some(Ended { deadline, period, .. }) => {
                 let late = event.time.saturating_sub(deadline);
-                record(&mut self.late, u64::try_from(late).unwrap_or(0));
+                self.late.push(u64::try_from(late).unwrap_or(0));
                 self.profile.early += u64::from(late < 0 && late.unsigned_abs() > self.tick_ns);
                 if period > 0 {
                     self.profile.periodic_fires += 1;
@@ -239,7 +230,7 @@ impl Describer {
 
     fn end_cluster(&mut self) {
         if self.expiring.1 > 0 {
-            record(&mut self.cluster, self.expiring.1);
+            self.cluster.push(self.expiring.1);
         }
     }
 
@@ -267,10 +258,10 @@ impl Describer {
             pending_at_end: self.live.pending() as u64,
             population: self.population.finish(span_ns),
             delays: self.delays.finish(),
-            cancel_left: Spread::of(&self.cancel_left),
-            rearm_left: Spread::of(&self.rearm_left),
-            late_ns: Spread::of(&self.late),
-            cluster: Spread::of(&self.cluster),
+            cancel_left: self.cancel_left.spread(),
+            rearm_left: self.rearm_left.spread(),
+            late_ns: self.late.spread(),
+            cluster: self.cluster.spread(),
             tick_ns: self.tick_ns,
             periods: self.periods.finish().top,
             threads: by_thread,
@@ -278,15 +269,4 @@ impl Describer {
             ..self.profile
         }
     }
-}
-
-/// A histogram of two significant digits, of any number.
-fn histogram() -> Histogram<u64> {
-    // A range up to `u64::MAX` and two digits are valid arguments.
-    Histogram::new_with_bounds(1, u64::MAX / 2, 2).unwrap_or_else(|_| unreachable!("valid bounds"))
-}
-
-/// Counts a number. A number beyond the range counts as the largest.
-fn record(histogram: &mut Histogram<u64>, number: u64) {
-    histogram.saturating_record(number);
 }

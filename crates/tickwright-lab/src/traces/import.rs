@@ -1,16 +1,16 @@
 //! `tickwright import`: a trace from what another program wrote.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tickwright_trace::import::{Imported, chrome, kernel};
+use tickwright_trace::import::{Imported, chrome, kernel, strace};
 use tickwright_trace::{Header, TraceError, text};
 
 use crate::error::LabError;
-use crate::output;
 use crate::output::text::plain;
+use crate::output::{self, OutputArgs};
 
 /// What wrote the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -19,6 +19,8 @@ pub(crate) enum Source {
     Kernel,
     /// Chrome, Edge, Electron, Node's inspector: JSON, packed with gzip or not.
     Chrome,
+    /// System calls: strace -f -ttt -T.
+    Strace,
     /// `tickwright export`, or any CSV with the same columns.
     Csv,
 }
@@ -65,24 +67,24 @@ impl ImportArgs {
         }
         let source = self.source.map_or_else(|| guess(beginning), Ok).map_err(|why| cannot(&why))?;
         let shown = plain(&out.display().to_string());
-        let file = File::create(&out)
-            .map_err(|error| LabError::usage(format!("'{shown}' cannot be written: {error}")))?;
-        match self.import(source, from, &name, BufWriter::new(file)) {
-            Ok(lines) => {
-                let bytes = out.metadata().map_or(0, |about| about.len());
-                output::print(
-                    &(lines + &format!("{shown}: {bytes} bytes\nNext: tickwright describe {shown}\n")),
-                )
+        let [file] = OutputArgs::default().open_beside([("--out", Some(&out))])?;
+        let Some(file) = file else { return Ok(()) };
+        let mut said = Ok(String::new());
+        let written = file.write_with(|to| {
+            said = self.import(source, from, &name, to);
+            // What was begun is no trace, and is not published.
+            said.as_ref().map(drop).map_err(|error| io::Error::other(error.to_string()))
+        });
+        let said = match said {
+            Ok(said) => said,
+            Err(TraceError::Io(error)) => {
+                return Err(LabError::io(format!("importing {name} into {shown}"), error));
             }
-            Err(error) => {
-                // What was begun is no trace.
-                drop(std::fs::remove_file(&out));
-                Err(match error {
-                    TraceError::Io(error) => LabError::io(format!("importing {name} into {shown}"), error),
-                    wrong => LabError::usage(format!("'{name}' cannot be imported: {wrong}")),
-                })
-            }
-        }
+            Err(wrong) => return Err(LabError::usage(format!("'{name}' cannot be imported: {wrong}"))),
+        };
+        written?;
+        let bytes = out.metadata().map_or(0, |about| about.len());
+        output::print(&(said + &format!("{shown}: {bytes} bytes\nNext: tickwright describe {shown}\n")))
     }
 
     /// The file for the trace. An existing file is not replaced unless it was named.
@@ -112,34 +114,40 @@ impl ImportArgs {
         source: Source,
         from: Box<dyn BufRead>,
         name: &str,
-        to: BufWriter<File>,
+        to: &mut dyn Write,
     ) -> Result<String, TraceError> {
-        let (to, said) = match source {
+        Ok(match source {
             Source::Kernel => {
                 let options = kernel::Options { hz: self.hz, of: name.into() };
-                let (to, found) = kernel::import(from, &options, to)?;
+                let (_, found) = kernel::import(from, &options, to)?;
                 let queue = |name: &str, lines: &kernel::Lines| {
                     format!("{name}: {} starts, {} of them re-arms\n", lines.starts, lines.restarts)
                 };
                 let queues = queue("timer_list", &found.timer_list) + &queue("hrtimer", &found.hrtimer);
-                (to, counts(&found.count) + &queues)
+                counts(&found.count) + &queues
             }
             Source::Chrome => {
-                let (to, found) = chrome::import(from, name, to)?;
+                let (_, found) = chrome::import(from, name, to)?;
                 let more = format!(
                     "{} installs, {} fires, {} removes, {} of them true cancels\n",
                     found.installs, found.fires, found.removes, found.cancels
                 );
-                (to, counts(&found.count) + &more)
+                counts(&found.count) + &more
+            }
+            Source::Strace => {
+                let (_, found) = strace::import(from, name, to)?;
+                let more = format!(
+                    "{} arms, {} re-arms, {} cancels, {} expiries, {} of them at deadlines that no line shows\n",
+                    found.arms, found.rearms, found.cancels, found.fires, found.inferred
+                );
+                counts(&found.count) + &more
             }
             Source::Csv => {
                 let header = Header { of: name.into(), ..Header::of("csv") };
-                let (to, events) = text::from_csv(from, &header, to)?;
-                (to, format!("{events} events\n"))
+                let (_, events) = text::from_csv(from, &header, to)?;
+                format!("{events} events\n")
             }
-        };
-        to.into_inner().map_err(|error| TraceError::Io(error.into_error()))?;
-        Ok(said)
+        })
     }
 }
 
@@ -185,7 +193,19 @@ fn guess(beginning: &[u8]) -> Result<Source, &'static str> {
     if text.trim_start().starts_with('[') && text.trim_start()[1..].trim_start().starts_with('{') {
         return Ok(Source::Chrome);
     }
-    Ok(Source::Kernel)
+    Ok(if text.lines().take(200).any(is_strace) { Source::Strace } else { Source::Kernel })
+}
+
+/// Whether a line has the form `[pid 12] 1795218604.800863 name(`, with a pid or without.
+fn is_strace(line: &str) -> bool {
+    let mut words = line.trim_start_matches("[pid").split_ascii_whitespace();
+    let is_number = |word: &str| {
+        let word = word.trim_end_matches(']');
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'))
+    };
+    let call = words.find(|word| !is_number(word)).and_then(|word| word.split_once('('));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    call.is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(is_name))
 }
 
 #[cfg(test)]

@@ -44,7 +44,16 @@ impl TextFile {
     /// # Errors
     /// When the file system refuses the write.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
-        self.0.write(|out| out.write_all(text.as_bytes()))
+        self.write_with(|out| out.write_all(text.as_bytes()))
+    }
+
+    /// Writes the file by parts. After an error of `content` the file is as it was, unless it is a
+    /// pipe or a device.
+    ///
+    /// # Errors
+    /// When the file system refuses the write, and the error of `content`.
+    pub fn write_with(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), LabError> {
+        self.0.write(content)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::{histogram, record};
+use super::numbers::Numbers;
 
 /// The durations of timers, in ns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,18 +54,18 @@ const TOP: usize = 5;
 /// 1,800 in all.
 #[derive(Debug)]
 pub(super) struct Counter {
-    spread: Histogram<u64>,
+    spread: Numbers,
     by_duration: HashMap<u64, u64>,
     by_bits: [u64; 65],
 }
 
 impl Counter {
     pub(super) fn new() -> Self {
-        Self { spread: histogram(), by_duration: HashMap::new(), by_bits: [0; 65] }
+        Self { spread: Numbers::new(), by_duration: HashMap::new(), by_bits: [0; 65] }
     }
 
     pub(super) fn push(&mut self, ns: u64) {
-        record(&mut self.spread, ns);
+        self.spread.push(ns);
         *self.by_duration.entry(rounded(ns)).or_default() += 1;
         self.by_bits[(u64::BITS - ns.leading_zeros()) as usize] += 1;
     }
@@ -90,14 +89,13 @@ impl Counter {
         if self.spread.is_empty() {
             return Delays::default();
         }
-        let at = |share| self.spread.value_at_quantile(share).min(self.spread.max());
         Delays {
-            count: self.spread.len(),
-            p1: at(0.01),
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            max: self.spread.max(),
+            count: self.spread.count(),
+            p1: self.spread.at(0.01),
+            p50: self.spread.at(0.5),
+            p90: self.spread.at(0.9),
+            p99: self.spread.at(0.99),
+            max: self.spread.largest(),
             distinct,
             top,
             bars,

@@ -1,9 +1,8 @@
 //! How many timers were pending, over time.
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::histogram;
+use super::numbers::Numbers;
 
 /// How many timers were pending. Shares are shares of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -40,7 +39,7 @@ const PARTS: usize = 64;
 pub(super) struct OverTime {
     now: u64,
     population: u64,
-    by_time: Histogram<u64>,
+    by_time: Numbers,
     max: u64,
     /// Pending timers times ns.
     area: f64,
@@ -59,7 +58,7 @@ impl Default for OverTime {
         Self {
             now: 0,
             population: 0,
-            by_time: histogram(),
+            by_time: Numbers::new(),
             max: 0,
             area: 0.0,
             part_ns: 1000,
@@ -82,8 +81,7 @@ impl OverTime {
     fn pass(&mut self, now: u64) {
         let elapsed = now - self.now;
         if elapsed > 0 {
-            // The histogram counts from 1: a population of n is counted as n + 1.
-            self.by_time.saturating_record_n(self.population + 1, elapsed);
+            self.by_time.push_times(self.population, elapsed);
             self.area += self.population as f64 * elapsed as f64;
         }
         while now / self.part_ns >= PARTS as u64 {
@@ -127,7 +125,6 @@ impl OverTime {
                 course: Vec::new(),
             };
         }
-        let at = |share| (self.by_time.value_at_quantile(share).saturating_sub(1)).min(self.max);
         let moment = |(at, part): (usize, &Part)| {
             let from_ns = at as u64 * self.part_ns;
             let length = span_ns.saturating_sub(from_ns).min(self.part_ns).max(1);
@@ -135,8 +132,8 @@ impl OverTime {
         };
         Population {
             mean: self.area / span_ns.max(1) as f64,
-            p50: at(0.5),
-            p99: at(0.99),
+            p50: self.by_time.at(0.5),
+            p99: self.by_time.at(0.99),
             max: self.max,
             course: self.parts.iter().enumerate().map(moment).collect(),
         }

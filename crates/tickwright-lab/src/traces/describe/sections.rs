@@ -78,7 +78,7 @@ fn about(data: &Described) -> Section {
         })
         .collect();
     let queues = if queues.is_empty() { String::new() } else { format!("queues: {}", queues.join(", ")) };
-    Section::new("The trace").text(words).text(queues)
+    Section::new("The trace").text(words).text(queues).text(workload_line(&data.profile))
 }
 
 fn rates(profile: &Profile) -> Section {

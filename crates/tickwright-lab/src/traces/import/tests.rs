@@ -10,6 +10,12 @@ fn the_beginning_tells_what_wrote_a_file() {
         (b"  {\"traceEvents\": [", Source::Chrome),
         (b"[\n{\"ph\": \"X\"}", Source::Chrome),
         (b"\x1f\x8b\x08", Source::Chrome),
+        (b"1795218604.8 poll([], 0, 2) = 0 (Timeout) <0.002>", Source::Strace),
+        (
+            b"strace: Process 7 attached\n[pid 7] 12:13:14.5 nanosleep({1, 0},  <unfinished ...>",
+            Source::Strace,
+        ),
+        (b"29374 futex(0x7ff130f33bc4, FUTEX_WAIT", Source::Strace),
         (b"kind,time_ns,timer\narm,1,2\n", Source::Csv),
     ] {
         assert_eq!(guess(beginning), Ok(source), "{}", String::from_utf8_lossy(beginning));

@@ -34,20 +34,18 @@ pub(super) fn answers(from: &mut dyn BufRead, to: &mut dyn Write) -> Result<Work
         let line = line.trim();
         Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
     };
-    let timers = ask("How many timers are pending at once?", "1000")?;
-    let delays = ask("How long do they run, in ms? Several: separated by blanks", "30000")?;
-    let ends = ask("Of 100 waits, how many expire, are cancelled, are re-armed?", "10 90 0")?;
-    let touched = ask("After how many ms is a timer cancelled or re-armed, on average?", "50")?;
-    let delays = numbers(&delays)?;
-    let ends = numbers(&ends)?;
+    let timers = whole(&ask("How many timers are pending at once?", "1000")?)?;
+    let delays = numbers(&ask("How long do they run, in ms? Several: separated by blanks", "30000")?)?;
+    let ends = numbers(&ask("Of 100 waits, how many expire, are cancelled, are re-armed?", "10 90 0")?)?;
+    let touched = numbers(&ask("After how many ms is a timer cancelled or re-armed, on average?", "50")?)?;
     let end = |at: usize| ends.get(at).copied().unwrap_or(0.0);
     let workload = Workload {
         title: "your answers".into(),
-        timers: whole(&timers)?,
+        timers,
         expire: end(0),
         cancel: end(1),
         rearm: end(2),
-        touched_after_ms: numbers(&touched)?.first().copied(),
+        touched_after_ms: touched.first().copied(),
         delays: delays.into_iter().map(|ms| Delay { ms, to_ms: None, share: 1.0 }).collect(),
         periodic: Vec::new(),
     };

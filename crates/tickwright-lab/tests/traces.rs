@@ -1,0 +1,166 @@
+//! Traces on the command line: import, export, describe, replay, recommend.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder that is removed at the end of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tickwright-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tickwright")).args(args).current_dir(&self.0).output().unwrap()
+    }
+
+    fn good(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Standard error of a command that fails with this code.
+    fn refused(&self, args: &[&str], code: i32) -> String {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), content).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Three thousand timers of 50 ms: two in three are cancelled after 10 ms, one expires.
+fn csv() -> String {
+    let mut events: Vec<(u64, String)> = Vec::new();
+    for timer in 0..3000_u64 {
+        let now = timer * 1_000_000;
+        events.push((now, format!("{now},arm,{timer},{},,worker,0,,server.c:7", now + 50_000_000)));
+        let (end, kind) =
+            if timer % 3 == 0 { (now + 50_100_000, "fire") } else { (now + 10_000_000, "cancel") };
+        events.push((end, format!("{end},{kind},{timer},,,worker,0,,")));
+    }
+    events.sort();
+    let lines: Vec<String> = events.into_iter().map(|(_, line)| line).collect();
+    format!("time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n{}\n", lines.join("\n"))
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_trace_goes_from_csv_to_a_recommendation() {
+    let folder = Folder::new("whole");
+    folder.write("mine.csv", csv());
+    let said = folder.good(&["import", "mine.csv"]);
+    assert!(said.contains("6000 events") && said.contains("tickwright describe mine.twt"), "{said}");
+    let page = words(&folder.good(&["describe", "mine.twt"]));
+    assert!(page.contains("33.3 % end by expiry, 66.7 % by cancel"), "{page}");
+    assert!(page.contains("server.c:7 3,000 100.0 %") && page.contains("worker 3,000 2,000 1,000"), "{page}");
+    // A cancelled timer had 40 of its 50 ms left.
+    assert!(page.contains("part of the delay that was left 2,000 80 % 80 % 80 %"), "{page}");
+    assert_eq!(folder.good(&["export", "mine.twt"]).lines().count(), 6001);
+    let lines = folder.good(&["export", "mine.twt", "--form", "jsonl"]);
+    assert!(
+        lines.starts_with(r#"{"time_ns":0,"kind":"arm","timer":0,"deadline_ns":50000000"#),
+        "{lines:.200}"
+    );
+    let fast = ["--rounds", "1", "--structures", "heap4/slab,wheel/hook,binary-heap", "--json"];
+    let replay = folder.good(&[&["replay", "mine.twt"], &fast[..]].concat());
+    let replay: serde_json::Value = serde_json::from_str(&replay).unwrap();
+    assert_eq!(replay["experiment"], "replay");
+    let named = |name: &str| {
+        let all = replay["series"].as_array().unwrap();
+        all.iter().filter(|series| series["name"] == name).count()
+    };
+    assert_eq!((named("replay"), named("insert"), named("re-arm")), (3, 15, 0));
+    let advice = words(&folder.good(&["recommend", "mine.twt", "--rounds", "1", "--within", "1s"]));
+    assert!(advice.contains("It does not matter for you: timers take"), "{advice}");
+    assert!(advice.contains("mine.twt (CRC-32 "), "{advice}");
+}
+
+#[test]
+fn a_profile_needs_no_trace() {
+    let folder = Folder::new("profile");
+    folder.write("p.toml", "timers = 20\nexpire = 1\ncancel = 1\ndelays = [{ ms = 100 }]\n");
+    let asked = ["recommend", "p.toml", "--rounds", "1", "--structures", "heap4,list", "--markdown"];
+    let text = folder.good(&asked);
+    assert!(text.contains("## Verdict") && text.contains("| recommended |"), "{text}");
+    assert!(words(&folder.good(&["describe", "p.toml"])).contains("20 timers pending"));
+    folder.write("p.toml", "timers = 20\n");
+    let why = folder.refused(&["recommend", "p.toml"], 2);
+    assert!(why.contains("'p.toml': no wait ends"), "{why}");
+    let why = folder.refused(&["recommend"], 2);
+    assert!(why.contains("name a trace or a profile"), "{why}");
+}
+
+#[test]
+fn a_damaged_trace_is_read_up_to_the_damage_and_says_where() {
+    let folder = Folder::new("damage");
+    folder.write("mine.csv", csv());
+    folder.good(&["import", "mine.csv", "--out", "whole.twt"]);
+    let whole = fs::read(folder.0.join("whole.twt")).unwrap();
+    folder.write("cut.twt", &whole[..whole.len() * 3 / 4]);
+    let page = words(&folder.good(&["describe", "cut.twt"]));
+    assert!(page.contains("note cut.twt: the file ends within a block, which begins at byte"), "{page}");
+    assert!(page.contains("; 4096 events in"), "{page}");
+    let why = folder.refused(&["export", "cut.twt"], 3);
+    assert!(why.contains("exporting cut.twt: the file ends within a block"), "{why}");
+    for (name, content, why) in [
+        ("empty.twt", &b""[..], "the file is empty"),
+        ("foreign.twt", b"hello, this is no trace", "`tickwright import` reads others"),
+    ] {
+        folder.write(name, content);
+        for command in ["describe", "replay", "recommend", "export"] {
+            let said = folder.refused(&[command, name], 2);
+            assert!(said.contains(&format!("'{name}' cannot be read: ")) && said.contains(why), "{said}");
+        }
+    }
+    let said = folder.refused(&["describe", "absent.twt"], 2);
+    assert!(said.contains("'absent.twt' cannot be read: No such file"), "{said}");
+    assert!(folder.refused(&["replay", "-"], 2).contains("write it to a file"));
+    assert!(folder.refused(&["describe", "."], 2).contains("it is a folder"));
+    let said = folder.refused(&["describe", "whole.twt", "--base", "libuv"], 2);
+    assert!(said.contains("has no queue 'libuv'"), "{said}");
+}
+
+#[test]
+fn an_import_replaces_no_file_that_was_not_named_and_leaves_no_half_of_a_trace() {
+    let folder = Folder::new("import");
+    folder.write("mine.csv", csv());
+    folder.write("mine.twt", "precious");
+    assert!(folder.refused(&["import", "mine.csv"], 2).contains("'mine.twt' exists: name the file"));
+    folder.write("wrong.txt", "nothing of interest\n");
+    let said = folder.refused(&["import", "wrong.txt", "--out", "new.twt"], 2);
+    assert!(said.contains("'wrong.txt' cannot be imported: line 1: no line is a timer event"), "{said}");
+    assert!(!folder.0.join("new.twt").exists());
+    folder.write("bad.csv", "time_ns,kind,timer\n5,melt,7\n");
+    let said = folder.refused(&["import", "bad.csv"], 2);
+    assert!(said.contains("line 2: kind is 'melt'"), "{said}");
+    folder.write("none.txt", "");
+    assert!(folder.refused(&["import", "none.txt"], 2).contains("it is empty"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named() {
+    let folder = Folder::new("full");
+    folder.write("mine.csv", csv());
+    if Path::new("/dev/full").exists() {
+        let said = folder.refused(&["import", "mine.csv", "--out", "/dev/full"], 3);
+        assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Distributions of numbers.
+
+use hdrhistogram::Histogram;
+
+use super::Spread;
+
+/// Numbers to three significant digits, with the least and the largest as they are.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    histogram: Histogram<u64>,
+    least: u64,
+    largest: u64,
+}
+
+impl Numbers {
+    pub(super) fn new() -> Self {
+        // The bounds and the digits are valid arguments.
+        let histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3);
+        let histogram = histogram.unwrap_or_else(|_| unreachable!("valid bounds"));
+        Self { histogram, least: u64::MAX, largest: 0 }
+    }
+
+    /// Counts a number. Beyond the range it counts as the largest of it.
+    pub(super) fn push(&mut self, number: u64) {
+        self.push_times(number, 1);
+    }
+
+    /// Counts a number several times.
+    pub(super) fn push_times(&mut self, number: u64, times: u64) {
+        self.histogram.saturating_record_n(number, times);
+        self.least = self.least.min(number);
+        self.largest = self.largest.max(number);
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.histogram.is_empty()
+    }
+
+    /// The number that this share of all numbers does not exceed. 0 without any.
+    pub(super) fn at(&self, share: f64) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let found = self.histogram.value_at_quantile(share);
+        self.histogram.lowest_equivalent(found).clamp(self.least, self.largest)
+    }
+
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    pub(super) fn spread(&self) -> Spread {
+        Spread { count: self.count(), p50: self.at(0.5), p99: self.at(0.99), max: self.largest }
+    }
+}
