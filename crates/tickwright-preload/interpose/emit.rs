@@ -1,0 +1,109 @@
+//! From an operation to a record in the ring.
+
+use core::ffi::c_uint;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+
+use super::{start, sys};
+use crate::ring::{self, Record, Ring, op};
+
+/// The ring of this process; null before it begins, and where it could not be made.
+pub(crate) static RING: AtomicPtr<Ring> = AtomicPtr::new(ptr::null_mut());
+
+/// The key of the word of each thread; `u32::MAX`: none.
+pub(crate) static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// The word of the calling thread: its id, and above it how many calls of libuv or libev it is in.
+fn word() -> usize {
+    let key: c_uint = KEY.load(Relaxed);
+    if key == u32::MAX {
+        return sys::gettid() as usize;
+    }
+    // SAFETY: 1. A key that was made.
+    let word = unsafe { sys::pthread_getspecific(key) } as usize;
+    if word != 0 {
+        return word;
+    }
+    let word = sys::gettid() as usize;
+    set_word(word);
+    word
+}
+
+fn set_word(word: usize) {
+    let key = KEY.load(Relaxed);
+    if key != u32::MAX {
+        // SAFETY: 1. A key that was made, one of the first 32: their values need no memory.
+        unsafe { sys::pthread_setspecific(key, word as *const _) };
+    }
+}
+
+/// Forgets the id of the calling thread, which a fork has changed.
+pub(crate) fn forget_thread() {
+    set_word(0);
+}
+
+/// Whether the calling thread is in a call of a library that was recorded as a whole.
+pub(crate) fn is_nested() -> bool {
+    word() >> 32 != 0
+}
+
+/// Marks calls that the real function makes as its own.
+pub(crate) fn nested<R>(call: impl FnOnce() -> R) -> R {
+    set_word(word() + (1 << 32));
+    let result = call();
+    set_word(word() - (1 << 32));
+    result
+}
+
+/// Records that a timer was armed or moved.
+#[inline]
+pub(crate) fn arm(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site: usize) {
+    let armed = Record { deadline_ns, period_ns, op: op::ARM, ..Record::default() };
+    record(source, id, site, sys::now(), armed);
+}
+
+/// Records that a timer is due in `delay_ns`.
+#[inline]
+pub(crate) fn arm_in(source: u8, id: usize, delay_ns: u64, period_ns: u64, site: usize) {
+    let now = sys::now();
+    let deadline_ns = now.saturating_add(delay_ns);
+    let armed = Record { deadline_ns, period_ns, op: op::ARM, ..Record::default() };
+    record(source, id, site, now, armed);
+}
+
+/// Records that a timer was cancelled.
+#[inline]
+pub(crate) fn stop(source: u8, id: usize, site: usize) {
+    record(source, id, site, sys::now(), Record { op: op::STOP, ..Record::default() });
+}
+
+/// Records that a timer expired.
+#[inline]
+pub(crate) fn fire(source: u8, id: usize, site: usize) {
+    record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
+}
+
+fn record(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) {
+    let ring = RING.load(Acquire);
+    if ring.is_null() {
+        return;
+    }
+    let record = fill(source, id, site, time_ns, rest);
+    // SAFETY: 1. A ring is mapped until the process ends. 2. Its parts are atomics.
+    let header = unsafe { &(*ring).header };
+    if header.has_slots.load(Acquire) != 1 && !start::make_slots(ring, header) {
+        header.lost.fetch_add(1, Relaxed);
+        return;
+    }
+    // SAFETY: 1. As above. 2. The file has room for the slots.
+    let slots = unsafe { &(*ring).slots };
+    ring::push(header, slots, &record);
+}
+
+/// Fills a record as far as it depends on the caller.
+#[inline]
+pub(crate) fn fill(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) -> Record {
+    // SAFETY: 1. It has no arguments.
+    let cpu = unsafe { sys::sched_getcpu() } as u16;
+    Record { time_ns, id: id as u64, site: site as u64, thread: word() as u32, cpu, source, ..rest }
+}

@@ -1,0 +1,138 @@
+//! Timers of the kernel: `timerfd_settime`, `timer_settime`, `setitimer`, `alarm`.
+//!
+//! Their expiries are no calls: the recorder places them at the deadline.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::emit;
+use super::enter::{No, enter};
+use super::next::real;
+use super::sys::{self, Itimerspec, Itimerval, SECOND};
+use crate::ring::source::{ITIMER, POSIX, TIMERFD};
+
+/// The flag of a deadline, for both kinds.
+const ABSOLUTE: c_int = 1;
+/// The number of the itimer that `alarm` sets.
+const REAL: c_int = 0;
+
+/// Which descriptors are timers, so that `close` looks at one bit.
+static TIMERFDS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+
+enter! {
+    timerfd_settime => timerfd;
+    timer_settime => posix;
+    timer_delete => delete;
+    setitimer => itimer;
+    alarm => alarm_in;
+    close => shut;
+}
+
+unsafe extern "C-unwind" fn timerfd(
+    file: c_int,
+    flags: c_int,
+    new: *const Itimerspec,
+    old: *mut Itimerspec,
+    _: No,
+    site: usize,
+) -> c_int {
+    let result = real!(
+        TimerfdSettime,
+        site,
+        fn(c_int, c_int, *const Itimerspec, *mut Itimerspec) -> c_int,
+        file,
+        flags,
+        new,
+        old
+    );
+    if result == 0 && !new.is_null() {
+        // SAFETY: 1. Not null, and the kernel has read it.
+        set(TIMERFD, file as usize, flags, unsafe { *new }, site);
+        if let Some(word) = TIMERFDS.get(file as usize / 64) {
+            word.fetch_or(1 << (file % 64), Relaxed);
+        }
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn posix(
+    timer: *mut c_void,
+    flags: c_int,
+    new: *const Itimerspec,
+    old: *mut Itimerspec,
+    _: No,
+    site: usize,
+) -> c_int {
+    let result = real!(
+        TimerSettime,
+        site,
+        fn(*mut c_void, c_int, *const Itimerspec, *mut Itimerspec) -> c_int,
+        timer,
+        flags,
+        new,
+        old
+    );
+    if result == 0 && !new.is_null() {
+        // SAFETY: 1. Not null, and the kernel has read it.
+        set(POSIX, timer as usize, flags, unsafe { *new }, site);
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn delete(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    emit::stop(POSIX, timer as usize, site);
+    real!(TimerDelete, site, fn(*mut c_void) -> c_int, timer)
+}
+
+unsafe extern "C-unwind" fn itimer(
+    which: c_int,
+    new: *const Itimerval,
+    old: *mut Itimerval,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    let result =
+        real!(Setitimer, site, fn(c_int, *const Itimerval, *mut Itimerval) -> c_int, which, new, old);
+    if result == 0 && !new.is_null() {
+        // SAFETY: 1. Not null, and the kernel has read it.
+        let new = unsafe { *new };
+        if new.value.is_zero() {
+            emit::stop(ITIMER, which as usize, site);
+        } else {
+            emit::arm_in(ITIMER, which as usize, new.value.ns(), new.interval.ns(), site);
+        }
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn alarm_in(seconds: c_uint, _: No, _: No, _: No, _: No, site: usize) -> c_uint {
+    let result = real!(Alarm, site, fn(c_uint) -> c_uint, seconds);
+    if seconds == 0 {
+        emit::stop(ITIMER, REAL as usize, site);
+    } else {
+        emit::arm_in(ITIMER, REAL as usize, u64::from(seconds) * SECOND, 0, site);
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn shut(file: c_int, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    if let Some(word) = TIMERFDS.get(file as usize / 64) {
+        let bit = 1 << (file % 64);
+        if word.load(Relaxed) & bit != 0 && word.fetch_and(!bit, Relaxed) & bit != 0 {
+            emit::stop(TIMERFD, file as usize, site);
+        }
+    }
+    real!(Close, site, fn(c_int) -> c_int, file)
+}
+
+fn set(source: u8, id: usize, flags: c_int, new: Itimerspec, site: usize) {
+    let (value_ns, period_ns) = (new.value.ns(), new.interval.ns());
+    if new.value.is_zero() {
+        emit::stop(source, id, site);
+    } else if flags & ABSOLUTE != 0 {
+        emit::arm(source, id, sys::steady(value_ns), period_ns, site);
+    } else {
+        emit::arm_in(source, id, value_ns, period_ns, site);
+    }
+}

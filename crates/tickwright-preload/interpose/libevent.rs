@@ -1,0 +1,154 @@
+//! libevent: `event_add`, `event_del`, and what the library does by itself.
+//!
+//! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table. So
+//! these two show what it does inside: it re-arms persistent events, and it activates events
+//! whose time-out is over. Where a version does not call them, the public functions are recorded.
+
+use core::ffi::{c_int, c_short, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::emit;
+use super::enter::{No, enter};
+use super::next::{self, Name, real};
+use super::sys::{self, Timeval};
+use crate::ring::source::LIBEVENT;
+
+const EV_TIMEOUT: c_int = 1;
+const EV_PERSIST: c_int = 0x10;
+
+/// Whether libevent calls the inner function.
+static SHOWS_INSIDE: AtomicBool = AtomicBool::new(false);
+
+enter! {
+    event_add => add;
+    event_add_nolock_ => add_nolock;
+    event_del => del;
+    event_del_block => del_block;
+    event_del_noblock => del_noblock;
+    event_remove_timer => remove_timer;
+    event_active_nolock_ => active_nolock;
+}
+
+unsafe extern "C-unwind" fn add(
+    event: *mut c_void,
+    delay: *const Timeval,
+    _: No,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    let result = real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
+    if !delay.is_null() && result == 0 && !SHOWS_INSIDE.load(Relaxed) {
+        // SAFETY: 1. Not null, and the caller's.
+        let delay = unsafe { *delay };
+        emit::arm_in(LIBEVENT, event as usize, delay.ns(), 0, site);
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn add_nolock(
+    event: *mut c_void,
+    when: *const Timeval,
+    is_absolute: c_int,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    SHOWS_INSIDE.store(true, Relaxed);
+    let result = real!(
+        EventAddNolock,
+        site,
+        fn(*mut c_void, *const Timeval, c_int) -> c_int,
+        event,
+        when,
+        is_absolute
+    );
+    if when.is_null() || result != 0 {
+        return result;
+    }
+    // SAFETY: 1. Not null, and the caller's.
+    let when = unsafe { *when };
+    if is_absolute == 0 {
+        emit::arm_in(LIBEVENT, event as usize, when.ns(), 0, site);
+    } else {
+        emit::arm(LIBEVENT, event as usize, sys::steady(when.ns()), 0, site);
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn del(event: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    stop(event, site);
+    real!(EventDel, site, fn(*mut c_void) -> c_int, event)
+}
+
+unsafe extern "C-unwind" fn del_block(event: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    stop(event, site);
+    real!(EventDelBlock, site, fn(*mut c_void) -> c_int, event)
+}
+
+unsafe extern "C-unwind" fn del_noblock(
+    event: *mut c_void,
+    _: No,
+    _: No,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    stop(event, site);
+    real!(EventDelNoblock, site, fn(*mut c_void) -> c_int, event)
+}
+
+unsafe extern "C-unwind" fn remove_timer(
+    event: *mut c_void,
+    _: No,
+    _: No,
+    _: No,
+    _: No,
+    site: usize,
+) -> c_int {
+    stop(event, site);
+    real!(EventRemoveTimer, site, fn(*mut c_void) -> c_int, event)
+}
+
+unsafe extern "C-unwind" fn active_nolock(
+    event: *mut c_void,
+    why: c_int,
+    calls: c_short,
+    _: No,
+    _: No,
+    site: usize,
+) {
+    if why & EV_TIMEOUT != 0 {
+        emit::fire(LIBEVENT, event as usize, site);
+    } else if is_pending(event) && !is_persistent(event) {
+        // The event leaves the queue before its callback.
+        emit::stop(LIBEVENT, event as usize, site);
+    }
+    real!(EventActiveNolock, site, fn(*mut c_void, c_int, c_short), event, why, calls);
+}
+
+/// Most events have no time-out: those are not recorded.
+fn stop(event: *mut c_void, site: usize) {
+    if is_pending(event) {
+        emit::stop(LIBEVENT, event as usize, site);
+    }
+}
+
+/// Whether the event has a time-out that is not over. `true` if the library cannot say.
+fn is_pending(event: *mut c_void) -> bool {
+    if event.is_null() || next::known(Name::EventPending).is_null() {
+        return !event.is_null();
+    }
+    let what = EV_TIMEOUT as c_short;
+    let none = ptr::null_mut();
+    real!(EventPending, 0, fn(*mut c_void, c_short, *mut Timeval) -> c_int, event, what, none) != 0
+}
+
+fn is_persistent(event: *mut c_void) -> bool {
+    if next::known(Name::EventGetEvents).is_null() {
+        return false;
+    }
+    let events = real!(EventGetEvents, 0, fn(*const c_void) -> c_short, event);
+    c_int::from(events) & EV_PERSIST != 0
+}

@@ -1,0 +1,103 @@
+//! libuv: `uv_timer_start`, `uv_timer_stop`, `uv_timer_again`, `uv_close`.
+//!
+//! libuv stops a timer through its symbol table before it calls the callback. So a stop that is
+//! called by libuv itself, and not by another call that is recorded, is an expiry.
+
+use core::ffi::{c_int, c_void};
+
+use super::emit;
+use super::enter::{No, enter};
+use super::next::{self, Name, real};
+use super::range::Range;
+use crate::ring::source::LIBUV;
+
+const MS: u64 = 1_000_000;
+/// The number of timers among the kinds of handles.
+const UV_TIMER: c_int = 13;
+
+/// Where libuv lies.
+static LIBRARY: Range = Range::new();
+
+/// Looks for the library.
+pub(crate) fn find() {
+    LIBRARY.set(next::known(Name::UvStop) as usize);
+}
+
+enter! {
+    uv_timer_start => start;
+    uv_timer_stop => stop;
+    uv_timer_again => again;
+    uv_close => close;
+}
+
+unsafe extern "C-unwind" fn start(
+    timer: *mut c_void,
+    callback: *const c_void,
+    delay_ms: u64,
+    period_ms: u64,
+    _: No,
+    site: usize,
+) -> c_int {
+    let call = || {
+        real!(
+            UvStart,
+            site,
+            fn(*mut c_void, *const c_void, u64, u64) -> c_int,
+            timer,
+            callback,
+            delay_ms,
+            period_ms
+        )
+    };
+    let result = emit::nested(call);
+    if result == 0 && !emit::is_nested() {
+        arm(timer, delay_ms, period_ms, site);
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn stop(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    if !emit::is_nested() {
+        if LIBRARY.holds(site) {
+            emit::fire(LIBUV, timer as usize, site);
+        } else {
+            emit::stop(LIBUV, timer as usize, site);
+        }
+    }
+    real!(UvStop, site, fn(*mut c_void) -> c_int, timer)
+}
+
+unsafe extern "C-unwind" fn again(timer: *mut c_void, _: No, _: No, _: No, _: No, site: usize) -> c_int {
+    let result = emit::nested(|| real!(UvAgain, site, fn(*mut c_void) -> c_int, timer));
+    if result == 0 && !emit::is_nested() {
+        let period_ms = real!(UvGetRepeat, site, fn(*const c_void) -> u64, timer);
+        if period_ms != 0 {
+            arm(timer, period_ms, period_ms, site);
+        }
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn close(
+    handle: *mut c_void,
+    callback: *const c_void,
+    _: No,
+    _: No,
+    _: No,
+    site: usize,
+) {
+    let is_timer = real!(UvType, site, fn(*const c_void) -> c_int, handle) == UV_TIMER;
+    if is_timer && !emit::is_nested() {
+        emit::stop(LIBUV, handle as usize, site);
+    }
+    emit::nested(|| real!(UvClose, site, fn(*mut c_void, *const c_void), handle, callback));
+}
+
+/// A delay counts from the loop's time, which may be some milliseconds old.
+fn arm(timer: *mut c_void, delay_ms: u64, period_ms: u64, site: usize) {
+    // SAFETY: 1. A timer that was started: its second word is its loop, in every version 1.
+    let of = unsafe { *timer.cast::<*const c_void>().add(1) };
+    let now_ms = real!(UvNow, site, fn(*const c_void) -> u64, of);
+    let deadline_ns = now_ms.saturating_add(delay_ms).saturating_mul(MS);
+    emit::arm(LIBUV, timer as usize, deadline_ns, period_ms.saturating_mul(MS), site);
+}

@@ -1,0 +1,205 @@
+//! How a process begins to record: when it is started, and in a child after a fork.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering::*;
+
+use super::emit::{self, KEY, RING};
+use super::{libev, libuv, next, sys};
+use crate::ring::{self, BYTES, CAPACITY, FOLDER, FRONT, Header, MAGIC, MAPS, Record, Ring, Slot};
+
+/// The longest path of a ring.
+const LONGEST: usize = 512;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+unsafe extern "C" {
+    static __dso_handle: *const c_void;
+    fn __register_atfork(
+        before: *const c_void,
+        parent: *const c_void,
+        child: *const c_void,
+        library: *const c_void,
+    ) -> c_int;
+}
+
+/// The loader calls it before `main`.
+extern "C" fn begin() {
+    let errno = sys::errno();
+    next::resolve();
+    libuv::find();
+    libev::find();
+    let mut key = u32::MAX;
+    // SAFETY: 1. A place for a key. 2. No destructor.
+    let is_refused = unsafe { sys::pthread_key_create(&raw mut key, ptr::null()) } != 0;
+    // The values of later keys need memory.
+    if !is_refused && key < 32 {
+        KEY.store(key, Relaxed);
+    }
+    open();
+    let library = &raw const __dso_handle;
+    let child = in_child as extern "C" fn() as *const c_void;
+    // SAFETY: 1. The function stays: a preloaded library is never unloaded.
+    unsafe { __register_atfork(ptr::null(), ptr::null(), child, library.cast()) };
+    sys::set_errno(errno);
+}
+
+/// The C library calls it in a child, on its only thread. What it calls may be called by a signal
+/// handler.
+extern "C" fn in_child() {
+    let errno = sys::errno();
+    emit::forget_thread();
+    // The mapping stays: its pages are the parent's.
+    RING.store(ptr::null_mut(), Release);
+    open();
+    sys::set_errno(errno);
+}
+
+/// Makes the ring of this process. Without a folder, or where it cannot be made, nothing is
+/// recorded.
+fn open() {
+    // SAFETY: 1. A string.
+    let folder = unsafe { sys::getenv(FOLDER.as_ptr()) };
+    let mut path = [0u8; LONGEST];
+    if folder.is_null() || !name(&mut path, folder) {
+        return;
+    }
+    let flags = sys::O_RDWR | sys::O_CREAT | sys::O_EXCL | sys::O_CLOEXEC;
+    // SAFETY: 1. A string that ends with 0.
+    let file = unsafe { sys::open(path.as_ptr().cast(), flags, 0o600) };
+    if file < 0 {
+        return;
+    }
+    let ring = map(file);
+    if !ring.is_null() {
+        // SAFETY: 1. Just mapped, of this size; the file has room for its front.
+        let header = unsafe { &(*ring).header };
+        // SAFETY: 1. As above. 2. Nobody else has the ring: the magic is missing.
+        let maps = unsafe { (&raw mut (*ring).maps).cast::<u8>() };
+        header.maps_bytes.store(copy_maps(maps), Relaxed);
+        // SAFETY: 1. It has no arguments.
+        let pid = unsafe { sys::getpid() };
+        header.pid.store(pid as u64, Relaxed);
+        header.cost_ps.store(cost(), Relaxed);
+        header.started_ns.store(sys::now(), Relaxed);
+        // Kernels before 5.14 cannot give pages their memory later.
+        // SAFETY: 1. The descriptor is open.
+        let is_whole =
+            !populate(ring.cast(), FRONT) && unsafe { sys::posix_fallocate(file, 0, BYTES as i64) } == 0;
+        header.has_slots.store(u64::from(is_whole), Relaxed);
+        header.magic.store(MAGIC, Release);
+        RING.store(ring, Release);
+    }
+    // The mapping needs no descriptor, and the program may count its own.
+    sys::shut(file);
+}
+
+/// Writes `FOLDER/PID-TIME.ring` and a 0. Returns whether it fits.
+fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
+    // SAFETY: 1. A string of the environment.
+    let folder = unsafe { core::ffi::CStr::from_ptr(folder) }.to_bytes();
+    if folder.len() > LONGEST - 64 {
+        return false;
+    }
+    path[..folder.len()].copy_from_slice(folder);
+    let mut at = folder.len();
+    let mut put = |byte| {
+        path[at] = byte;
+        at += 1;
+    };
+    // SAFETY: 1. It has no arguments.
+    let pid = unsafe { sys::getpid() } as u64;
+    for (before, number) in [(b'/', pid), (b'-', sys::now())] {
+        put(before);
+        let digits = number.checked_ilog10().unwrap_or(0);
+        for digit in (0..=digits).rev() {
+            put(b'0' + (number / 10u64.pow(digit) % 10) as u8);
+        }
+    }
+    b".ring\0".iter().for_each(|byte| put(*byte));
+    true
+}
+
+/// Maps a ring whose file has room for the front. Null if the system refuses.
+fn map(file: c_int) -> *mut Ring {
+    // SAFETY: 1. A descriptor of this function's caller.
+    let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
+    // A page that the file lacks would end the program when it is written to: so it is there first.
+    // SAFETY: 1. As above.
+    let has_front = is_long && unsafe { sys::posix_fallocate(file, 0, FRONT as i64) } == 0;
+    if !has_front {
+        return ptr::null_mut();
+    }
+    const READ_AND_WRITE: c_int = 3;
+    const SHARED: c_int = 1;
+    // SAFETY: 1. The kernel chooses the place. 2. The descriptor is open.
+    let at = unsafe { sys::mmap(ptr::null_mut(), BYTES, READ_AND_WRITE, SHARED, file, 0) };
+    if at as usize == usize::MAX { ptr::null_mut() } else { at.cast() }
+}
+
+/// Copies `/proc/self/maps` as far as there is room. Returns the number of bytes.
+fn copy_maps(to: *mut u8) -> u64 {
+    let flags = sys::O_CLOEXEC;
+    // SAFETY: 1. A string.
+    let file = unsafe { sys::open(c"/proc/self/maps".as_ptr(), flags) };
+    if file < 0 {
+        return 0;
+    }
+    let mut bytes = 0;
+    while bytes < MAPS {
+        // SAFETY: 1. `bytes` is within the copy.
+        let to = unsafe { to.add(bytes) };
+        // SAFETY: 1. So much room is left.
+        let read = unsafe { sys::read(file, to.cast(), MAPS - bytes) };
+        if read <= 0 {
+            break;
+        }
+        bytes += read as usize;
+    }
+    sys::shut(file);
+    bytes as u64
+}
+
+/// Measures what one record costs, in ps: in a small ring on the stack, with warm caches.
+fn cost() -> u64 {
+    const COUNT: u64 = 64;
+    let header = Header::default();
+    let slots: [Slot; 64] = core::array::from_fn(|_| Slot::default());
+    let one = || {
+        let record = emit::fill(0, 0, 0, sys::now(), Record::default());
+        ring::push(&header, &slots, &record);
+    };
+    one();
+    header.tail.0.store(1, Relaxed);
+    let before = sys::now();
+    (1..COUNT).for_each(|_| one());
+    sys::now().saturating_sub(before) * 1000 / (COUNT - 1)
+}
+
+/// Makes room for the slots. Several threads may do it at once. Returns whether there is room.
+///
+/// It is done with the first record, since most processes of a shell script have no timer.
+#[cold]
+pub(crate) fn make_slots(ring: *const Ring, header: &Header) -> bool {
+    const _: () = assert!(CAPACITY.is_power_of_two());
+    if header.has_slots.load(Acquire) == REFUSED {
+        return false;
+    }
+    let errno = sys::errno();
+    let is_made = populate(ring.cast_mut().cast::<u8>().wrapping_add(FRONT), BYTES - FRONT);
+    header.has_slots.store(if is_made { 1 } else { REFUSED }, Release);
+    sys::set_errno(errno);
+    is_made
+}
+
+/// The value of `has_slots` if the system has no room for them.
+const REFUSED: u64 = 2;
+
+/// Gives pages of a mapping their memory. Without it a write could end the program.
+fn populate(at: *mut u8, bytes: usize) -> bool {
+    const POPULATE_WRITE: c_int = 23;
+    // SAFETY: 1. Pages of a mapping of this library's. 2. Their contents stay.
+    unsafe { sys::madvise(at.cast(), bytes, POPULATE_WRITE) == 0 }
+}

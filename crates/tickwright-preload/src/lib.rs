@@ -1,0 +1,44 @@
+//! The library that `tickwright record` loads into a program, and the ring that it writes to.
+//!
+//! ```text
+//!   program ── event_add, poll, ... ──▶ LIBRARY ──▶ the real function
+//!                                          │
+//!                                       Ring (a file that both map) ──▶ Mapped::drain, the recorder
+//! ```
+//!
+//! | part | holds |
+//! |---|---|
+//! | [`LIBRARY`] | the bytes of the shared library, for `LD_PRELOAD`; built from `interpose/` |
+//! | [`ring`] | the layout of a ring and both of its ends |
+//! | [`mapped`] | a ring in a file, as the recorder sees it |
+//!
+//! The library is a crate of its own, in `interpose/`: its symbols have the names of those that it
+//! stands before, so they must not be linked into the recorder.
+#![deny(unsafe_code)]
+
+pub mod ring;
+
+#[cfg(target_os = "linux")]
+pub mod mapped;
+#[cfg(test)]
+mod tests;
+
+// Clippy reads the library as a part of this crate; nothing is linked.
+#[cfg(all(clippy, recordable))]
+#[allow(unsafe_code, reason = "the C boundary")]
+#[path = "../interpose/parts.rs"]
+mod interpose;
+
+/// The shared library, as the bytes of a file. Empty where it does not exist: it is for Linux with
+/// glibc on x86-64 and AArch64.
+pub static LIBRARY: &[u8] = library();
+
+#[cfg(recordable)]
+const fn library() -> &'static [u8] {
+    include_bytes!(concat!(env!("OUT_DIR"), "/libtickwright_preload.so"))
+}
+
+#[cfg(not(recordable))]
+const fn library() -> &'static [u8] {
+    &[]
+}

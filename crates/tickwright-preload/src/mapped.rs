@@ -1,0 +1,109 @@
+//! A ring in a file, as the recorder sees it.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Record, Ring, Slot};
+
+/// A ring that is mapped. The recorded process may write to it at any time.
+#[derive(Debug)]
+pub struct Mapped {
+    at: *const Ring,
+    file: File,
+}
+
+impl Mapped {
+    /// Maps a ring. `None`: the process has not finished its header.
+    ///
+    /// # Errors
+    /// What the system says; that the file is no ring.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        if file.metadata()?.len() < BYTES as u64 {
+            return Ok(None);
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let (shared, from) = (libc::MAP_SHARED, file.as_raw_fd());
+        // SAFETY: 1. The kernel chooses the place. 2. The descriptor is open.
+        #[allow(unsafe_code, reason = "a mapping")]
+        let at = unsafe { libc::mmap(ptr::null_mut(), BYTES, protection, shared, from, 0) };
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let mapped = Self { at: at.cast(), file };
+        match mapped.header().magic.load(Acquire) {
+            MAGIC => Ok(Some(mapped)),
+            0 => Ok(None),
+            _ => Err(io::Error::other("the file is no ring of this version")),
+        }
+    }
+
+    fn ring(&self) -> &Ring {
+        // SAFETY: 1. The mapping has the size of a ring, at a page. 2. It stays until the drop.
+        // 3. All of it is atomics, so the other process may write. 4. Pages that the file lacks
+        // are not read: `slots` asks for them first.
+        #[allow(unsafe_code, reason = "the mapped ring")]
+        unsafe {
+            &*self.at
+        }
+    }
+
+    /// What the process says of itself.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.ring().header
+    }
+
+    /// The slots; none while the process has made no room for them.
+    fn slots(&self) -> Option<&[Slot]> {
+        (self.header().has_slots.load(Acquire) == 1).then(|| &self.ring().slots[..])
+    }
+
+    /// Reads what was committed, in order. Returns how many records there were.
+    pub fn drain(&self, each: impl FnMut(Record)) -> usize {
+        self.slots().map_or(0, |slots| ring::drain(self.header(), slots, each))
+    }
+
+    /// Reads what a dead process left. Returns how many records it had begun but not committed.
+    pub fn drain_dead(&self, mut each: impl FnMut(Record)) -> u64 {
+        let mut torn = 0;
+        // A process has at most one reservation a thread. The bound is for a damaged head.
+        for _ in 0..ring::CAPACITY {
+            self.drain(&mut each);
+            if !ring::skip(self.header()) {
+                break;
+            }
+            torn += 1;
+        }
+        torn
+    }
+
+    /// The copy of `/proc/self/maps` that the process made when it began.
+    #[must_use]
+    pub fn maps(&self) -> String {
+        let used = (self.header().maps_bytes.load(Relaxed) as usize).min(MAPS);
+        let mut bytes = vec![0; used];
+        let read = self.file.read_exact_at(&mut bytes, MAPS_AT as u64);
+        if read.is_err() {
+            return String::new();
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+const _: () = assert!(FRONT > MAPS_AT);
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: 1. The mapping of `open`. 2. References to it end with the borrow of `self`.
+        #[allow(unsafe_code, reason = "a mapping")]
+        unsafe {
+            libc::munmap(self.at.cast_mut().cast(), BYTES)
+        };
+    }
+}

@@ -1,0 +1,245 @@
+//! The ring between a recorded process and its recorder: a file that both map.
+//!
+//! ```text
+//!   page 0..1      header: who writes, head, tail, lost; see `Header`
+//!   page 1..9      a copy of /proc/self/maps, made when the process began
+//!   page 9..       CAPACITY slots of 64 bytes
+//!
+//!   tail ──────── head           tail: the recorder's; all before it was read
+//!    │ committed │ reserved │    head: the writers'; each takes the next position
+//! ```
+//!
+//! # Invariants
+//! 1. `head - tail` is at most the number of slots: a writer that finds the ring full counts a
+//!    loss instead of a reservation. So no slot is written that has not been read.
+//! 2. The slot of position `p` is committed when its sequence is `p + 1`. That is stored last, with
+//!    release; the recorder loads it first, with acquire.
+//! 3. A writer takes no lock and waits for nobody. A signal handler that interrupts a writer takes
+//!    the next position.
+//!
+//! This file is compiled into both sides.
+
+use core::sync::atomic::{AtomicU64, Ordering::*};
+
+/// The first word of a ring: `twring` and the version of this layout.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"twring\0\x01");
+
+/// How many records fit into the ring of a process: 4 MiB.
+pub const CAPACITY: usize = 1 << 16;
+
+/// The bytes of the copy of `/proc/self/maps`.
+pub const MAPS: usize = 8 * PAGE;
+
+const PAGE: usize = 4096;
+
+/// The environment variable that names the folder of the rings.
+pub const FOLDER: &core::ffi::CStr = c"TICKWRIGHT_RECORD";
+
+/// What a process says of itself, and the two ends of its ring.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Header {
+    /// [`MAGIC`], once the rest of the header is there.
+    pub magic: AtomicU64,
+    /// The id of the process.
+    pub pid: AtomicU64,
+    /// The time at which it began to record, on `CLOCK_MONOTONIC`, in ns.
+    pub started_ns: AtomicU64,
+    /// What one record costs the process, in picoseconds, as it measured when it began.
+    pub cost_ps: AtomicU64,
+    /// 1 once the file has room for all slots.
+    pub has_slots: AtomicU64,
+    /// How many bytes of [`MAPS`] are used.
+    pub maps_bytes: AtomicU64,
+    /// Records that found no room.
+    pub lost: AtomicU64,
+    /// Where the record before the last loss was, to place the loss.
+    pub lost_at_ns: AtomicU64,
+    /// How many positions are taken.
+    pub head: Line,
+    /// How many records were read.
+    pub tail: Line,
+}
+
+/// A counter alone in its cache line.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub struct Line(pub AtomicU64);
+
+/// The place of a record.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Slot {
+    sequence: AtomicU64,
+    words: [AtomicU64; 7],
+}
+
+/// A whole ring, as it lies in its file.
+#[repr(C, align(4096))]
+#[derive(Debug)]
+pub struct Ring {
+    /// Page 0.
+    pub header: Header,
+    _rest: [u8; PAGE - size_of::<Header>()],
+    /// The copy of `/proc/self/maps`; a recorder reads it from the file.
+    pub maps: [AtomicU64; MAPS / 8],
+    /// The records.
+    pub slots: [Slot; CAPACITY],
+}
+
+/// The bytes of a file with a ring.
+pub const BYTES: usize = size_of::<Ring>();
+/// The bytes before the slots.
+pub const FRONT: usize = PAGE + MAPS;
+/// Where the copy of `/proc/self/maps` begins.
+pub const MAPS_AT: usize = PAGE;
+
+const _: () = assert!(BYTES == FRONT + CAPACITY * 64 && size_of::<Slot>() == 64);
+
+/// One operation on one timer, as the process saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// When, on `CLOCK_MONOTONIC`, in ns.
+    pub time_ns: u64,
+    /// When the timer is due, on the same clock. For [`op::ARM`].
+    pub deadline_ns: u64,
+    /// Its period; 0: it expires once. For [`op::ARM`].
+    pub period_ns: u64,
+    /// Which timer of its source: an address, a descriptor, an id. 0 for waits.
+    pub id: u64,
+    /// The return address of the call.
+    pub site: u64,
+    /// The thread.
+    pub thread: u32,
+    /// The processor.
+    pub cpu: u16,
+    /// A number of [`source`].
+    pub source: u8,
+    /// A number of [`op`].
+    pub op: u8,
+}
+
+/// What happened to the timer of a record.
+pub mod op {
+    /// It was armed or moved, or a wait began.
+    pub const ARM: u8 = 0;
+    /// It was cancelled, or a wait ended before its time-out.
+    pub const STOP: u8 = 1;
+    /// It expired, or a wait ended by its time-out.
+    pub const FIRE: u8 = 2;
+}
+
+/// Where a timer comes from.
+pub mod source {
+    /// The names, by number.
+    pub const NAMES: [&str; 12] = [
+        "libevent",
+        "libuv",
+        "libev",
+        "timerfd",
+        "posix-timer",
+        "itimer",
+        "poll",
+        "epoll",
+        "select",
+        "sleep",
+        "cond",
+        "sem",
+    ];
+    /// Events of libevent with a time-out.
+    pub const LIBEVENT: u8 = 0;
+    /// Timers of libuv.
+    pub const LIBUV: u8 = 1;
+    /// Timers of libev.
+    pub const LIBEV: u8 = 2;
+    /// `timerfd_settime`; the id is the descriptor.
+    pub const TIMERFD: u8 = 3;
+    /// `timer_settime`.
+    pub const POSIX: u8 = 4;
+    /// `setitimer` and `alarm`; the id is which one.
+    pub const ITIMER: u8 = 5;
+    /// Time-outs of `poll` and `ppoll`.
+    pub const POLL: u8 = 6;
+    /// Time-outs of `epoll_wait` and its kin.
+    pub const EPOLL: u8 = 7;
+    /// Time-outs of `select` and `pselect`.
+    pub const SELECT: u8 = 8;
+    /// `nanosleep` and its kin.
+    pub const SLEEP: u8 = 9;
+    /// `pthread_cond_timedwait` and its kin.
+    pub const COND: u8 = 10;
+    /// `sem_timedwait` and its kin.
+    pub const SEM: u8 = 11;
+}
+
+impl Record {
+    fn words(&self) -> [u64; 7] {
+        let [low, high] = self.cpu.to_le_bytes();
+        let tag = [low, high, self.source, self.op];
+        let who = u64::from(self.thread) << 32 | u64::from(u32::from_le_bytes(tag));
+        [self.time_ns, self.deadline_ns, self.period_ns, self.id, self.site, who, 0]
+    }
+
+    fn of(words: [u64; 7]) -> Self {
+        let [time_ns, deadline_ns, period_ns, id, site, who, _] = words;
+        let [low, high, source, op, ..] = who.to_le_bytes();
+        let cpu = u16::from_le_bytes([low, high]);
+        Self { time_ns, deadline_ns, period_ns, id, site, thread: (who >> 32) as u32, cpu, source, op }
+    }
+}
+
+/// Appends a record. Takes no lock, allocates nothing, and may be called by a signal handler.
+/// Returns whether there was room; if not, the record is counted as lost.
+#[inline]
+pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
+    let (head, tail) = (&header.head.0, &header.tail.0);
+    let mut at = head.load(Relaxed);
+    loop {
+        // The tail's acquire pairs with the recorder's release: it has read the slot.
+        if at.wrapping_sub(tail.load(Acquire)) >= slots.len() as u64 {
+            header.lost_at_ns.store(record.time_ns, Relaxed);
+            header.lost.fetch_add(1, Relaxed);
+            return false;
+        }
+        match head.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
+            Ok(_) => break,
+            Err(now) => at = now,
+        }
+    }
+    let slot = &slots[at as usize & (slots.len() - 1)];
+    for (word, value) in slot.words.iter().zip(record.words()) {
+        word.store(value, Relaxed);
+    }
+    slot.sequence.store(at + 1, Release);
+    true
+}
+
+/// Reads at most `slots.len()` records in order, and gives their slots back. Stops at the first one
+/// that is not committed.
+#[allow(dead_code, reason = "the recorder's side")]
+pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> usize {
+    let tail = header.tail.0.load(Relaxed);
+    let mut at = tail;
+    while at.wrapping_sub(tail) < slots.len() as u64 {
+        let slot = &slots[at as usize & (slots.len() - 1)];
+        if slot.sequence.load(Acquire) != at.wrapping_add(1) {
+            break;
+        }
+        each(Record::of(slot.words.each_ref().map(|word| word.load(Relaxed))));
+        at = at.wrapping_add(1);
+    }
+    header.tail.0.store(at, Release);
+    at.wrapping_sub(tail) as usize
+}
+
+/// Gives back a slot that a dead process reserved but never committed. Returns whether there was
+/// one.
+#[allow(dead_code, reason = "the recorder's side")]
+pub fn skip(header: &Header) -> bool {
+    let tail = header.tail.0.load(Relaxed);
+    let is_behind = header.head.0.load(Acquire).wrapping_sub(tail).wrapping_sub(1) < u64::MAX / 2;
+    if is_behind {
+        header.tail.0.store(tail.wrapping_add(1), Release);
+    }
+    is_behind
+}
