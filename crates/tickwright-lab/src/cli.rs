@@ -21,6 +21,8 @@ use crate::experiments::nptl::ChildArgs;
 use crate::experiments::scheduler::SchedulerArgs;
 use crate::experiments::threads::ThreadsArgs;
 use crate::output::table;
+#[cfg(target_os = "linux")]
+use crate::record::RecordArgs;
 use crate::reproduce::Reproduce;
 use crate::results::{CompareArgs, PageArgs, ShowArgs};
 use crate::tour::TourArgs;
@@ -40,6 +42,7 @@ Exit codes:
   130  SIGINT (Ctrl-C) stopped the run; what was measured so far has been written
   141  nobody reads standard output any more
   143  SIGTERM stopped the run; what was measured so far has been written
+`record` ends with the code of the program that it ran.
 A second SIGINT or SIGTERM, a second later or more, ends the process at once.";
 
 /// Builds the parser. The help and the manual page of every command state the exit codes.
@@ -113,6 +116,8 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LatencyLoad(WorkerArgs),
+    #[cfg(target_os = "linux")]
+    Record(Box<RecordArgs>),
     /// Run a child of `reproduce nptl`; `reproduce nptl` itself starts this command
     #[command(hide = true)]
     NptlChild(ChildArgs),

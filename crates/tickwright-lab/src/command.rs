@@ -37,6 +37,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Latency(args)) => args.execute(),
         #[cfg(target_os = "linux")]
         Some(Command::LatencyLoad(args)) => args.execute(),
+        #[cfg(target_os = "linux")]
+        Some(Command::Record(args)) => args.execute(),
         Some(Command::NptlChild(args)) => args.execute(),
         Some(Command::Import(args)) => args.execute(),
         Some(Command::Export(args)) => args.execute(),

@@ -8,6 +8,8 @@ mod command;
 mod experiments;
 mod list;
 mod models;
+#[cfg(target_os = "linux")]
+mod record;
 mod reproduce;
 mod results;
 mod specimens;

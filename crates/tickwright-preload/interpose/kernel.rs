@@ -94,7 +94,8 @@ unsafe extern "C-unwind" fn itimer(
 ) -> c_int {
     let result =
         real!(Setitimer, site, fn(c_int, *const Itimerval, *mut Itimerval) -> c_int, which, new, old);
-    if result == 0 && !new.is_null() {
+    // The other two count processor time, which is no time of the trace.
+    if result == 0 && which == REAL && !new.is_null() {
         // SAFETY: 1. Not null, and the kernel has read it.
         let new = unsafe { *new };
         if new.value.is_zero() {

@@ -187,6 +187,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// What the trace is written to. `None` once it was given back.
+    pub const fn get_ref(&self) -> Option<&W> {
+        self.to.as_ref()
+    }
+
     /// Ends the trace. Returns what it was written to.
     ///
     /// # Errors

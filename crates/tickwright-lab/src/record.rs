@@ -1,0 +1,219 @@
+//! `tickwright record`: runs a program and records its timers.
+//!
+//! ```text
+//!   record ── LD_PRELOAD ──▶ program, its children     tickwright-preload: one ring a process
+//!      │                         │
+//!      └── Collector ◀── rings ──┘      Translator: operations to events
+//!             └─▶ Sink ─▶ FILE.twt
+//! ```
+
+mod collector;
+mod folder;
+mod process;
+mod program;
+mod sink;
+mod summary;
+mod translate;
+
+use core::time::Duration;
+use std::env;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::time::{ClockId, clock_gettime};
+use tickwright_preload::ring::{FOLDER, source};
+use tickwright_trace::TraceError;
+
+use self::collector::Collector;
+use self::folder::Folders;
+use self::program::Unfit;
+use self::sink::Sink;
+use self::summary::Ended;
+use crate::error::LabError;
+use crate::interrupt;
+
+/// What to do where no library can be loaded.
+const REMEDY: &str =
+    "record its system calls instead: `strace -f -ttt -T -o FILE PROGRAM`, then `tickwright import FILE`";
+
+/// The exit codes of a shell for a program that is not there, or that does not run.
+const NOT_FOUND: u8 = 127;
+const NOT_STARTED: u8 = 126;
+
+/// Run a program and record its timers (Linux with glibc)
+///
+/// A library is loaded into the program and its children with LD_PRELOAD. It sees the calls of
+/// libevent, libuv and libev, timerfd, POSIX timers and itimers, and the time-outs of poll, epoll,
+/// select, sleeps, condition variables and semaphores. The trace says what it cannot see.
+///
+/// The exit code is the program's own, or 128 + n if signal n killed it; 127: there is no such
+/// program; 126: it cannot be started; 2: it would run unseen; 3: the trace could not be written.
+///
+/// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM is
+/// passed on to the program. If the disk is full, the program runs on unrecorded.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = "Example:\n  tickwright record --out cache.twt -- memcached -p 0 -U 0")]
+pub(crate) struct RecordArgs {
+    /// File for the trace; one that exists is replaced
+    #[arg(long, value_name = "FILE", default_value = "tickwright.twt")]
+    out: PathBuf,
+    /// Sources to record, with commas: libevent, libuv, libev, timerfd, posix-timer, itimer, poll,
+    /// epoll, select, sleep, cond, sem
+    #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// End the trace at this many MiB; the program runs on
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    max_mib: Option<u64>,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    program: Vec<OsString>,
+}
+
+/// The time of a trace.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+impl RecordArgs {
+    /// Runs the program. Ends this process with the program's exit code.
+    ///
+    /// # Errors
+    /// The program would run unseen; the trace cannot be written.
+    pub(crate) fn execute(&self) -> Result<(), LabError> {
+        if tickwright_preload::LIBRARY.is_empty() {
+            return Err(LabError::usage(format!("this build cannot record programs: {REMEDY}")));
+        }
+        let only = self.sources()?;
+        let code = match program::check(&self.program[0]) {
+            Ok(_) => self.run(only)?,
+            Err(Unfit::Unseen(why)) => return Err(LabError::usage(format!("{why}: {REMEDY}"))),
+            Err(Unfit::Missing) => {
+                self.not_started(
+                    "there is no such program; a path needs a slash, a name is looked for in PATH",
+                );
+                NOT_FOUND
+            }
+            Err(Unfit::NotExecutable) => {
+                self.not_started("it is no program that may be executed");
+                NOT_STARTED
+            }
+        };
+        std::process::exit(code.into());
+    }
+
+    fn not_started(&self, why: &str) {
+        eprintln!("tickwright: '{}' cannot be started: {why}", self.program[0].display());
+    }
+
+    fn sources(&self) -> Result<[bool; 12], LabError> {
+        let mut only = [self.only.is_empty(); 12];
+        for name in &self.only {
+            let at = source::NAMES.iter().position(|known| known == name).ok_or_else(|| {
+                LabError::usage(format!(
+                    "no source is called '{name}'; there are {}",
+                    source::NAMES.join(", ")
+                ))
+            })?;
+            only[at] = true;
+        }
+        Ok(only)
+    }
+
+    fn run(&self, only: [bool; 12]) -> Result<u8, LabError> {
+        let folders = Folders::new().map_err(|error| {
+            LabError::io("making a folder for the recorder (TMPDIR names another)", error)
+        })?;
+        let writing = |error| LabError::io(format!("writing '{}'", self.out.display()), error);
+        let file = File::create(&self.out).map_err(writing)?;
+        let start_ns = now_ns();
+        let limit = self.max_mib.map_or(u64::MAX, |mib| mib << 20);
+        let sink = Sink::new(file, &summary::header(&self.program), limit).map_err(|error| match error {
+            TraceError::Io(error) => writing(error),
+            other => LabError::failed(other.to_string()),
+        })?;
+        let mut child = match self.start(&folders) {
+            Ok(child) => child,
+            Err(error) => {
+                self.not_started(&error.to_string());
+                return Ok(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED });
+            }
+        };
+        let mut collector = Collector::new(folders.rings.clone(), start_ns, only, sink);
+        let status = watch(&mut child, &mut collector)?;
+        collector.finish(now_ns());
+        let ended = Ended { status, elapsed: Duration::from_nanos(now_ns() - start_ns), file: &self.out };
+        if let Some(error) = collector.sink.result.error.take() {
+            eprint!("{}", summary::text(&ended, &collector.totals, &collector.sink.result));
+            return Err(writing(error));
+        }
+        if collector.totals.processes == 0 {
+            return Err(LabError::usage(summary::unseen_program(&self.program[0], status, REMEDY)));
+        }
+        eprint!("{}", summary::text(&ended, &collector.totals, &collector.sink.result));
+        Ok(code(status))
+    }
+
+    fn start(&self, folders: &Folders) -> io::Result<Child> {
+        const PRELOAD: &str = "LD_PRELOAD";
+        let mut libraries = folders.library().into_os_string();
+        if let Some(before) = env::var_os(PRELOAD).filter(|before| !before.is_empty()) {
+            libraries.push(":");
+            libraries.push(before);
+        }
+        let folder = FOLDER.to_str().map_err(io::Error::other)?;
+        Command::new(&self.program[0])
+            .args(&self.program[1..])
+            .env(PRELOAD, libraries)
+            .env(folder, Path::new(&folders.rings))
+            .spawn()
+    }
+}
+
+/// Collects until the program and all its recorded children have ended, or a signal stops it.
+fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Result<ExitStatus, LabError> {
+    let waiting = |error| LabError::io("waiting for the program", error);
+    let (mut is_passed_on, mut is_announced, mut was_full) = (false, false, false);
+    let is_shown = io::stderr().is_terminal();
+    loop {
+        let status = child.try_wait().map_err(waiting)?;
+        let pause = collector.turn(now_ns());
+        let stopped = interrupt::requested();
+        if let Some(status) = status {
+            if collector.processes() == 0 || stopped {
+                return Ok(status);
+            }
+            if is_shown && !is_announced {
+                eprintln!("tickwright: the program has ended, its children go on; Ctrl-C ends the recording");
+                is_announced = true;
+            }
+        } else if stopped {
+            // A terminal sends SIGINT to the program too. Nobody else sends it SIGTERM.
+            if !is_passed_on && interrupt::exit_code() != 130 {
+                let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                pid.map(|pid| kill_process(pid, Signal::TERM));
+            }
+            is_passed_on = true;
+            // A second signal ends this process at once.
+            collector.sink.flush();
+        }
+        if !collector.sink.is_open() && !was_full {
+            was_full = true;
+            eprintln!("tickwright: the trace takes no more; the program runs on unrecorded");
+        }
+        thread::sleep(pause);
+    }
+}
+
+/// The exit code of a shell for a program that ended so.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

@@ -1,0 +1,219 @@
+//! Reads the rings of all processes in turns, and writes what they hold.
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use tickwright_preload::mapped::Mapped;
+use tickwright_preload::ring::{CAPACITY, Record};
+
+use super::process::Process;
+use super::sink::{Names, Sink};
+use super::translate::{Seen, Translator};
+
+/// How often the recorder looks whether a process has ended.
+const LOOK_NS: u64 = 50_000_000;
+/// How often it writes what it has, and looks for timers that are overdue.
+const FLUSH_NS: u64 = 1_000_000_000;
+
+/// All that is known of the recorded processes.
+#[derive(Debug)]
+pub(super) struct Collector<W: Write> {
+    folder: PathBuf,
+    start_ns: u64,
+    /// Which sources are written.
+    only: [bool; 12],
+    known: HashSet<OsString>,
+    processes: BTreeMap<u32, Process>,
+    translator: Translator,
+    pub(super) sink: Sink<W>,
+    looked_ns: u64,
+    flushed_ns: u64,
+    pub(super) totals: Totals,
+    batch: Vec<(u32, Record)>,
+    seen: Vec<Seen>,
+}
+
+/// Sums over all processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) processes: u32,
+    pub(super) records: u64,
+    pub(super) timers: usize,
+    /// What the records cost the processes, by their own measurements.
+    pub(super) cost: Duration,
+    /// The processor time of processes with records.
+    pub(super) cpu: Duration,
+}
+
+struct OfProcesses<'a>(&'a mut BTreeMap<u32, Process>);
+
+impl Names for OfProcesses<'_> {
+    fn thread(&mut self, process: u32, thread: u32) -> String {
+        self.0.get(&process).map_or_else(|| format!("thread/{thread}"), |of| of.thread(thread))
+    }
+
+    fn site(&mut self, process: u32, address: u64) -> String {
+        self.0.get_mut(&process).map_or_else(|| format!("{address:#x}"), |of| of.site(address))
+    }
+}
+
+impl<W: Write> Collector<W> {
+    pub(super) fn new(folder: PathBuf, start_ns: u64, only: [bool; 12], sink: Sink<W>) -> Self {
+        Self {
+            folder,
+            start_ns,
+            only,
+            known: HashSet::new(),
+            processes: BTreeMap::new(),
+            translator: Translator::new(start_ns),
+            sink,
+            looked_ns: 0,
+            flushed_ns: start_ns,
+            totals: Totals::default(),
+            batch: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// How many processes are being recorded.
+    pub(super) fn processes(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// One turn at time `now_ns`. Returns how long the next one may wait.
+    pub(super) fn turn(&mut self, now_ns: u64) -> Duration {
+        self.discover();
+        let mut most = 0;
+        for (number, process) in &mut self.processes {
+            let batch = &mut self.batch;
+            most = most.max(process.ring.drain(|record| batch.push((*number, record))));
+        }
+        self.losses();
+        self.deliver(now_ns);
+        if now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+            self.looked_ns = now_ns;
+            self.bury(now_ns);
+        }
+        if now_ns.saturating_sub(self.flushed_ns) >= FLUSH_NS {
+            self.flushed_ns = now_ns;
+            self.translator.overdue(now_ns, &mut self.seen);
+            self.write();
+            self.sink.flush();
+        }
+        // A ring that fills up faster than that loses records.
+        Duration::from_millis(if most > CAPACITY / 16 { 0 } else { 4 })
+    }
+
+    /// Reads what is left, when no process writes any more or nobody waits for it. Ends the trace.
+    pub(super) fn finish(&mut self, now_ns: u64) {
+        self.turn(now_ns);
+        self.bury(now_ns);
+        self.translator.until(now_ns, &mut self.seen);
+        self.write();
+        let left: Vec<u32> = self.processes.keys().copied().collect();
+        left.into_iter().for_each(|number| self.forget(number));
+        self.totals.timers = self.translator.timers();
+        self.sink.finish();
+    }
+
+    /// Maps the rings that are new.
+    fn discover(&mut self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if self.known.contains(&entry.file_name()) {
+                continue;
+            }
+            match Mapped::open(&entry.path()) {
+                // The process has not finished its header, or was killed before.
+                Ok(None) => continue,
+                Ok(Some(ring)) => {
+                    let number = self.totals.processes;
+                    self.totals.processes += 1;
+                    self.processes.insert(number, Process::new(ring, entry.path(), number));
+                }
+                Err(error) => {
+                    let note = format!("a ring could not be read: {error}");
+                    self.sink.lost(self.start_ns, self.start_ns, 0, &note);
+                }
+            }
+            self.known.insert(entry.file_name());
+        }
+    }
+
+    /// Notes records that found no room.
+    fn losses(&mut self) {
+        for process in self.processes.values_mut() {
+            let lost = process.ring.header().lost.load(Relaxed);
+            if lost > process.lost {
+                let at = process.ring.header().lost_at_ns.load(Relaxed);
+                let note = format!("the ring of process {} was full", process.pid);
+                self.sink.lost(at, self.start_ns, lost - process.lost, &note);
+                process.lost = lost;
+            }
+        }
+    }
+
+    /// Translates what was read, in the order of its time, and writes it.
+    fn deliver(&mut self, now_ns: u64) {
+        self.batch.sort_by_key(|(_, record)| record.time_ns);
+        for (process, record) in self.batch.drain(..) {
+            if self.only.get(usize::from(record.source)).is_some_and(|is_wanted| *is_wanted) {
+                self.translator.record(process, &record, &mut self.seen);
+            }
+            if let Some(of) = self.processes.get(&process) {
+                self.totals.records += 1;
+                let ps = of.ring.header().cost_ps.load(Relaxed).min(1_000_000_000);
+                self.totals.cost += Duration::from_nanos(ps / 1000);
+            }
+        }
+        // Timers of a process whose ring was read until now are over by now.
+        self.translator.until(now_ns, &mut self.seen);
+        self.write();
+    }
+
+    fn write(&mut self) {
+        let mut names = OfProcesses(&mut self.processes);
+        for seen in self.seen.drain(..) {
+            self.sink.push(&seen, self.start_ns, &mut names);
+        }
+    }
+
+    /// Reads the rings of dead processes to their end, and forgets them.
+    fn bury(&mut self, now_ns: u64) {
+        let newest: BTreeMap<u64, u32> =
+            self.processes.values().map(|process| (process.pid, process.number)).collect();
+        // After an exec the process has another ring.
+        let is_over =
+            |process: &mut Process| newest.get(&process.pid) != Some(&process.number) || !process.is_alive();
+        let over: Vec<u32> =
+            self.processes.values_mut().filter_map(|of| is_over(of).then_some(of.number)).collect();
+        for number in over {
+            let Some(process) = self.processes.get_mut(&number) else { continue };
+            let batch = &mut self.batch;
+            let torn = process.ring.drain_dead(|record| batch.push((number, record)));
+            let pid = process.pid;
+            self.losses();
+            self.deliver(now_ns);
+            if torn > 0 {
+                let note = format!("process {pid} was killed while it wrote");
+                self.sink.lost(now_ns, self.start_ns, torn, &note);
+            }
+            if self.processes.len() > 1 {
+                self.translator.ended(number, now_ns, &mut self.seen);
+                self.write();
+            }
+            self.forget(number);
+        }
+    }
+
+    fn forget(&mut self, number: u32) {
+        if let Some(process) = self.processes.remove(&number) {
+            self.totals.cpu += process.cpu();
+            let _ = fs::remove_file(&process.path);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A recorded process: its ring, and the names of its threads and calls.
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tickwright_preload::mapped::Mapped;
+
+/// The system counts the time of processes in these.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// A process, from the time it began or was forked to its end or its next `exec`.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) ring: Mapped,
+    pub(super) path: PathBuf,
+    pub(super) pid: u64,
+    /// What the recorder calls it.
+    pub(super) number: u32,
+    maps: Vec<Mapping>,
+    /// The start of the process by the kernel. Another process with its id has another one.
+    began: Option<String>,
+    cpu: Duration,
+    /// The records that the recorder knows to be lost.
+    pub(super) lost: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping {
+    begin: u64,
+    end: u64,
+    /// What to subtract from an address to get one in the file.
+    base: u64,
+    name: String,
+}
+
+impl Process {
+    pub(super) fn new(ring: Mapped, path: PathBuf, number: u32) -> Self {
+        let pid = ring.header().pid.load(Relaxed);
+        let maps = mappings(&ring.maps());
+        let mut process = Self { ring, path, pid, number, maps, began: None, cpu: Duration::ZERO, lost: 0 };
+        process.is_alive();
+        process
+    }
+
+    /// Whether the process is there and has not ended. Notes the processor time that it has used.
+    pub(super) fn is_alive(&mut self) -> bool {
+        let Some(stat) = stat(self.pid) else { return false };
+        if *self.began.get_or_insert_with(|| stat.began.clone()) != stat.began {
+            return false;
+        }
+        self.cpu = stat.cpu;
+        stat.is_running
+    }
+
+    /// The processor time that it had used when it was last looked at.
+    pub(super) fn cpu(&self) -> Duration {
+        self.cpu
+    }
+
+    /// The name of a thread: `memcached/1234`.
+    pub(super) fn thread(&self, thread: u32) -> String {
+        let task = format!("/proc/{}/task/{thread}/comm", self.pid);
+        let name = fs::read_to_string(task).ok();
+        let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        format!("{}/{thread}", name.unwrap_or_else(|| self.program()))
+    }
+
+    fn program(&self) -> &str {
+        self.maps.first().map_or("process", |first| &first.name)
+    }
+
+    /// The name of a place in the program: `libevent-2.1.so.7.0.1+0x1fbf0`.
+    pub(super) fn site(&mut self, address: u64) -> String {
+        if let Some(name) = named(&self.maps, address) {
+            return name;
+        }
+        // A library that was loaded later.
+        if let Ok(now) = fs::read_to_string(format!("/proc/{}/maps", self.pid)) {
+            self.maps.extend(mappings(&now));
+        }
+        named(&self.maps, address).unwrap_or_else(|| format!("{address:#x}"))
+    }
+}
+
+/// What the kernel says of a process.
+struct Stat {
+    is_running: bool,
+    began: String,
+    cpu: Duration,
+}
+
+fn stat(pid: u64) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program is in brackets, and may hold any character.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let state = fields.first()?;
+    let ticks: u64 = fields.get(11..13)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(Stat {
+        is_running: !["Z", "X", "x"].contains(state),
+        began: (*fields.get(19)?).to_owned(),
+        cpu: Duration::from_millis(ticks.saturating_mul(1000 / TICKS_PER_SECOND)),
+    })
+}
+
+/// The parts of files among the lines of `/proc/PID/maps`.
+fn mappings(text: &str) -> Vec<Mapping> {
+    let line = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (begin, end) = fields.next()?.split_once('-')?;
+        let offset = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
+        let path = fields.nth(2).filter(|path| path.starts_with('/'))?;
+        let name = Path::new(path).file_name()?.to_string_lossy().into_owned();
+        let [begin, end] = [begin, end].map(|number| u64::from_str_radix(number, 16).ok());
+        Some(Mapping { begin: begin?, end: end?, base: begin?.wrapping_sub(offset), name })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn named(maps: &[Mapping], address: u64) -> Option<String> {
+    let of = maps.iter().rev().find(|of| (of.begin..of.end).contains(&address))?;
+    Some(format!("{}+{:#x}", of.name, address.wrapping_sub(of.base)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Events to a file, until it is full.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+use tickwright_preload::ring::source;
+use tickwright_trace::{Event, Header, TraceError, Writer};
+
+use super::translate::Seen;
+
+/// Where events go. After the first error, or at the limit, they are counted and dropped.
+#[derive(Debug)]
+pub(super) struct Sink<W: Write> {
+    writer: Option<Writer<Counting<W>>>,
+    limit: u64,
+    threads: HashMap<(u32, u32), u32>,
+    sites: HashMap<(u32, u64), u32>,
+    pub(super) result: Outcome,
+}
+
+/// What came of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Events of each source.
+    pub(super) written: BTreeMap<u8, u64>,
+    pub(super) threads: usize,
+    /// Events that were recorded but not written.
+    pub(super) unwritten: u64,
+    /// Records that found no room in their ring, or were not finished.
+    pub(super) lost: u64,
+    /// Why the file could not be written on.
+    pub(super) error: Option<io::Error>,
+    /// The file has reached its limit.
+    pub(super) is_full: bool,
+    pub(super) bytes: u64,
+}
+
+/// Counts bytes.
+#[derive(Debug)]
+struct Counting<W> {
+    to: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// How names of a process are found; they are asked for once.
+pub(super) trait Names {
+    fn thread(&mut self, process: u32, thread: u32) -> String;
+    fn site(&mut self, process: u32, address: u64) -> String;
+}
+
+/// The ticks of a source, in ns; 0: finer than a clock.
+fn tick_ns(of: u8) -> u64 {
+    match of {
+        source::LIBUV | source::POLL | source::EPOLL => 1_000_000,
+        source::LIBEVENT | source::SELECT | source::ITIMER => 1_000,
+        _ => 1,
+    }
+}
+
+impl<W: Write> Sink<W> {
+    /// Begins a trace of at most `limit` bytes, a block more or less.
+    ///
+    /// # Errors
+    /// When not even the header can be written.
+    pub(super) fn new(to: W, header: &Header, limit: u64) -> Result<Self, TraceError> {
+        let writer = Some(Writer::new(Counting { to, bytes: 0 }, header)?);
+        let (threads, sites, result) = (HashMap::new(), HashMap::new(), Outcome::default());
+        Ok(Self { writer, limit, threads, sites, result })
+    }
+
+    /// Whether events are still written.
+    pub(super) fn is_open(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Writes an event whose time counts from `start_ns`.
+    pub(super) fn push(&mut self, seen: &Seen, start_ns: u64, names: &mut impl Names) {
+        if self.try_push(seen, start_ns, names).is_none() {
+            self.result.unwritten += 1;
+        }
+    }
+
+    fn try_push(&mut self, seen: &Seen, start_ns: u64, names: &mut impl Names) -> Option<()> {
+        let name = source::NAMES.get(usize::from(seen.source))?;
+        let base = self.with(|writer| writer.base(name, tick_ns(seen.source)))?;
+        let thread = match (seen.thread, self.threads.get(&(seen.process, seen.thread))) {
+            (0, _) => 0,
+            (_, Some(number)) => *number,
+            (thread, None) => {
+                let name = names.thread(seen.process, thread);
+                let number = self.with(|writer| known(writer.thread(&name)))?;
+                self.threads.insert((seen.process, thread), number);
+                self.result.threads = self.threads.len();
+                number
+            }
+        };
+        let site = match (seen.site, self.sites.get(&(seen.process, seen.site))) {
+            (0, _) => 0,
+            (_, Some(number)) => *number,
+            (address, None) => {
+                let name = names.site(seen.process, address);
+                let number = self.with(|writer| known(writer.site(&name)))?;
+                self.sites.insert((seen.process, address), number);
+                number
+            }
+        };
+        let time = i64::try_from(i128::from(seen.time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX);
+        let event = Event { time, timer: seen.timer, what: seen.what, thread, cpu: seen.cpu, base, site };
+        self.with(|writer| writer.push(&event))?;
+        *self.result.written.entry(seen.source).or_default() += 1;
+        Some(())
+    }
+
+    /// Notes lost records.
+    pub(super) fn lost(&mut self, time_ns: u64, start_ns: u64, count: u64, note: &str) {
+        self.result.lost += count;
+        let time = i64::try_from(time_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX);
+        self.with(|writer| writer.lost(time, count, note));
+    }
+
+    /// Writes what there is.
+    pub(super) fn flush(&mut self) {
+        self.with(Writer::flush);
+    }
+
+    /// Ends the trace.
+    pub(super) fn finish(&mut self) {
+        self.close();
+    }
+
+    /// Uses the writer, unless the file was given up or has reached its limit.
+    fn with<R>(&mut self, work: impl FnOnce(&mut Writer<Counting<W>>) -> Result<R, TraceError>) -> Option<R> {
+        let writer = self.writer.as_mut()?;
+        match work(writer) {
+            Ok(done) => {
+                if writer.get_ref().is_some_and(|to| to.bytes >= self.limit) {
+                    self.result.is_full = true;
+                    self.close();
+                }
+                Some(done)
+            }
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        match writer.finish() {
+            Ok(to) => self.result.bytes = to.bytes,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn fail(&mut self, error: TraceError) {
+        // What a writer still holds is in its last whole blocks, or was never written.
+        if let Some(writer) = self.writer.take() {
+            self.result.bytes = writer.get_ref().map_or(0, |to| to.bytes);
+        }
+        self.result.error = Some(match error {
+            TraceError::Io(error) => error,
+            other => io::Error::other(other.to_string()),
+        });
+    }
+}
+
+/// A table of names that is full costs a name and not the trace.
+fn known(number: Result<u32, TraceError>) -> Result<u32, TraceError> {
+    match number {
+        Err(TraceError::Unfit(_)) => Ok(0),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! A file that takes all, one that is full, one with a limit.
+
+use tickwright_trace::{Reader, What};
+
+use super::*;
+
+struct Plain;
+
+impl Names for Plain {
+    fn thread(&mut self, process: u32, thread: u32) -> String {
+        format!("{process}/{thread}")
+    }
+
+    fn site(&mut self, _: u32, address: u64) -> String {
+        format!("{address:#x}")
+    }
+}
+
+/// A disk with room for `left` bytes.
+#[derive(Debug)]
+struct Disk<'a> {
+    left: usize,
+    file: &'a mut Vec<u8>,
+}
+
+impl Write for Disk<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.left);
+        if taken == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.left -= taken;
+        self.file.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn seen(turn: u64) -> Seen {
+    let what = What::Arm { deadline: (turn * turn) as i64, period: 0 };
+    let (time_ns, timer) = (1000 + turn * turn * 77, turn);
+    Seen { time_ns, timer, source: source::POLL, what, process: 1, thread: 2, cpu: 3, site: 4 }
+}
+
+fn events(file: &[u8]) -> u64 {
+    let mut reader = Reader::new(file).unwrap();
+    let mut count = 0;
+    while let Ok(Some(block)) = reader.next_block() {
+        count += block.len() as u64;
+    }
+    count
+}
+
+#[test]
+fn events_are_written_with_their_names() {
+    let mut file = Vec::new();
+    let mut sink = Sink::new(&mut file, &Header::of("record"), u64::MAX).unwrap();
+    sink.push(&seen(1), 1000, &mut Plain);
+    sink.push(&seen(2), 1000, &mut Plain);
+    sink.lost(1000, 1000, 3, "why");
+    sink.finish();
+    assert_eq!((sink.result.written[&source::POLL], sink.result.threads, sink.result.lost), (2, 1, 3));
+    drop(sink);
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let block = reader.next_block().unwrap().unwrap().to_vec();
+    assert_eq!((block.len(), block[0].time, block[0].cpu), (2, 77, 3));
+    assert!(matches!(reader.next_block(), Ok(None)), "the trace is whole");
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_written() {
+    let mut file = Vec::new();
+    let disk = Disk { left: 100_000, file: &mut file };
+    let mut sink = Sink::new(disk, &Header::of("record"), u64::MAX).unwrap();
+    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut Plain));
+    sink.finish();
+    assert!(!sink.is_open());
+    let kind = sink.result.error.as_ref().map(io::Error::kind);
+    assert_eq!(kind, Some(io::ErrorKind::StorageFull));
+    assert_eq!(sink.result.bytes, 100_000);
+    assert!(sink.result.unwritten > 0);
+    let written = sink.result.written[&source::POLL];
+    drop(sink);
+    let read = events(&file);
+    assert!(read > 0 && read <= written, "{read} of {written}");
+}
+
+#[test]
+fn a_limit_ends_the_trace_whole() {
+    let mut file = Vec::new();
+    let mut sink = Sink::new(&mut file, &Header::of("record"), 50_000).unwrap();
+    (0..100_000).for_each(|turn| sink.push(&seen(turn), 1000, &mut Plain));
+    assert!(sink.result.is_full && sink.result.error.is_none());
+    let (written, unwritten) = (sink.result.written[&source::POLL], sink.result.unwritten);
+    assert_eq!(written + unwritten, 100_000);
+    assert!(unwritten > 0);
+    drop(sink);
+    assert_eq!(events(&file), written);
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start_is_an_error() {
+    let mut file = Vec::new();
+    let disk = Disk { left: 0, file: &mut file };
+    assert!(matches!(Sink::new(disk, &Header::of("record"), u64::MAX), Err(TraceError::Io(_))));
+}
