@@ -4,7 +4,7 @@ use core::ffi::c_uint;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-use super::{start, sys};
+use super::{slots, sys};
 use crate::ring::{self, Record, Ring, op};
 
 /// The ring of this process; null before it begins, and where it could not be made.
@@ -91,11 +91,12 @@ fn record(source: u8, id: usize, site: usize, time_ns: u64, rest: Record) {
     let record = fill(source, id, site, time_ns, rest);
     // SAFETY: 1. A ring is mapped until the process ends. 2. Its parts are atomics.
     let header = unsafe { &(*ring).header };
-    if header.has_slots.load(Acquire) != 1 && !start::make_slots(ring, header) {
+    if !slots::has_slot(ring, header) {
+        header.lost_at_ns.store(time_ns, Relaxed);
         header.lost.fetch_add(1, Relaxed);
         return;
     }
-    // SAFETY: 1. As above. 2. The file has room for the slots.
+    // SAFETY: 1. As above. 2. The next slot has memory.
     let slots = unsafe { &(*ring).slots };
     ring::push(header, slots, &record);
 }

@@ -2,11 +2,10 @@
 //!
 //! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table. So
 //! these two show what it does inside: it re-arms persistent events, and it activates events
-//! whose time-out is over. Where a version does not call them, the public functions are recorded.
+//! whose time-out is over.
 
 use core::ffi::{c_int, c_short, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::emit;
 use super::enter::{No, enter};
@@ -16,9 +15,6 @@ use crate::ring::source::LIBEVENT;
 
 const EV_TIMEOUT: c_int = 1;
 const EV_PERSIST: c_int = 0x10;
-
-/// Whether libevent calls the inner function.
-static SHOWS_INSIDE: AtomicBool = AtomicBool::new(false);
 
 enter! {
     event_add => add;
@@ -38,11 +34,16 @@ unsafe extern "C-unwind" fn add(
     _: No,
     site: usize,
 ) -> c_int {
-    let result = real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
-    if !delay.is_null() && result == 0 && !SHOWS_INSIDE.load(Relaxed) {
-        // SAFETY: 1. Not null, and the caller's.
-        let delay = unsafe { *delay };
-        emit::arm_in(LIBEVENT, event as usize, delay.ns(), 0, site);
+    if delay.is_null() {
+        return real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
+    }
+    // The time-out may be in the event itself, which the real function changes.
+    // SAFETY: 1. Not null, and the caller's.
+    let delay_ns = unsafe { *delay }.ns();
+    let call = || real!(EventAdd, site, fn(*mut c_void, *const Timeval) -> c_int, event, delay);
+    let result = emit::nested(call);
+    if result == 0 && !emit::is_nested() {
+        emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site);
     }
     result
 }
@@ -55,7 +56,8 @@ unsafe extern "C-unwind" fn add_nolock(
     _: No,
     site: usize,
 ) -> c_int {
-    SHOWS_INSIDE.store(true, Relaxed);
+    // SAFETY: 1. Not null, and the caller's.
+    let when_ns = (!when.is_null()).then(|| unsafe { *when }.ns());
     let result = real!(
         EventAddNolock,
         site,
@@ -64,15 +66,12 @@ unsafe extern "C-unwind" fn add_nolock(
         when,
         is_absolute
     );
-    if when.is_null() || result != 0 {
-        return result;
-    }
-    // SAFETY: 1. Not null, and the caller's.
-    let when = unsafe { *when };
-    if is_absolute == 0 {
-        emit::arm_in(LIBEVENT, event as usize, when.ns(), 0, site);
-    } else {
-        emit::arm(LIBEVENT, event as usize, sys::steady(when.ns()), 0, site);
+    match when_ns.filter(|_| result == 0 && !emit::is_nested()) {
+        Some(when_ns) if is_absolute != 0 => {
+            emit::arm(LIBEVENT, event as usize, sys::steady(when_ns), 0, site);
+        }
+        Some(delay_ns) => emit::arm_in(LIBEVENT, event as usize, delay_ns, 0, site),
+        None => {}
     }
     result
 }

@@ -12,5 +12,6 @@ mod lock;
 mod next;
 mod range;
 mod sleep;
+mod slots;
 mod start;
 mod wait;

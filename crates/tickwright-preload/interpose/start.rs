@@ -5,6 +5,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::*;
 
 use super::emit::{self, KEY, RING};
+use super::slots::populate;
 use super::{libev, libuv, next, sys};
 use crate::ring::{self, BYTES, CAPACITY, FOLDER, FRONT, Header, MAGIC, MAPS, Record, Ring, Slot};
 
@@ -85,10 +86,11 @@ fn open() {
         header.cost_ps.store(cost(), Relaxed);
         header.started_ns.store(sys::now(), Relaxed);
         // Kernels before 5.14 cannot give pages their memory later.
-        // SAFETY: 1. The descriptor is open.
-        let is_whole =
-            !populate(ring.cast(), FRONT) && unsafe { sys::posix_fallocate(file, 0, BYTES as i64) } == 0;
-        header.has_slots.store(u64::from(is_whole), Relaxed);
+        let is_whole = !populate(ring.cast(), FRONT) && {
+            // SAFETY: 1. The descriptor is open.
+            unsafe { sys::posix_fallocate(file, 0, BYTES as i64) == 0 }
+        };
+        header.populated.store(if is_whole { CAPACITY as u64 } else { 0 }, Relaxed);
         header.magic.store(MAGIC, Release);
         RING.store(ring, Release);
     }
@@ -176,30 +178,4 @@ fn cost() -> u64 {
     let before = sys::now();
     (1..COUNT).for_each(|_| one());
     sys::now().saturating_sub(before) * 1000 / (COUNT - 1)
-}
-
-/// Makes room for the slots. Several threads may do it at once. Returns whether there is room.
-///
-/// It is done with the first record, since most processes of a shell script have no timer.
-#[cold]
-pub(crate) fn make_slots(ring: *const Ring, header: &Header) -> bool {
-    const _: () = assert!(CAPACITY.is_power_of_two());
-    if header.has_slots.load(Acquire) == REFUSED {
-        return false;
-    }
-    let errno = sys::errno();
-    let is_made = populate(ring.cast_mut().cast::<u8>().wrapping_add(FRONT), BYTES - FRONT);
-    header.has_slots.store(if is_made { 1 } else { REFUSED }, Release);
-    sys::set_errno(errno);
-    is_made
-}
-
-/// The value of `has_slots` if the system has no room for them.
-const REFUSED: u64 = 2;
-
-/// Gives pages of a mapping their memory. Without it a write could end the program.
-fn populate(at: *mut u8, bytes: usize) -> bool {
-    const POPULATE_WRITE: c_int = 23;
-    // SAFETY: 1. Pages of a mapping of this library's. 2. Their contents stay.
-    unsafe { sys::madvise(at.cast(), bytes, POPULATE_WRITE) == 0 }
 }

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Record, Ring, Slot};
+use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Record, Ring};
 
 /// A ring that is mapped. The recorded process may write to it at any time.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl Mapped {
 
     fn ring(&self) -> &Ring {
         // SAFETY: 1. The mapping has the size of a ring, at a page. 2. It stays until the drop.
-        // 3. All of it is atomics, so the other process may write. 4. Pages that the file lacks
-        // are not read: `slots` asks for them first.
+        // 3. What both sides write is atomics. 4. Pages without memory are not read:
+        // slots are read up to the head, and have memory before they are reserved.
         #[allow(unsafe_code, reason = "the mapped ring")]
         unsafe {
             &*self.at
@@ -59,14 +59,9 @@ impl Mapped {
         &self.ring().header
     }
 
-    /// The slots; none while the process has made no room for them.
-    fn slots(&self) -> Option<&[Slot]> {
-        (self.header().has_slots.load(Acquire) == 1).then(|| &self.ring().slots[..])
-    }
-
     /// Reads what was committed, in order. Returns how many records there were.
     pub fn drain(&self, each: impl FnMut(Record)) -> usize {
-        self.slots().map_or(0, |slots| ring::drain(self.header(), slots, each))
+        ring::drain(self.header(), &self.ring().slots, each)
     }
 
     /// Reads what a dead process left. Returns how many records it had begun but not committed.

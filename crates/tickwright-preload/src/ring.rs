@@ -47,8 +47,8 @@ pub struct Header {
     pub started_ns: AtomicU64,
     /// What one record costs the process, in picoseconds, as it measured when it began.
     pub cost_ps: AtomicU64,
-    /// 1 once the file has room for all slots.
-    pub has_slots: AtomicU64,
+    /// How many slots have memory, from the first on.
+    pub populated: AtomicU64,
     /// How many bytes of [`MAPS`] are used.
     pub maps_bytes: AtomicU64,
     /// Records that found no room.
@@ -220,7 +220,10 @@ pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
 pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> usize {
     let tail = header.tail.0.load(Relaxed);
     let mut at = tail;
-    while at.wrapping_sub(tail) < slots.len() as u64 {
+    // Slots behind the head may have no memory. A head that makes no sense is taken for an empty ring.
+    let taken = header.head.0.load(Acquire).wrapping_sub(tail);
+    let taken = if taken <= slots.len() as u64 { taken } else { 0 };
+    while at.wrapping_sub(tail) < taken {
         let slot = &slots[at as usize & (slots.len() - 1)];
         if slot.sequence.load(Acquire) != at.wrapping_add(1) {
             break;

@@ -1,0 +1,302 @@
+//! `tickwright record` on small programs in C, on Python, and on what cannot be recorded. Programs
+//! in C are skipped, with a reason, where there is no compiler.
+#![cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tickwright_trace::{Event, Reader, What};
+
+/// A folder that is removed on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tickwright-record-test-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Compiles `tests/record/NAME.c`. `None`, with the reason, where that cannot be done.
+    fn program(&self, name: &str, more: &[&str]) -> Option<PathBuf> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/record/{name}.c"));
+        let program = self.file(name);
+        let compiler = std::env::var_os("CC").unwrap_or("cc".into());
+        let compiled =
+            Command::new(compiler).arg("-pthread").arg("-o").arg(&program).arg(source).args(more).output();
+        match compiled {
+            Ok(output) if output.status.success() => Some(program),
+            Ok(output) if more.is_empty() => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+            _ => {
+                eprintln!("skipped: there is no C compiler, or it has not what {name}.c needs: {more:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn record(out: &Path, options: &[&str], program: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .arg("record")
+        .arg("--out")
+        .arg(out)
+        .args(options)
+        .arg("--")
+        .args(program)
+        .output()
+        .unwrap()
+}
+
+/// What a trace holds: events by the name of their source.
+struct Trace {
+    by_source: HashMap<String, Vec<Event>>,
+    threads: Vec<String>,
+    sites: Vec<String>,
+}
+
+impl Trace {
+    fn read(path: &Path) -> Self {
+        let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
+        let mut events = Vec::new();
+        while let Some(block) = reader.next_block().unwrap() {
+            events.extend(block.to_vec());
+        }
+        let mut by_source: HashMap<String, Vec<Event>> = HashMap::new();
+        for event in events {
+            let name = reader.header().bases[usize::from(event.base)].name.clone();
+            by_source.entry(name).or_default().push(event);
+        }
+        let threads = reader.threads().iter().map(|(_, name)| name.to_owned()).collect();
+        let sites = reader.sites().iter().map(|(_, name)| name.to_owned()).collect();
+        Self { by_source, threads, sites }
+    }
+
+    fn of(&self, source: &str) -> &[Event] {
+        self.by_source.get(source).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of what happened to a source, in order.
+    fn names(&self, source: &str) -> Vec<&'static str> {
+        self.of(source).iter().map(|event| event.what.name()).collect()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a mode of `calls.c`.
+fn calls(mode: &str) -> Option<(Output, Trace)> {
+    let folder = Folder::new(mode);
+    let program = folder.program("calls", &[])?;
+    let out = folder.file("out.twt");
+    let output = record(&out, &[], &[program.to_str().unwrap(), mode]);
+    let trace = Trace::read(&out);
+    Some((output, trace))
+}
+
+#[test]
+fn waits_time_out_or_are_woken() {
+    let Some((output, trace)) = calls("waits") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for source in ["poll", "epoll", "select"] {
+        assert_eq!(trace.names(source), ["arm", "fire", "arm", "cancel"], "{source}");
+        let Some((deadline, 0)) = trace.of(source)[0].what.armed() else { panic!("{source}") };
+        assert_eq!(deadline - trace.of(source)[0].time, 2_000_000, "{source}");
+        assert!(trace.of(source)[1].time >= deadline, "{source}");
+    }
+    assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(4));
+    assert_eq!(trace.names("cond"), ["arm", "fire"].repeat(2));
+    assert_eq!(trace.names("sem"), ["arm", "fire", "arm", "cancel"]);
+    assert!(trace.sites.iter().all(|site| site.starts_with("calls+0x")), "{:?}", trace.sites);
+}
+
+#[test]
+fn timers_of_the_kernel_are_armed_moved_and_stopped() {
+    let Some((output, trace)) = calls("timers") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(trace.names("timerfd"), ["arm", "rearm", "cancel", "arm", "cancel"], "the last by close");
+    let names = trace.names("posix-timer");
+    assert_eq!(names, ["arm", "cancel", "arm", "cancel"], "the last by timer_delete");
+    assert_eq!(trace.names("itimer"), ["arm", "cancel", "arm", "cancel"], "setitimer, alarm");
+    let What::Arm { period, .. } = trace.of("timerfd")[0].what else { panic!() };
+    assert_eq!(period, 5_000_000_000);
+}
+
+#[test]
+fn a_timer_of_the_kernel_expires_without_a_call() {
+    let Some((output, trace)) = calls("expiry") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = trace.of("timerfd");
+    let fires = events.iter().filter(|event| event.what == What::Fire).count();
+    assert!(fires >= 3, "{events:?}");
+    let Some((deadline, 1_000_000)) = events[0].what.armed() else { panic!("{events:?}") };
+    assert_eq!(events[1].time, deadline);
+    assert_eq!(events[2].time, deadline + 1_000_000);
+}
+
+#[test]
+fn children_and_threads_are_followed() {
+    let Some((output, trace)) = calls("family") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // The parent, a forked child, what it becomes by exec, and two threads.
+    assert_eq!(trace.names("sleep").len(), 10, "{:?}", trace.threads);
+    let timers: std::collections::HashSet<u64> = trace.of("sleep").iter().map(|event| event.timer).collect();
+    assert_eq!(timers.len(), 5, "each thread of each process has its own");
+    assert!(stderr(&output).contains("3 processes"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_cancelled_thread_leaves_its_wait() {
+    let Some((output, trace)) = calls("cancelled") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(trace.names("cond").first(), Some(&"arm"));
+    assert_eq!(trace.names("poll"), ["arm"]);
+}
+
+#[test]
+fn errno_and_a_handler_in_a_wait_are_as_without_the_recorder() {
+    let Some((output, trace)) = calls("signals") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // A sleep of the handler within a sleep of its thread: the outer one ends with the inner one.
+    let names = trace.names("sleep");
+    let count = |name| names.iter().filter(|found| **found == name).count();
+    assert_eq!(count("arm"), count("fire") + count("cancel"), "{names:?}");
+    assert!(count("arm") >= 10);
+}
+
+#[test]
+fn a_killed_program_loses_nothing_that_it_recorded() {
+    let Some((output, trace)) = calls("killed") else { return };
+    assert_eq!(output.status.code(), Some(128 + 9), "{}", stderr(&output));
+    assert!(stderr(&output).contains("signal 9"));
+    assert_eq!(trace.names("sleep"), ["arm", "fire"].repeat(50));
+}
+
+#[test]
+fn a_program_that_exits_at_once_keeps_its_code() {
+    let Some((output, trace)) = calls("exit") else { return };
+    assert_eq!(output.status.code(), Some(42), "{}", stderr(&output));
+    assert!(trace.by_source.is_empty());
+    assert!(stderr(&output).contains("no timer was armed"), "{}", stderr(&output));
+}
+
+#[test]
+fn sources_may_be_chosen() {
+    let folder = Folder::new("only");
+    let Some(program) = folder.program("calls", &[]) else { return };
+    let out = folder.file("out.twt");
+    let output = record(&out, &["--only", "poll,sem"], &[program.to_str().unwrap(), "waits"]);
+    assert_eq!(output.status.code(), Some(0));
+    let mut sources: Vec<String> = Trace::read(&out).by_source.into_keys().collect();
+    sources.sort();
+    assert_eq!(sources, ["poll", "sem"]);
+    let output = record(&out, &["--only", "poll,clock"], &["true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("'clock'") && stderr(&output).contains("libevent"));
+}
+
+/// Runs `tests/record/loop_NAME.c` with the library of an event loop. The C file arms a timer,
+/// moves it, cancels it, lets it expire, and lets a repeating one expire three times.
+fn event_loop(name: &str, library: &str, repeats: &[&'static str]) {
+    let folder = Folder::new(name);
+    let Some(program) = folder.program(&format!("loop_{name}"), &[library]) else { return };
+    let out = folder.file("out.twt");
+    let output = record(&out, &["--only", &format!("lib{name}")], &[program.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let trace = Trace::read(&out);
+    let source = format!("lib{name}");
+    let first = trace.of(&source)[0].timer;
+    let names = |is_first: bool| -> Vec<&'static str> {
+        let events = trace.of(&source).iter().filter(|event| (event.timer == first) == is_first);
+        events.map(|event| event.what.name()).collect()
+    };
+    assert_eq!(names(true), ["arm", "rearm", "cancel", "arm", "fire"]);
+    assert_eq!(names(false)[..repeats.len()], *repeats, "{:?}", names(false));
+}
+
+#[test]
+fn libevent_shows_its_timers() {
+    let turn = ["arm", "fire"];
+    event_loop("event", "-levent", &[turn, turn, turn].concat());
+}
+
+#[test]
+fn libuv_shows_its_timers() {
+    let turn = ["arm", "fire"];
+    event_loop("uv", "-luv", &[turn, turn, turn].concat());
+}
+
+#[test]
+fn libev_shows_its_timers() {
+    event_loop("ev", "-lev", &["arm", "fire", "fire", "fire"]);
+}
+
+#[test]
+fn python_is_recorded() {
+    let python =
+        ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|path| Path::new(path).exists());
+    let Some(python) = python else {
+        eprintln!("skipped: there is no python3");
+        return;
+    };
+    let folder = Folder::new("python");
+    let out = folder.file("out.twt");
+    let program = "import asyncio\nasync def main():\n  await asyncio.gather(*(asyncio.sleep(0.002 * n) for n in range(9)))\nasyncio.run(main())";
+    let output = record(&out, &[], &[python, "-c", program]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let names = Trace::read(&out).names("epoll");
+    assert!(names.contains(&"arm") && names.contains(&"fire"), "{names:?}");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_named() {
+    let folder = Folder::new("bad");
+    let out = folder.file("out.twt");
+    let refused = |program: &[&str], code: i32, word: &str| {
+        let output = record(&out, &[], program);
+        assert_eq!(output.status.code(), Some(code), "{program:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+        assert!(!out.exists(), "no file was touched");
+    };
+    refused(&["no-such-program-anywhere"], 127, "no such program");
+    refused(&["/etc/passwd"], 126, "may be executed");
+    if let Some(program) = folder.program("calls", &["-static"]) {
+        refused(&[program.to_str().unwrap(), "exit"], 2, "strace -f -ttt -T");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_before_the_program_runs() {
+    let output = record(Path::new("/dev/full"), &[], &["sh", "-c", "echo ran"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(output.stdout.is_empty(), "it did not run");
+    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let folder = Folder::new("left");
+    let out = folder.file("out.twt");
+    let temporary = folder.file("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .env("TMPDIR", &temporary)
+        .args(["record", "--out", out.to_str().unwrap(), "--", "sh", "-c", "sleep 0.001; exit 7"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}

@@ -1,0 +1,45 @@
+//! The memory of the slots, chunk by chunk: most processes of a shell script have no timer.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::*;
+
+use super::sys;
+use crate::ring::{CAPACITY, FRONT, Header, Ring, Slot};
+
+/// How many slots get their memory at once: 256 KiB.
+const CHUNK: u64 = 4096;
+/// How many threads may reserve a slot between the check and their reservation. A slot behind them
+/// gets its memory when it is written, if the system has any.
+const AHEAD: u64 = 64;
+
+const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY as u64 % CHUNK == 0);
+
+/// Whether the next slot has memory; if not, gives it some.
+#[inline]
+pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
+    let populated = header.populated.load(Acquire);
+    populated == CAPACITY as u64
+        || header.head.0.load(Relaxed) + AHEAD <= populated
+        || more_slots(ring, header, populated)
+}
+
+/// Several threads may do it at once: the memory of a page stays what it is.
+#[cold]
+fn more_slots(ring: *const Ring, header: &Header, populated: u64) -> bool {
+    let errno = sys::errno();
+    let bytes = (CHUNK * size_of::<Slot>() as u64) as usize;
+    let at = FRONT + populated as usize * size_of::<Slot>();
+    let is_made = populate(ring.cast_mut().cast::<u8>().wrapping_add(at), bytes);
+    if is_made {
+        header.populated.fetch_max(populated + CHUNK, AcqRel);
+    }
+    sys::set_errno(errno);
+    is_made
+}
+
+/// Gives pages of a mapping their memory. Without it a write could end the program.
+pub(crate) fn populate(at: *mut u8, bytes: usize) -> bool {
+    const POPULATE_WRITE: c_int = 23;
+    // SAFETY: 1. Pages of a mapping of this library's. 2. Their contents stay.
+    unsafe { sys::madvise(at.cast(), bytes, POPULATE_WRITE) == 0 }
+}
