@@ -22,7 +22,7 @@ struct EvTimer {
     priority: c_int,
     data: *mut c_void,
     callback: *const c_void,
-    /// When it is due, in seconds of the loop's clock, once it is active.
+    /// The delay in seconds. Of an active timer: when it is due, by the loop's clock.
     at: f64,
     repeat: f64,
 }
@@ -44,9 +44,11 @@ enter! {
 unsafe extern "C-unwind" fn start(of: *mut c_void, timer: *mut EvTimer, _: No, _: No, _: No, site: usize) {
     // SAFETY: 1. A timer of the caller's, which was initialized.
     let was_active = unsafe { (*timer).active } != 0;
+    // SAFETY: 1. As above.
+    let delay = unsafe { (*timer).at };
     emit::nested(|| real!(EvStart, site, fn(*mut c_void, *mut EvTimer), of, timer));
     if !was_active && !emit::is_nested() {
-        arm(timer, site);
+        arm(timer, delay, site);
     }
 }
 
@@ -71,17 +73,20 @@ unsafe extern "C-unwind" fn again(of: *mut c_void, timer: *mut EvTimer, _: No, _
         return;
     }
     // SAFETY: 1. As above.
-    if unsafe { (*timer).active } != 0 {
-        arm(timer, site);
+    let is_active = unsafe { (*timer).active } != 0;
+    if is_active {
+        // SAFETY: 1. As above.
+        let delay = unsafe { (*timer).repeat };
+        arm(timer, delay, site);
     } else if was_active {
         emit::stop(LIBEV, timer as usize, site);
     }
 }
 
-fn arm(timer: *mut EvTimer, site: usize) {
+/// The delay is the program's. The loop counts it from the time at which it woke.
+fn arm(timer: *mut EvTimer, delay: f64, site: usize) {
     // SAFETY: 1. A timer that was started.
-    let (at, repeat) = unsafe { ((*timer).at, (*timer).repeat) };
-    let second = sys::SECOND as f64;
-    let deadline_ns = sys::steady((at * second) as u64);
-    emit::arm(LIBEV, timer as usize, deadline_ns, (repeat * second) as u64, site);
+    let repeat = unsafe { (*timer).repeat };
+    let [delay_ns, period_ns] = [delay, repeat].map(|seconds| (seconds * sys::SECOND as f64) as u64);
+    emit::arm_in(LIBEV, timer as usize, delay_ns, period_ns, site);
 }

@@ -93,11 +93,7 @@ unsafe extern "C-unwind" fn close(
     emit::nested(|| real!(UvClose, site, fn(*mut c_void, *const c_void), handle, callback));
 }
 
-/// A delay counts from the loop's time, which may be some milliseconds old.
+/// The delay is the program's. The loop counts it from the time at which it woke.
 fn arm(timer: *mut c_void, delay_ms: u64, period_ms: u64, site: usize) {
-    // SAFETY: 1. A timer that was started: its second word is its loop, in every version 1.
-    let of = unsafe { *timer.cast::<*const c_void>().add(1) };
-    let now_ms = real!(UvNow, site, fn(*const c_void) -> u64, of);
-    let deadline_ns = now_ms.saturating_add(delay_ms).saturating_mul(MS);
-    emit::arm(LIBUV, timer as usize, deadline_ns, period_ms.saturating_mul(MS), site);
+    emit::arm_in(LIBUV, timer as usize, delay_ms.saturating_mul(MS), period_ms.saturating_mul(MS), site);
 }

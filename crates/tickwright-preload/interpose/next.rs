@@ -29,7 +29,7 @@ names! {
     EventRemoveTimer c"event_remove_timer", EventActiveNolock c"event_active_nolock_",
     EventPending c"event_pending", EventGetEvents c"event_get_events",
     UvStart c"uv_timer_start", UvStop c"uv_timer_stop", UvAgain c"uv_timer_again", UvClose c"uv_close",
-    UvNow c"uv_now", UvGetRepeat c"uv_timer_get_repeat", UvType c"uv_handle_get_type",
+    UvGetRepeat c"uv_timer_get_repeat", UvType c"uv_handle_get_type",
     EvStart c"ev_timer_start", EvStop c"ev_timer_stop", EvAgain c"ev_timer_again",
     TimerfdSettime c"timerfd_settime", TimerSettime c"timer_settime", TimerDelete c"timer_delete",
     Setitimer c"setitimer", Alarm c"alarm", Close c"close",

@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::output::text::plain;
 
 /// What the library cannot see, and how it sees some of the rest.
-const UNSEEN: [&str; 9] = [
+const UNSEEN: [&str; 10] = [
     "timers that the program implements itself: only the time-out of its wait is seen, which is the earliest deadline",
     "calls of libraries that are linked into the program or bind their own symbols",
     "raw system calls: the futex time-outs of Rust and Go programs, io_uring",
@@ -25,6 +25,7 @@ const UNSEEN: [&str; 9] = [
     "processes that begin after a chroot or without the environment",
     "the wait of an event loop repeats its earliest timer: leave out one of the two sources",
     "timerfd, POSIX timers, itimers and repeating timers of libev are taken to fire at their deadline",
+    "event loops count a delay from the time at which the loop woke: an expiry may precede its deadline by that age",
     "memory that is used again for another timer keeps the number of the first",
 ];
 
@@ -77,36 +78,37 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
         let _ = writeln!(out, "tickwright: {text}");
     };
     line(format!(
-        "{events} events of {} timers in {:.1} s: {file} ({} bytes)",
-        totals.timers,
+        "{} of {} in {:.1} s: {file} ({})",
+        counted(events, "event"),
+        counted(totals.timers as u64, "timer"),
         ended.elapsed.as_secs_f64(),
-        outcome.bytes
+        counted(outcome.bytes, "byte")
     ));
     let each = |(of, count): (&u8, &u64)| {
         source::NAMES.get(usize::from(*of)).map(|name| format!("{name} {count}")).unwrap_or_default()
     };
     let sources: Vec<String> = outcome.written.iter().map(each).collect();
     line(format!(
-        "{} processes, {} threads; {}",
-        totals.processes,
-        outcome.threads,
+        "{}, {}; {}",
+        counted(totals.processes.into(), "process"),
+        counted(outcome.threads as u64, "thread"),
         match &sources[..] {
             [] => "no timer was armed".to_owned(),
             some => some.join(", "),
         }
     ));
-    line(format!("{} records lost", outcome.lost));
+    line(format!("{} lost", counted(outcome.lost, "record")));
     if outcome.unwritten > 0 {
         let why =
             if outcome.is_full { "the trace reached --max-mib" } else { "the trace could not be written" };
-        line(format!("{} events not written: {why}", outcome.unwritten));
+        line(format!("{} not written: {why}", counted(outcome.unwritten, "event")));
     }
     let per_record = totals.cost.as_nanos().checked_div(totals.records.into()).unwrap_or(0);
     let share = 100.0 * totals.cost.as_secs_f64() / totals.cpu.as_secs_f64();
     let share = if share.is_finite() { format!("{share:.2} %") } else { "an unknown share".to_owned() };
     line(format!(
-        "own cost: {} records of {per_record} ns, {share} of the program's {:.2} s of processor time",
-        totals.records,
+        "own cost: {} of {per_record} ns, {share} of the program's {:.2} s of processor time",
+        counted(totals.records, "record"),
         totals.cpu.as_secs_f64()
     ));
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&ended.status) {
@@ -114,6 +116,16 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     }
     line(format!("`tickwright describe {file}` shows the timers, and what could not be seen"));
     out
+}
+
+/// `1 event`, `2 events`, `2 processes`.
+fn counted(count: u64, what: &str) -> String {
+    let end = match count {
+        1 => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{end}")
 }
 
 /// The message for a program that never loaded the library.
