@@ -1,12 +1,13 @@
 //! Where the library and the rings lie while a program is recorded.
 
 use std::env;
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::time::{ClockId, clock_gettime};
 
 const PREFIX: &str = "tickwright-record-";
@@ -17,6 +18,8 @@ const PREFIX: &str = "tickwright-record-";
 pub(super) struct Folders {
     pub(super) rings: PathBuf,
     library: PathBuf,
+    /// They say that the folders are in use.
+    _locks: [File; 2],
 }
 
 impl Folders {
@@ -26,9 +29,9 @@ impl Folders {
     /// What the system says.
     pub(super) fn new() -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
-        let rings = make(memory).or_else(|_| make(&temporary()))?;
-        let library = make(&temporary()).inspect_err(|_| drop(fs::remove_dir(&rings)))?;
-        let folders = Self { rings, library };
+        let (rings, first) = make(memory).or_else(|_| make(&temporary()))?;
+        let (library, second) = make(&temporary()).inspect_err(|_| drop(fs::remove_dir(&rings)))?;
+        let folders = Self { rings, library, _locks: [first, second] };
         fs::write(folders.library(), tickwright_preload::LIBRARY)?;
         Ok(folders)
     }
@@ -55,7 +58,7 @@ fn temporary() -> PathBuf {
 
 /// A recorded program may give up the rights of root. Its later processes then make rings as
 /// another user, who may write to the folder but not list it, and cannot guess its name.
-fn make(under: &Path) -> io::Result<PathBuf> {
+fn make(under: &Path) -> io::Result<(PathBuf, File)> {
     sweep(under);
     let now = clock_gettime(ClockId::Monotonic);
     let secret = process::id() as u64 ^ random()?;
@@ -63,25 +66,37 @@ fn make(under: &Path) -> io::Result<PathBuf> {
     let mode = if rustix::process::geteuid().is_root() { 0o1733 } else { 0o700 };
     let path = under.join(name);
     DirBuilder::new().mode(0o700).create(&path)?;
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-    Ok(path)
+    fs::set_permissions(&path, Permissions::from_mode(mode))?;
+    let lock = lock(&path)?;
+    Ok((path, lock))
 }
 
 fn random() -> io::Result<u64> {
-    use std::io::Read;
     let mut bytes = [0; 8];
-    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Removes what recorders left that were killed. Folders of others are refused by the system.
+/// Removes what recorders left that were killed: their process is gone, and so is their lock. A
+/// process of another container is not seen, but its lock is.
 fn sweep(under: &Path) {
     for entry in fs::read_dir(under).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let of = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        let is_left = of.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
-        if is_left {
+        let pid: Option<u32> = of.and_then(|pid| pid.parse().ok());
+        let is_gone = pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_gone && lock(&entry.path()).is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
+
+/// Locks a folder until the file is dropped or the process ends.
+fn lock(folder: &Path) -> io::Result<File> {
+    let file = File::open(folder)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests;
