@@ -2,7 +2,10 @@
 
 use core::ffi::c_uint;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use core::sync::atomic::{
+    AtomicPtr, AtomicU32,
+    Ordering::{Acquire, Relaxed},
+};
 
 use super::{slots, sys};
 use crate::ring::{self, Record, Ring, op};

@@ -16,7 +16,6 @@ macro_rules! enter {
         }
     )*};
 }
-pub(crate) use enter;
 
 /// The place of an argument that a function does not have.
 pub(crate) type No = usize;

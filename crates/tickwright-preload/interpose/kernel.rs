@@ -6,8 +6,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::real;
+use super::enter::No;
 use super::sys::{self, Itimerspec, Itimerval, SECOND};
 use crate::ring::source::{ITIMER, POSIX, TIMERFD};
 

@@ -8,8 +8,8 @@ use core::ffi::{c_int, c_short, c_void};
 use core::ptr;
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::{self, Name, real};
+use super::enter::No;
+use super::next::{self, Name};
 use super::sys::{self, Timeval};
 use crate::ring::source::LIBEVENT;
 

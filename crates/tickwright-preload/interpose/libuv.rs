@@ -6,8 +6,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::{self, Name, real};
+use super::enter::No;
+use super::next::{self, Name};
 use super::range::Range;
 use crate::ring::source::LIBUV;
 

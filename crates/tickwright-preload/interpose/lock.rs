@@ -3,8 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::real;
+use super::enter::No;
 use super::sys::{self, ETIMEDOUT, Timespec};
 use crate::ring::source::{COND, SEM};
 

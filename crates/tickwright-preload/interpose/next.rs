@@ -6,7 +6,10 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use core::sync::atomic::{
+    AtomicPtr, AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
 
 use super::sys::{self, DlInfo};
 
@@ -132,4 +135,3 @@ macro_rules! real {
         unsafe { real($($argument),*) }
     }};
 }
-pub(crate) use real;

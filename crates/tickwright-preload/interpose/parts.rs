@@ -1,15 +1,18 @@
 //! The functions that stand before those of libraries, by family.
 
+#[macro_use]
+mod enter;
+#[macro_use]
+mod next;
+
 pub(crate) mod sys;
 
 mod emit;
-mod enter;
 mod kernel;
 mod libev;
 mod libevent;
 mod libuv;
 mod lock;
-mod next;
 mod range;
 mod sleep;
 mod slots;

@@ -3,8 +3,7 @@
 use core::ffi::{c_int, c_uint};
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::real;
+use super::enter::No;
 use super::sys::{self, SECOND, Timespec};
 use crate::ring::source::SLEEP;
 

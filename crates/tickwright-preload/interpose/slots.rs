@@ -1,7 +1,7 @@
 //! The memory of the slots, chunk by chunk: most processes of a shell script have no timer.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::*;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::sys;
 use crate::ring::{CAPACITY, FRONT, Header, Ring, Slot};

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::Ordering::*;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::emit::{self, KEY, RING};
 use super::slots::populate;

@@ -6,8 +6,7 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use super::emit;
-use super::enter::{No, enter};
-use super::next::real;
+use super::enter::No;
 use super::sys::{Timespec, Timeval};
 use crate::ring::source::{EPOLL, POLL, SELECT};
 

@@ -19,7 +19,10 @@
 //!
 //! This file is compiled into both sides.
 
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// The first word of a ring: `twring` and the version of this layout.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"twring\0\x01");
