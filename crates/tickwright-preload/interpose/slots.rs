@@ -12,7 +12,7 @@ const CHUNK: u64 = 4096;
 /// gets its memory when it is written, if the system has any.
 const AHEAD: u64 = 64;
 
-const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY as u64 % CHUNK == 0);
+const _: () = assert!(CAPACITY.is_power_of_two() && (CAPACITY as u64).is_multiple_of(CHUNK));
 
 /// Whether the next slot has memory; if not, gives it some.
 #[inline]
