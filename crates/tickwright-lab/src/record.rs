@@ -56,10 +56,11 @@ const NOT_STARTED: u8 = 126;
 /// The exit code is the program's own, or 128 + n if signal n killed it; 127: there is no such
 /// program; 126: it cannot be started; 2: it would run unseen; 3: the trace could not be written.
 ///
+/// For example: tickwright record --out cache.twt -- memcached -p 0 -U 0
+///
 /// Ctrl-C ends the program as it would without `record`, and the trace is finished. SIGTERM is
 /// passed on to the program. If the disk is full, the program runs on unrecorded.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = "Example:\n  tickwright record --out cache.twt -- memcached -p 0 -U 0")]
 pub(crate) struct RecordArgs {
     /// File for the trace; one that exists is replaced
     #[arg(long, value_name = "FILE", default_value = "tickwright.twt")]

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tickwright_trace::{Event, Reader, What};
 
@@ -254,7 +255,9 @@ fn python_is_recorded() {
     };
     let folder = Folder::new("python");
     let out = folder.file("out.twt");
-    let program = "import asyncio\nasync def main():\n  await asyncio.gather(*(asyncio.sleep(0.002 * n) for n in range(9)))\nasyncio.run(main())";
+    let program = "import asyncio\n\
+        async def main():\n  await asyncio.gather(*(asyncio.sleep(0.002 * n) for n in range(9)))\n\
+        asyncio.run(main())";
     let output = record(&out, &[], &[python, "-c", program]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let names = Trace::read(&out).names("epoll");
@@ -284,6 +287,36 @@ fn a_file_that_cannot_be_written_is_named_before_the_program_runs() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(output.stdout.is_empty(), "it did not run");
     assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+}
+
+#[test]
+fn children_that_outlive_the_program_are_recorded() {
+    let folder = Folder::new("daemon");
+    let out = folder.file("out.twt");
+    let output = record(&out, &[], &["sh", "-c", "sleep 0.2 & exit 5"]);
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    assert_eq!(Trace::read(&out).names("sleep"), ["arm", "fire"]);
+}
+
+#[test]
+fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
+    let folder = Folder::new("signal");
+    let out = folder.file("out.twt");
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_tickwright"))
+        .args(["record", "--out", out.to_str().unwrap(), "--", "sh", "-c", "echo ready; exec sleep 1000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(recorder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "ready\n");
+    let sent = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(recorder.wait().unwrap().code(), Some(128 + 15));
+    // The signal may precede the sleep. The trace is whole.
+    let names = Trace::read(&out).names("sleep");
+    assert!(names.is_empty() || names == ["arm"], "{names:?}");
 }
 
 #[test]

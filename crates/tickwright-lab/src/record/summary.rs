@@ -17,15 +17,18 @@ use crate::output::text::plain;
 
 /// What the library cannot see, and how it sees some of the rest.
 const UNSEEN: [&str; 10] = [
-    "timers that the program implements itself: only the time-out of its wait is seen, which is the earliest deadline",
+    "timers that the program implements itself: only the time-out of its wait is seen, \
+     which is the earliest deadline",
     "calls of libraries that are linked into the program or bind their own symbols",
     "raw system calls: the futex time-outs of Rust and Go programs, io_uring",
-    "time-outs of sockets (SO_RCVTIMEO), mutexes, message queues and sigtimedwait; itimers of processor time",
+    "time-outs of sockets (SO_RCVTIMEO), mutexes, message queues and sigtimedwait; \
+     itimers of processor time",
     "static and setuid programs that the recorded program starts",
-    "processes that begin after a chroot or without the environment",
+    "processes that begin after a chroot, in a container, or without the environment",
     "the wait of an event loop repeats its earliest timer: leave out one of the two sources",
     "timerfd, POSIX timers, itimers and repeating timers of libev are taken to fire at their deadline",
-    "event loops count a delay from the time at which the loop woke: an expiry may precede its deadline by that age",
+    "event loops count a delay from the time at which the loop woke: \
+     an expiry may precede its deadline by that age",
     "memory that is used again for another timer keeps the number of the first",
 ];
 
@@ -131,8 +134,8 @@ fn counted(count: u64, what: &str) -> String {
 /// The message for a program that never loaded the library.
 pub(super) fn unseen_program(program: &OsStr, status: ExitStatus, remedy: &str) -> String {
     format!(
-        "'{}' ran ({status}) but did not load the library: it or its loader ignores LD_PRELOAD, or the folder \
-         for temporary files allows no programs (TMPDIR names another): {remedy}",
+        "'{}' ran ({status}) but did not load the library: it or its loader ignores LD_PRELOAD, \
+         or the folder for temporary files allows no programs (TMPDIR names another): {remedy}",
         plain(&program.to_string_lossy())
     )
 }
@@ -145,7 +148,7 @@ mod tests {
     fn dates_are_those_of_the_calendar() {
         assert_eq!(date(0), "1970-01-01T00:00:00Z");
         assert_eq!(date(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(date(1_795_218_604), "2026-11-21T00:30:04Z");
+        assert_eq!(date(1_795_218_604), "2026-11-20T23:50:04Z");
         assert_eq!(date(4_102_444_799), "2099-12-31T23:59:59Z");
     }
 }
