@@ -184,11 +184,15 @@ impl<W: Write> Collector<W> {
 
     /// Reads the rings of dead processes to their end, and forgets them.
     fn bury(&mut self, now_ns: u64) {
-        let newest: BTreeMap<u64, u32> =
-            self.processes.values().map(|process| (process.pid, process.number)).collect();
-        // After an exec the process has another ring.
-        let is_over =
-            |process: &mut Process| newest.get(&process.pid) != Some(&process.number) || !process.is_alive();
+        // After an exec the process has another ring. Rings are not found in the order of their age.
+        let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
+        for process in self.processes.values() {
+            let began = newest.entry(process.pid).or_default();
+            *began = process.started_ns().max(*began);
+        }
+        let is_over = |process: &mut Process| {
+            newest.get(&process.pid).is_some_and(|began| process.started_ns() < *began) || !process.is_alive()
+        };
         let over: Vec<u32> =
             self.processes.values_mut().filter_map(|of| is_over(of).then_some(of.number)).collect();
         for number in over {

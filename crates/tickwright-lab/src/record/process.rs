@@ -54,6 +54,11 @@ impl Process {
         stat.is_running
     }
 
+    /// When it began to record.
+    pub(super) fn started_ns(&self) -> u64 {
+        self.ring.header().started_ns.load(Relaxed)
+    }
+
     /// The processor time that it had used when it was last looked at.
     pub(super) fn cpu(&self) -> Duration {
         self.cpu
