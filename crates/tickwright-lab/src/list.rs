@@ -7,6 +7,7 @@ use crate::models::scenario::Scenario;
 use crate::output::table;
 use crate::structures::registry::{Kind, STRUCTURES, Structure, Ties};
 use crate::tour::{PLAN, Part};
+use crate::traces::samples::SAMPLES;
 
 /// Everything that can be named on the command line.
 #[derive(Debug, Serialize)]
@@ -52,5 +53,13 @@ pub(crate) fn show(listing: &Listing) -> String {
             format!("tickwright {}", part.command),
         ]);
     }
-    [structures, scenarios, experiments].iter().map(|t| table::show(t) + "\n").collect::<Vec<_>>().join("\n")
+    let mut samples = table::text(["sample", "what"]);
+    for sample in SAMPLES {
+        samples.add_row([format!("sample:{}", sample.name), sample.about.to_owned()]);
+    }
+    [structures, scenarios, experiments, samples]
+        .iter()
+        .map(|t| table::show(t) + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -23,6 +23,7 @@ use crate::models::scenario::Model;
 use crate::output::{self, OutputArgs};
 use crate::render;
 use crate::result::Report;
+use crate::traces::recommend::RecommendArgs;
 
 /// A part that runs an experiment with its default arguments.
 macro_rules! usual {
@@ -96,6 +97,13 @@ pub(crate) const PLAN: &[Part] = &[
         seconds: 3,
         command: "reproduce nptl",
         run: nptl::tour,
+    },
+    Part {
+        name: "recommend",
+        about: "which structure for the timers of one program, bind9?",
+        seconds: 4,
+        command: "recommend sample:bind9",
+        run: recommend,
     },
 ];
 
@@ -201,6 +209,12 @@ fn hold(within: Duration) -> Result<Report, LabError> {
 
 fn network(within: Duration) -> Result<Report, LabError> {
     bench(Model::Network, "network", "1k,100k", within)
+}
+
+/// A verdict for a recording that ships with the program.
+fn recommend(_: Duration) -> Result<Report, LabError> {
+    let words = ["sample:bind9", "--base", "!epoll", "--rounds", "7", "--within", "1s"];
+    conduct(&request::words::<RecommendArgs>(&words)?)
 }
 
 /// One structure of each shape of ours, in both storages, and the rivals that are usually fastest.

@@ -18,6 +18,7 @@ pub(crate) mod input;
 pub(crate) mod profile;
 pub(crate) mod recommend;
 pub(crate) mod replay;
+pub(crate) mod samples;
 pub(crate) mod steps;
 
 use core::time::Duration;

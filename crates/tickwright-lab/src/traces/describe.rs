@@ -5,7 +5,7 @@ mod sections;
 use std::path::PathBuf;
 
 use clap::Args;
-use tickwright_trace::Profile;
+use tickwright_trace::{Header, Profile};
 
 use super::input::{Found, Input};
 use crate::error::LabError;
@@ -19,10 +19,10 @@ pub(super) use self::sections::workload_line;
 /// Which events of which trace.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// Trace (.twt), as `record` and `import` write it, or a profile (.toml)
+    /// Trace (.twt), as `record` and `import` write it; sample:NAME; or a profile (.toml)
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
-    /// Take the timers of these queues alone, as the trace names them, separated by commas
+    /// Take the timers of these queues alone, as the trace names them; `!NAME` leaves one out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) base: Vec<String>,
 }
@@ -82,11 +82,10 @@ impl Experiment for DescribeArgs {
         let tick_ns = self.tick.map_or(0, |tick| u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX));
         let (profile, found) = input.describe(tick_ns)?;
         lab.notes.extend(found.notes.iter().cloned());
+        lab.notes.extend(repeats(&found.header));
         if found.lost > 0 {
             lab.notes.push(format!("the source lost {} events: figures are too low", found.lost));
         }
-        let unseen = found.header.unseen.iter();
-        lab.notes.extend(unseen.map(|what| format!("not seen by the recorder: {what}")));
         Ok(Described { profile, found })
     }
 
@@ -101,6 +100,16 @@ impl Experiment for DescribeArgs {
     fn sections(&self, _: &Input, data: &Described, _: &[Finding]) -> Vec<Section> {
         sections::sections(data)
     }
+}
+
+/// A recorder may see a timer of an event loop, and the wait for it.
+fn repeats(header: &Header) -> Option<String> {
+    let has = |names: &[&str]| header.bases.iter().find(|base| names.contains(&base.name.as_str()));
+    let (of_loop, wait) = (has(&["libevent", "libuv", "libev"])?, has(&["epoll", "poll", "select"])?);
+    Some(format!(
+        "the waits of {} repeat the earliest timer of {}: --base '!{}' leaves them out",
+        wait.name, of_loop.name, wait.name
+    ))
 }
 
 /// The figures for programs.

@@ -13,6 +13,7 @@ use crate::error::LabError;
 use crate::interrupt;
 use crate::output::text::plain;
 use crate::traces::profile::Workload;
+use crate::traces::samples;
 
 /// Where events come from.
 #[derive(Debug)]
@@ -90,7 +91,7 @@ impl Input {
                     let known = &reader.header().bases;
                     let counts = |event: &&Event| {
                         let base = known.get(usize::from(event.base));
-                        bases.is_empty() || base.is_some_and(|base| bases.contains(&base.name))
+                        bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
                     reader.events_of_block().iter().filter(counts).for_each(&mut each);
                 }
@@ -104,7 +105,11 @@ impl Input {
         let unfinished = format!("{}: it has no end: its writer was stopped, or still writes", self.name());
         let notes = if reader.is_complete() { Vec::new() } else { vec![unfinished] };
         let found = found(&reader, notes);
-        match bases.iter().find(|base| !found.header.bases.iter().any(|known| known.name == **base)) {
+        let unknown = |base: &&String| {
+            let base = base.strip_prefix('!').unwrap_or(base);
+            !found.header.bases.iter().any(|known| known.name == base)
+        };
+        match bases.iter().find(unknown) {
             None => Ok(found),
             Some(base) => {
                 let known: Vec<&str> = found.header.bases.iter().map(|base| base.name.as_str()).collect();
@@ -216,6 +221,14 @@ impl Merge {
     }
 }
 
+/// Whether the events of a queue count. Names that begin with `!` exclude; if no other is given,
+/// all others count.
+fn counts(bases: &[String], name: &str) -> bool {
+    let excluded = |base: &String| base.strip_prefix('!') == Some(name);
+    let wanted = bases.iter().all(|base| base.starts_with('!')) || bases.iter().any(|base| base == name);
+    wanted && !bases.iter().any(excluded)
+}
+
 fn shifted(event: &Event, by: Ns) -> Event {
     use tickwright_trace::What;
     let later = |deadline: Ns| deadline.saturating_add(by);
@@ -237,7 +250,7 @@ fn found(reader: &Reader<Box<dyn Read>>, notes: Vec<String>) -> Found {
     }
 }
 
-/// Opens a trace; `-` is standard input.
+/// Opens a trace; `-` is standard input, `sample:NAME` a recording of this program.
 ///
 /// # Errors
 /// A usage error that names the file.
@@ -245,7 +258,9 @@ pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, LabError> {
     let name = plain(&path.display().to_string());
     let cannot =
         |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
-    let from: Box<dyn Read> = if path == Path::new("-") {
+    let from: Box<dyn Read> = if let Some(sample) = samples::find(path) {
+        Box::new(sample.map_err(|why| cannot(&why))?.bytes)
+    } else if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
         let file = File::open(path).map_err(|error| cannot(&error))?;

@@ -7,6 +7,8 @@ mod ask;
 mod verdict;
 
 use core::time::Duration;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,6 +16,7 @@ use clap::Args;
 use self::verdict::Criteria;
 use super::input::Input;
 use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
+use super::samples;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::interrupt;
@@ -25,10 +28,10 @@ use crate::structures::registry::{self, Structure};
 /// Arguments of `recommend`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecommendArgs {
-    /// Trace (.twt), or a profile (.toml). Without it you are asked four questions
+    /// Trace (.twt, sample:NAME), or a profile (.toml). Without it you are asked four questions
     #[arg(value_name = "TRACE|PROFILE")]
     pub(crate) source: Option<PathBuf>,
-    /// Take the timers of these queues alone, as the trace names them, separated by commas
+    /// Take the timers of these queues alone, as the trace names them; `!NAME` leaves one out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) base: Vec<String>,
     /// Structure that the program has now, as `tickwright list` names the nearest one
@@ -101,19 +104,26 @@ impl RecommendArgs {
     }
 }
 
-/// The CRC-32 of a file.
+/// The CRC-32 of a file, or of a recording of this program.
 fn checksum(path: &Path) -> Result<u32, LabError> {
-    let failed = |error| LabError::io(format!("reading {}", path.display()), error);
-    let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut sum = crc32fast::Hasher::new();
-    let mut buffer = vec![0; 1 << 16];
+    if let Some(Ok(sample)) = samples::find(path) {
+        sum.update(sample.bytes);
+        return Ok(sum.finalize());
+    }
+    let failed = |error| LabError::io(format!("reading {}", path.display()), error);
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
     loop {
-        match std::io::Read::read(&mut file, &mut buffer) {
-            Ok(0) => return Ok(sum.finalize()),
-            Ok(read) => sum.update(&buffer[..read]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+        let read = match file.fill_buf() {
+            Ok([]) => return Ok(sum.finalize()),
+            Ok(bytes) => {
+                sum.update(bytes);
+                bytes.len()
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => 0,
             Err(error) => return Err(failed(error)),
-        }
+        };
+        file.consume(read);
     }
 }
 

@@ -56,6 +56,10 @@ pub(super) fn sections(data: &Described) -> Vec<Section> {
     let profile = &data.profile;
     let mut all = vec![about(data), rates(profile), population(profile), delays(profile)];
     all.extend([ends_of(profile), threads(profile), sites(profile)].into_iter().flatten());
+    let unseen = &data.found.header.unseen;
+    if !unseen.is_empty() {
+        all.push(Section::new("Not seen by the recorder").text(unseen.join("\n")));
+    }
     all
 }
 

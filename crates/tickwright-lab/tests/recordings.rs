@@ -8,7 +8,7 @@ use tickwright_trace::{Reader, What};
 
 /// How often what happened in each source. Checks each event against the state of its timer.
 fn counts(name: &str) -> BTreeMap<(String, &'static str), u64> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
     let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
     let mut events = Vec::new();
     while let Some(block) = reader.next_block().unwrap() {
@@ -37,7 +37,7 @@ fn of(counts: &BTreeMap<(String, &'static str), u64>, source: &str, what: &'stat
 
 #[test]
 fn bind9_cancels_every_time_out_of_a_query() {
-    let counts = counts("record-bind9.twt");
+    let counts = counts("bind9.twt");
     assert_eq!(of(&counts, "libuv", "arm"), 3343);
     assert_eq!(of(&counts, "libuv", "cancel"), 3343);
     assert_eq!(of(&counts, "epoll", "arm"), of(&counts, "epoll", "cancel"));
@@ -45,6 +45,6 @@ fn bind9_cancels_every_time_out_of_a_query() {
 
 #[test]
 fn unbound_cancels_and_fires() {
-    let counts = counts("record-unbound.twt");
+    let counts = counts("unbound.twt");
     assert_eq!(["arm", "cancel", "fire"].map(|what| of(&counts, "libevent", what)), [5303, 2592, 2711]);
 }
