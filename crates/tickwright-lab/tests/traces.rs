@@ -99,7 +99,7 @@ fn a_profile_needs_no_trace() {
     let asked = ["recommend", "p.toml", "--rounds", "1", "--structures", "heap4,list", "--markdown"];
     let text = folder.good(&asked);
     assert!(text.contains("## Verdict") && text.contains("| recommended |"), "{text}");
-    assert!(words(&folder.good(&["describe", "p.toml"])).contains("20 timers pending"));
+    assert!(words(&folder.good(&["describe", "p.toml"])).contains("pending timers: 20 (p99 20"));
     folder.write("p.toml", "timers = 20\n");
     let why = folder.refused(&["recommend", "p.toml"], 2);
     assert!(why.contains("'p.toml': no wait ends"), "{why}");

@@ -13,7 +13,7 @@ pub(crate) fn workload_line(profile: &Profile) -> String {
     let p = &profile.population;
     let top: u64 = profile.delays.top.iter().map(|share| share.count).sum();
     format!(
-        "{} timers pending (p99 {}, max {}); {} arms a second, {} re-arms; of all waits {} end by expiry, {} by cancel, {} by re-arm; {} distinct delays, the top five are {}",
+        "pending timers: {} (p99 {}, max {}); a second {} arms and {} re-arms; of all waits {} end by expiry, {} by cancel, {} by re-arm; {} distinct delays, the top five are {}",
         Format::Thousands.write(p.p50 as f64),
         Format::Thousands.write(p.p99 as f64),
         Format::Thousands.write(p.max as f64),
