@@ -178,20 +178,27 @@ impl RecordArgs {
     }
 }
 
+/// How long a child that a program leaves behind may take to show itself.
+const GRACE_NS: u64 = 250_000_000;
+
 /// Collects until the program and all its recorded children have ended, or a signal stops it.
 fn watch<W: io::Write>(child: &mut Child, collector: &mut Collector<W>) -> Result<ExitStatus, LabError> {
     let waiting = |error| LabError::io("waiting for the program", error);
     let (mut is_passed_on, mut is_announced, mut was_full) = (false, false, false);
     let is_shown = io::stderr().is_terminal();
+    let mut busy_ns = now_ns();
     loop {
         let status = child.try_wait().map_err(waiting)?;
         let pause = collector.turn(now_ns());
+        if status.is_none() || collector.processes() > 0 {
+            busy_ns = now_ns();
+        }
         let stopped = interrupt::requested();
         if let Some(status) = status {
-            if collector.processes() == 0 || stopped {
+            if now_ns() - busy_ns > GRACE_NS || stopped {
                 return Ok(status);
             }
-            if is_shown && !is_announced {
+            if is_shown && !is_announced && collector.processes() > 0 {
                 eprintln!("tickwright: the program has ended, its children go on; Ctrl-C ends the recording");
                 is_announced = true;
             }

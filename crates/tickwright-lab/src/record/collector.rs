@@ -195,6 +195,7 @@ impl<W: Write> Collector<W> {
         };
         let over: Vec<u32> =
             self.processes.values_mut().filter_map(|of| is_over(of).then_some(of.number)).collect();
+        let some_go_on = self.processes.len() > over.len();
         for number in over {
             let Some(process) = self.processes.get_mut(&number) else { continue };
             let batch = &mut self.batch;
@@ -206,7 +207,7 @@ impl<W: Write> Collector<W> {
                 let note = format!("process {pid} was killed while it wrote");
                 self.sink.lost(now_ns, self.start_ns, torn, &note);
             }
-            if self.processes.len() > 1 {
+            if some_go_on {
                 self.translator.ended(number, now_ns, &mut self.seen);
                 self.write();
             }
