@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""ci/scaling.py RECORD [--svg FILE]: fits the cost model of docs/scaling.md to a record of
-`bench hold`, and checks it on populations that the fit has not seen.
+"""ci/scaling.py TIMES BYTES: fits the cost model of docs/scaling.md to a record of `bench hold`, and
+checks it on populations that the fit has not seen. BYTES is a record with bytes per timer, of
+`bench matrix`.
 
 The model of a structure, in ns an operation at n timers:
 
@@ -67,7 +68,8 @@ def fit(rows, values):
 
 def main():
     arguments = [word for word in sys.argv[1:] if not word.startswith("--")]
-    report, times, held = read(arguments[0])
+    report, times, _ = read(arguments[0])
+    _, _, held = read(arguments[1])
     print(f"{report['command']} at {report['host']['revision']}\n")
     names = ["base", "log2 n"] + [name for name, _ in CACHES]
     carried = [f"{n:,}" for n in CARRIED]

@@ -23,7 +23,7 @@ pub(crate) mod steps;
 
 use core::time::Duration;
 
-/// Parses the length of a tick: from a nanosecond to an hour.
+/// Parses the length of a tick: from a nanosecond to a day.
 pub(crate) fn tick(text: &str) -> Result<Duration, String> {
-    crate::duration::within::<1, 3_600_000_000_000>(text)
+    crate::duration::within::<1, 86_400_000_000_000>(text)
 }

@@ -41,8 +41,8 @@ pub struct Profile {
     pub cancels: u64,
     /// Expiries.
     pub fires: u64,
-    /// Cancels and expiries of timers that were not seen to be armed: those of the time before the
-    /// trace, or of lost events.
+    /// Cancels and expiries of timers that were not pending: they were armed before the trace or in
+    /// lost events, or had ended.
     pub unseen_arms: u64,
     /// Timers that were pending at the end.
     pub pending_at_end: u64,
@@ -214,7 +214,7 @@ impl Describer {
             self.expiring = (tick, 0);
         }
         self.expiring.1 += 1;
-        match self.live.fire(event.timer) {
+        match self.live.fire(event.timer, event.time) {
             Some(Ended { deadline, period, .. }) => {
                 let late = event.time.saturating_sub(deadline);
                 self.late.push(u64::try_from(late).unwrap_or(0));

@@ -13,6 +13,7 @@
 //! A deadline is rounded up to a tick, a time down. A timer that is overdue when it is armed
 //! expires at the next tick.
 
+use core::ops::ControlFlow;
 use std::collections::{HashMap, VecDeque};
 
 use tickwright_trace::event::Ns;
@@ -75,13 +76,23 @@ pub(crate) struct Decoder {
     /// Ids of timers that are not pending. The one that rests longest is used next.
     free: VecDeque<u32>,
     counts: Counts,
+    /// Whether the times of events are handed out, as [`Step::Clock`].
+    says_times: bool,
+    stopped: bool,
 }
 
+/// Takes operations. It breaks off when no more are wanted.
+pub(crate) type Sink<'s> = dyn FnMut(Step) -> ControlFlow<()> + 's;
+
 /// So many ids rest, so that a granular structure delivers a timer before its id is used again.
-const RESTING: usize = 64;
+const RESTING: usize = 8;
 
 /// A periodic timer that has missed more expiries than this skips them.
 const MOST_MISSED: u64 = 1000;
+
+/// After so many deliveries between two events of the trace, periodic timers skip all that they
+/// missed.
+const MOST_DELIVERED: u64 = 1 << 16;
 
 impl Decoder {
     /// Creates a decoder with ticks of `tick_ns`.
@@ -95,7 +106,14 @@ impl Decoder {
             timers: Vec::new(),
             free: VecDeque::new(),
             counts: Counts::default(),
+            says_times: false,
+            stopped: false,
         }
+    }
+
+    /// Hands out the times of events too.
+    pub(crate) fn with_times(self) -> Self {
+        Self { says_times: true, ..self }
     }
 
     /// What was decoded so far.
@@ -103,11 +121,15 @@ impl Decoder {
         Counts { ids: u32::try_from(self.timers.len()).unwrap_or(u32::MAX), ..self.counts }
     }
 
-    /// Appends the operations of an event, and those of the driver before it.
-    pub(crate) fn push(&mut self, copy: u32, event: &Event, out: &mut Vec<Step>) {
+    /// Hands out the operations of an event, and those of the driver before it. When `out` breaks
+    /// off, some are missing.
+    pub(crate) fn push(&mut self, copy: u32, event: &Event, out: &mut Sink<'_>) {
         let origin = *self.origin.get_or_insert(event.time.saturating_sub(self.tick_ns));
         let at = ticks(event.time.saturating_sub(origin), self.tick_ns, Round::Down);
         self.drive(at, out);
+        if self.says_times {
+            self.stopped |= out(Step::Clock { at }).is_break();
+        }
         let name = (copy, event.timer);
         let id = self.ids.get(&name).copied();
         match event.what {
@@ -143,14 +165,15 @@ impl Decoder {
         }
     }
 
-    fn take_out(&mut self, id: u32, out: &mut Vec<Step>) {
+    fn take_out(&mut self, id: u32, out: &mut Sink<'_>) {
         self.release(id);
         self.step(Step::Remove { id }, out);
     }
 
     /// Delivers all timers that are due up to the tick `until`, tick by tick.
-    fn drive(&mut self, until: u64, out: &mut Vec<Step>) {
-        while let Some((_, head)) = self.oracle.first().filter(|(_, head)| *head <= until) {
+    fn drive(&mut self, until: u64, out: &mut Sink<'_>) {
+        let begun = self.counts.deliveries;
+        while let Some((_, head)) = self.oracle.first().filter(|(_, head)| !self.stopped && *head <= until) {
             self.now = head;
             self.step(Step::Advance { now: head }, out);
             let mut again = Vec::new();
@@ -158,18 +181,23 @@ impl Decoder {
                 self.counts.deliveries += 1;
                 match self.timers[id as usize].period {
                     0 => self.release(id),
-                    period => again.push((id, next_expiry(expiry, period, until))),
+                    period => {
+                        let is_flood = self.counts.deliveries - begun > MOST_DELIVERED;
+                        let most = if is_flood { 0 } else { MOST_MISSED };
+                        again.push((id, next_expiry(expiry, period, until, most)));
+                    }
                 }
             }
             for (id, deadline) in again {
+                self.counts.longest = self.counts.longest.max(deadline - head);
                 self.step(Step::Insert { id, deadline }, out);
             }
         }
     }
 
     /// Appends an operation and counts it.
-    fn step(&mut self, step: Step, out: &mut Vec<Step>) {
-        out.push(step);
+    fn step(&mut self, step: Step, out: &mut Sink<'_>) {
+        self.stopped |= out(step).is_break();
         self.counts.kinds[step.kind()] += 1;
         let before = self.oracle.first().map(|(_, head)| head);
         match step {
@@ -180,6 +208,7 @@ impl Decoder {
                 self.counts.ticks = now;
                 return;
             }
+            Step::Clock { .. } => return,
         }
         let after = self.oracle.first().map(|(_, head)| head);
         self.counts.head_changes += u64::from(before != after);
@@ -209,10 +238,10 @@ impl Decoder {
     }
 }
 
-/// The next expiry of a periodic timer. Those that were missed stay on the grid, up to a limit.
-fn next_expiry(expiry: u64, period: u64, until: u64) -> u64 {
+/// The next expiry of a periodic timer. Those that were missed stay on the grid, up to `most`.
+fn next_expiry(expiry: u64, period: u64, until: u64, most: u64) -> u64 {
     let missed = until.saturating_sub(expiry) / period;
-    let skipped = if missed > MOST_MISSED { missed } else { 0 };
+    let skipped = if missed > most { missed } else { 0 };
     expiry.saturating_add(period.saturating_mul(skipped + 1))
 }
 

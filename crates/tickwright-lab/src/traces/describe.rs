@@ -79,13 +79,11 @@ impl Experiment for DescribeArgs {
     fn run(&self, input: &Input, lab: &mut Lab<'_>) -> Result<Described, LabError> {
         // The host of this run says nothing about the trace.
         lab.notes.clear();
-        let tick_ns = self.tick.map_or(0, |tick| u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX));
+        let asked = self.tick.map(|tick| u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX));
+        let tick_ns = asked.or_else(|| input.tick_ns()).unwrap_or(0);
         let (profile, found) = input.describe(tick_ns)?;
         lab.notes.extend(found.notes.iter().cloned());
         lab.notes.extend(repeats(&found.header));
-        if found.lost > 0 {
-            lab.notes.push(format!("the source lost {} events: figures are too low", found.lost));
-        }
         Ok(Described { profile, found })
     }
 

@@ -92,14 +92,12 @@ impl ImportArgs {
         if let Some(out) = &self.out {
             return Ok(out.clone());
         }
-        let stem = self.from.file_name().map_or_else(
-            || "trace".into(),
-            |name| {
-                let name = name.to_string_lossy();
-                name.split('.').find(|part| !part.is_empty() && *part != "-").unwrap_or("trace").to_owned()
-            },
-        );
-        let out = PathBuf::from(stem + ".twt");
+        let name = self.from.file_name().map_or("trace".into(), |name| name.to_string_lossy());
+        let mut stem = if name == "-" { "trace" } else { &*name };
+        for ending in [".gz", ".txt", ".csv", ".json", ".trace", ".log"] {
+            stem = stem.strip_suffix(ending).filter(|rest| !rest.is_empty()).unwrap_or(stem);
+        }
+        let out = PathBuf::from(format!("{stem}.twt"));
         if out.exists() {
             let name = plain(&out.display().to_string());
             return Err(LabError::usage(format!(

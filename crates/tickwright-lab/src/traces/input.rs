@@ -1,5 +1,6 @@
 //! The events of a workload: from a trace, or made from a profile.
 
+use core::ops::ControlFlow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
@@ -7,7 +8,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tickwright_trace::event::Ns;
-use tickwright_trace::{Describer, Event, Header, Names, Profile, Reader, TraceError};
+use tickwright_trace::{Base, Describer, Event, Header, Names, Profile, Reader, TraceError};
 
 use crate::error::LabError;
 use crate::interrupt;
@@ -38,8 +39,6 @@ pub(crate) struct Found {
     pub(crate) threads: Names,
     /// Names of sites.
     pub(crate) sites: Names,
-    /// Number of lost events.
-    pub(crate) lost: u64,
     /// What is wrong with the file, in words. What precedes it was read.
     pub(crate) notes: Vec<String>,
 }
@@ -51,10 +50,14 @@ impl Input {
     /// A usage error: standard input; a file that cannot be read, or is no trace or profile.
     pub(crate) fn of(path: &Path, bases: &[String], seed: u64) -> Result<Self, LabError> {
         if path.extension().is_some_and(|end| end == "toml") {
+            if !bases.is_empty() {
+                return Err(LabError::usage("a profile has no queues: leave --base out"));
+            }
             return Ok(Self::Made(Workload::read(path)?.events(seed)));
         }
-        if path == Path::new("-") {
-            let why = "a replay reads the trace several times: write it to a file and name the file";
+        let is_stream = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if path == Path::new("-") || is_stream {
+            let why = "the trace is read several times: write it to a file and name the file";
             return Err(LabError::usage(why));
         }
         open(path)?;
@@ -69,15 +72,15 @@ impl Input {
         }
     }
 
-    /// Calls `each` with every event, in the order of the trace.
+    /// Calls `each` with every event, in the order of the trace, until it breaks off.
     ///
     /// # Errors
     /// The file cannot be read, or is no trace. Damage behind the header is a note.
-    pub(crate) fn each(&self, mut each: impl FnMut(&Event)) -> Result<Found, LabError> {
+    pub(crate) fn each(&self, mut each: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases) = match self {
             Self::File { path, bases } => (path, bases),
             Self::Made(events) => {
-                events.iter().for_each(each);
+                let _ = events.iter().try_for_each(each);
                 return Ok(Found::default());
             }
         };
@@ -93,7 +96,10 @@ impl Input {
                         let base = known.get(usize::from(event.base));
                         bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
-                    reader.events_of_block().iter().filter(counts).for_each(&mut each);
+                    let wanted = reader.events_of_block().iter().filter(counts);
+                    if wanted.copied().try_for_each(|event| each(&event)).is_break() {
+                        return Ok(found(&reader, Vec::new()));
+                    }
                 }
                 Ok(false) => break,
                 Err(TraceError::Io(error)) => {
@@ -133,7 +139,7 @@ impl Input {
         &self,
         scale: u32,
         spread: Ns,
-        mut each: impl FnMut(u32, &Event),
+        mut each: impl FnMut(u32, &Event) -> ControlFlow<()>,
     ) -> Result<Found, LabError> {
         if scale <= 1 {
             return self.each(|event| each(0, event));
@@ -147,12 +153,26 @@ impl Input {
             starved: (0..scale).collect(),
             trim_at: 4096,
         };
+        let mut flow = ControlFlow::Continue(());
         let found = self.each(|event| {
             merge.take(event, shift);
-            merge.emit(Some(event.time), shift, &mut each);
+            flow = merge.emit(Some(event.time), shift, &mut each);
+            flow
         })?;
-        merge.emit(None, shift, &mut each);
+        if flow.is_continue() {
+            let _ = merge.emit(None, shift, &mut each);
+        }
         Ok(found)
+    }
+
+    /// The tick of the selected queues, if the trace names one and it is a microsecond or more.
+    pub(crate) fn tick_ns(&self) -> Option<u64> {
+        let Self::File { path, bases } = self else { return None };
+        let reader = if path.as_os_str() == "-" { None } else { open(path).ok() }?;
+        let selected = |base: &&Base| bases.is_empty() || counts(bases, &base.name);
+        let mut ticks = reader.header().bases.iter().filter(selected).map(|base| base.tick_ns);
+        let first = ticks.next().filter(|tick| *tick >= 1000)?;
+        ticks.all(|other| other == first).then_some(first)
     }
 
     /// The figures of the workload, with expiries counted by ticks of `tick_ns`.
@@ -161,7 +181,10 @@ impl Input {
     /// As [`each`](Self::each); an empty trace.
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
-        let found = self.each(|event| describer.push(event))?;
+        let found = self.each(|event| {
+            describer.push(event);
+            ControlFlow::Continue(())
+        })?;
         let profile = describer.finish(&found.threads, &found.sites);
         if profile.events == 0 {
             return Err(LabError::usage(format!("{} has no events: nothing was recorded", self.name())));
@@ -193,7 +216,12 @@ impl Merge {
     }
 
     /// Hands out the events up to a time; `None`: all.
-    fn emit(&mut self, until: Option<Ns>, shift: impl Fn(u32) -> Ns, each: &mut impl FnMut(u32, &Event)) {
+    fn emit(
+        &mut self,
+        until: Option<Ns>,
+        shift: impl Fn(u32) -> Ns,
+        each: &mut impl FnMut(u32, &Event) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         while let Some(&Reverse((time, copy, number))) = self.next.peek() {
             if until.is_some_and(|until| time > until) {
                 break;
@@ -201,7 +229,7 @@ impl Merge {
             self.next.pop();
             let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
             let Some(event) = self.window.get(at) else { continue };
-            each(copy, &shifted(event, shift(copy)));
+            each(copy, &shifted(event, shift(copy)))?;
             match self.window.get(at + 1) {
                 Some(event) => {
                     self.next.push(Reverse((event.time.saturating_add(shift(copy)), copy, number + 1)));
@@ -218,6 +246,7 @@ impl Merge {
             self.first += gone as u64;
             self.trim_at = 2 * self.window.len() + 4096;
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -240,12 +269,17 @@ fn shifted(event: &Event, by: Ns) -> Event {
     Event { time: event.time.saturating_add(by), what, ..*event }
 }
 
-fn found(reader: &Reader<Box<dyn Read>>, notes: Vec<String>) -> Found {
+fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
+    let lost: u64 = reader.lost().iter().map(|lost| lost.count).sum();
+    let lost = reader.lost_total().unwrap_or(0).max(lost);
+    if lost > 0 || !reader.lost().is_empty() {
+        let count = if lost > 0 { lost.to_string() } else { "an unknown number of".into() };
+        notes.push(format!("the source lost {count} events: figures are too low"));
+    }
     Found {
         header: reader.header().clone(),
         threads: reader.threads().clone(),
         sites: reader.sites().clone(),
-        lost: reader.lost().iter().map(|lost| lost.count).sum(),
         notes,
     }
 }

@@ -84,6 +84,9 @@ pub(crate) struct Periodic {
 /// The fewest events that are made, and the most.
 const EVENTS: (u64, u64) = (200_000, 8_000_000);
 
+/// So many waits are drawn to choose from those that are under way at the start.
+const DRAWN: usize = 1 << 12;
+
 /// The most timers.
 const MOST_TIMERS: u64 = 2_000_000;
 
@@ -148,7 +151,8 @@ impl Workload {
         Ok(self)
     }
 
-    /// Makes events, in the order of their times. Equal seeds make equal events.
+    /// Makes events, in the order of their times. At the start as many timers are pending as ever:
+    /// those are armed with what is left of their delays. Equal seeds make equal events.
     pub(crate) fn events(&self, seed: u64) -> Vec<Event> {
         let mut make = Make {
             of: self,
@@ -157,12 +161,25 @@ impl Workload {
             due: BinaryHeap::new(),
             out: Vec::new(),
         };
-        let mean = make.mean_wait();
-        // Timers are armed one by one, so that they do not all end together.
+        // A program that runs for long has waits under way: long ones more likely than short ones.
+        let drawn: Vec<(Ns, Ns, Next)> = (0..DRAWN).map(|_| make.wait()).collect();
+        let mut all = 0.0;
+        let sums: Vec<f64> = drawn
+            .iter()
+            .map(|(wait, ..)| {
+                all += *wait as f64 + 1.0;
+                all
+            })
+            .collect();
         for _ in 0..self.timers {
-            let at = make.random.random_range(0..=mean);
+            let chosen = make.random.random::<f64>() * all;
+            let at = sums.partition_point(|sum| *sum < chosen).min(DRAWN - 1);
+            let (wait, delay, then) = drawn[at];
+            let gone = make.random.random_range(0..=wait);
             let timer = make.new_timer();
-            make.due.push(Reverse((at, timer, Next::Arm)));
+            let armed = What::Arm { deadline: delay - gone, period: 0 };
+            make.out.push(Event::new(0, timer, armed));
+            make.due.push(Reverse((wait - gone, timer, then)));
         }
         for periodic in &self.periodic {
             for _ in 0..periodic.timers {
@@ -223,11 +240,6 @@ impl Make<'_> {
         let chosen = self.choose(of.delays.iter().map(|delay| delay.share));
         let Some(delay) = of.delays.get(chosen) else { return 1 };
         self.random.random_range(ns(delay.ms)..=ns(delay.to_ms.unwrap_or(delay.ms)))
-    }
-
-    fn mean_wait(&mut self) -> Ns {
-        let waits: i128 = (0..1000).map(|_| i128::from(self.wait().0)).sum();
-        i64::try_from(waits / 1000).unwrap_or(i64::MAX).max(1)
     }
 
     /// How long a timer waits, its delay, and how the wait ends.

@@ -169,7 +169,8 @@ impl Experiment for RecommendArgs {
         let mut notes = core::mem::take(&mut lab.notes);
         let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
         for scale in SCALES.map(|scale| scale.saturating_mul(self.settings.scale)) {
-            let operations = own.counts.operations().saturating_mul(u64::from(scale));
+            let more_often = u64::from(scale / self.settings.scale.max(1));
+            let operations = own.counts.operations().saturating_mul(more_often);
             if operations > MOST_OPERATIONS || lab.interrupted || interrupt::requested() {
                 break;
             }
@@ -185,7 +186,15 @@ impl Experiment for RecommendArgs {
                 tick_ns: Some(own.tick_ns),
                 ..ReplayPlan { input, ..self.settings.plan(Input::Made(Vec::new()), Vec::new()) }
             };
-            more.push(replay::run(&scaled, lab)?);
+            // What was measured before counts, whatever happens to the copies.
+            match replay::run(&scaled, lab) {
+                Ok(data) => more.push(data),
+                Err(LabError::Interrupted) => lab.interrupted = true,
+                Err(error) => {
+                    notes.push(format!("not replayed with {scale} copies: {error}"));
+                    break;
+                }
+            }
         }
         lab.notes.clear();
         lab.notes.append(&mut notes);

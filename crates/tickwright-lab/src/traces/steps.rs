@@ -25,6 +25,11 @@ pub(crate) enum Step {
         /// The timer.
         id: u32,
     },
+    /// It is this tick. A driver that sleeps would have woken before; see the pass for wake-ups.
+    Clock {
+        /// The tick.
+        at: u64,
+    },
     /// The driver wakes: deliver what is due, then ask for the next wake-up.
     Advance {
         /// The tick.
@@ -42,7 +47,7 @@ impl Step {
             Self::Insert { .. } => 0,
             Self::Reschedule { .. } => 1,
             Self::Remove { .. } => 2,
-            Self::Advance { .. } => 3,
+            Self::Advance { .. } | Self::Clock { .. } => 3,
         }
     }
 
@@ -53,6 +58,7 @@ impl Step {
             Self::Insert { id, deadline } => queue.insert(id, deadline),
             Self::Reschedule { id, deadline } => queue.reschedule(id, deadline),
             Self::Remove { id } => queue.remove(id),
+            Self::Clock { .. } => {}
             Self::Advance { now } => {
                 queue.advance(now, usize::MAX, &mut |id, expiry| witness.delivered(id, expiry, now));
                 witness.read(queue.wake());

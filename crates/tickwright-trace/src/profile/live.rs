@@ -94,13 +94,16 @@ impl Live {
 
     /// Lets a timer expire. Returns what it was, if it was pending. A timer with a period stays
     /// pending.
-    pub(super) fn fire(&mut self, timer: u64) -> Option<Ended> {
+    pub(super) fn fire(&mut self, timer: u64, now: Ns) -> Option<Ended> {
         let timer = self.timers.get_mut(&timer).filter(|timer| timer.is_pending)?;
         let ended = timer.ended();
         timer.fired = timer.deadline;
         if timer.period > 0 {
+            // Some programs keep a timer on its grid, others count from the expiry.
             let period = i64::try_from(timer.period).unwrap_or(i64::MAX);
-            timer.deadline = timer.deadline.saturating_add(period);
+            let late = now.saturating_sub(timer.deadline);
+            let from = if late.unsigned_abs() <= timer.period / 20 { timer.deadline } else { now };
+            timer.deadline = from.saturating_add(period);
         } else {
             timer.is_pending = false;
             self.pending -= 1;

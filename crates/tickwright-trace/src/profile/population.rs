@@ -93,11 +93,11 @@ impl OverTime {
             self.parts.resize(self.parts.len().max(at + 1), Part::default());
             let part = &mut self.parts[at];
             part.max = part.max.max(self.population);
-            let end = (self.now / self.part_ns + 1) * self.part_ns;
+            let end = (self.now / self.part_ns + 1).saturating_mul(self.part_ns);
             let until = now.min(end);
             part.area += self.population as f64 * (until - self.now) as f64;
             self.now = until;
-            if until == now && until < end {
+            if until == now && (until < end || end == u64::MAX) {
                 return;
             }
         }

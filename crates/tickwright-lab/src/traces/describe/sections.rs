@@ -44,6 +44,9 @@ fn percent(part: u64, whole: u64) -> String {
 /// How many a second.
 fn rate(count: u64, profile: &Profile) -> String {
     let seconds = profile.span_ns as f64 / 1e9;
+    if count == 0 {
+        return "0".into();
+    }
     if seconds > 0.0 { Format::Ns.write(count as f64 / seconds) } else { "-".into() }
 }
 
@@ -183,7 +186,7 @@ fn ends_of(profile: &Profile) -> Option<Section> {
     row(&cluster, &profile.cluster, &|value| value.to_string());
     let odd = [
         (profile.early, "expiries came more than a tick before their deadline"),
-        (profile.unseen_arms, "cancels and expiries are of timers that were not seen to be armed"),
+        (profile.unseen_arms, "cancels and expiries are of timers that were not pending"),
     ];
     let odd: Vec<String> =
         odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect();

@@ -1,5 +1,7 @@
 //! The verdict from the rows of a replay.
 
+use tickwright_trace::Profile;
+
 use super::{Data, Plan};
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Plot, Section, Table};
@@ -37,8 +39,9 @@ impl Criteria {
 
 /// Bytes for a pending timer. Where the caller owns the nodes, they count.
 fn bytes(data: &Replayed, row: &Row) -> f64 {
-    let node = if row.structure.id.ends_with("/hook") { registry::bytes_per_timer(row.structure) } else { 0 };
-    row.bytes as f64 / f64::from(data.counts.ids.max(1)) + node as f64
+    let is_callers = row.structure.id.ends_with("/hook") || row.structure.id == "intrusive-rb";
+    let node = if is_callers { registry::bytes_per_timer(row.structure) } else { 0 };
+    row.bytes as f64 / f64::from(data.counts.most.max(1)) + node as f64
 }
 
 /// The structure without its storage.
@@ -57,7 +60,8 @@ fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &Structure) -> O
     let ranked = data.ranked();
     let mut admitted = ranked.iter().filter(|row| criteria.admit(data, row)).copied();
     let best = admitted.next()?;
-    let next = admitted.find(|row| family(row.structure) != family(best.structure));
+    let is_other = |row: &&Row| family(row.structure) != family(best.structure) && row.structure != current;
+    let next = admitted.find(is_other);
     Some(Choice { best, next, current: data.row(current.id) })
 }
 
@@ -73,12 +77,18 @@ pub(super) fn finalists(
         all.extend([Some(choice.best), choice.next].into_iter().flatten().map(|row| row.structure));
     }
     for row in data.ranked().into_iter().filter(|row| criteria.admit(data, row)) {
-        if !all.iter().any(|known| known.shape == row.structure.shape && *known != current) {
+        let has_shape = |known: &&Structure| known.shape == row.structure.shape && **known != *current;
+        if !all.iter().any(has_shape) {
             all.push(row.structure);
         }
     }
-    all.dedup();
-    all
+    let mut once: Vec<&'static Structure> = Vec::new();
+    for structure in all {
+        if !once.contains(&structure) {
+            once.push(structure);
+        }
+    }
+    once
 }
 
 fn percent(value: f64) -> String {
@@ -88,54 +98,67 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// The verdict in a sentence.
-fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
+/// A shorter trace says nothing about the share of a CPU.
+const SHORTEST_NS: u64 = 10_000_000;
+
+/// The verdict in a sentence, and whether it asks for a change.
+fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
     let best = choice.best;
     let (id, share) = (best.structure.id, data.cpu_percent(best));
-    let Some(current) = choice.current else {
-        return format!("{id}: {} of a CPU. The current structure cannot run this workload.", percent(share));
-    };
-    let now = data.cpu_percent(current);
-    if now.max(share) < criteria.negligible {
-        return format!(
-            "It does not matter for you: timers take {} of a CPU on {}, {} on {id}.",
-            percent(now),
-            current.structure.id,
-            percent(share)
+    if data.profile.span_ns < SHORTEST_NS {
+        let span = span(data.profile.span_ns as f64);
+        let words = format!(
+            "Too short to judge: {} events in {span}. Record for a second or more.",
+            data.profile.events
         );
+        return (words, false);
+    }
+    let Some(current) = choice.current else {
+        let words =
+            format!("{id}: {} of a CPU. The current structure cannot run this workload.", percent(share));
+        return (words, true);
+    };
+    let (was, now) = (current.structure.id, data.cpu_percent(current));
+    if now.max(share) < criteria.negligible {
+        let (now, share) = (percent(now), percent(share));
+        let words =
+            format!("It does not matter for you: timers take {now} of a CPU on {was}, {share} on {id}.");
+        return (words, false);
     }
     if current.structure == best.structure {
-        return format!("Keep {id}: it takes {} of a CPU, and no other is faster.", percent(share));
+        return (
+            format!(
+                "Keep {id}: it takes {} of a CPU, and is the fastest that may be recommended.",
+                percent(share)
+            ),
+            false,
+        );
     }
-    let shown = best.ratio(current).map(|ratio| Verdict::on(&ratio));
-    if shown == Some(Verdict::Faster) {
-        format!(
-            "{} -> {id} saves {} of a CPU: from {} to {}.",
-            current.structure.id,
-            percent(now - share),
-            percent(now),
-            percent(share)
-        )
-    } else {
-        format!(
-            "Keep {}: it takes {} of a CPU; {id} takes {}, no difference shown.",
-            current.structure.id,
-            percent(now),
-            percent(share)
-        )
+    let (saved, now, share) = (percent(now - share), percent(now), percent(share));
+    match best.ratio(current).map(|ratio| Verdict::on(&ratio)) {
+        Some(Verdict::Faster) => {
+            (format!("{was} -> {id} saves {saved} of a CPU: from {now} to {share}."), true)
+        }
+        Some(Verdict::Slower) => {
+            (format!("Keep {was}: it takes {now} of a CPU. {id} is slower: {share}."), false)
+        }
+        _ => {
+            (format!("Keep {was}: it takes {now} of a CPU; {id} takes {share}, no difference shown."), false)
+        }
     }
 }
 
 /// The verdict, and the margin.
 pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     let own = &data.own;
+    let stated = |words: &str| vec![Finding::stated("the verdict", words)];
+    if own.ranked().is_empty() {
+        return stated("interrupted before the first round: nothing was measured");
+    }
     let Some(choice) = choose(own, &plan.criteria, plan.current) else {
-        return vec![Finding::stated(
-            "the verdict",
-            "no structure fulfils the conditions: relax one of them",
-        )];
+        return stated("no structure fulfils the conditions: relax one of them");
     };
-    let mut all = vec![Finding::stated("the verdict", sentence(own, &choice, &plan.criteria))];
+    let mut all = stated(&sentence(own, &choice, &plan.criteria).0);
     for other in [choice.next, choice.current].into_iter().flatten() {
         let Some(ratio) = choice.best.ratio(other).filter(|_| other.structure != choice.best.structure)
         else {
@@ -154,9 +177,10 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let own = &data.own;
     let verdict = findings.first().map_or("", |finding| &finding.here);
     let front = Section::new("Verdict").text(verdict);
-    let workload = Section::new("Workload").text(workload_line(&own.profile));
+    let workload = Section::new("Workload").text(workload_line(&own.profile)).text(touched(&own.profile));
     let Some(choice) = choose(own, &plan.criteria, plan.current) else { return vec![front, workload] };
-    let reasons = Section::new("Structures").table(table(own, &choice)).text(margins(findings));
+    let reasons =
+        Section::new("Structures").table(table(own, &choice, &plan.criteria)).text(margins(findings));
     let more = Section::new("What would change it").text(changes(plan, data, &choice));
     let advice = Section::new("Advice").text(advice(own, &choice));
     let unseen = Section::new("Not seen by the recorder").text(own.unseen.join("\n"));
@@ -166,11 +190,25 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
+/// How early timers are cancelled and moved, and by whom.
+fn touched(profile: &Profile) -> String {
+    let mut words = Vec::new();
+    for (what, left) in [("cancelled", &profile.cancel_left), ("re-armed", &profile.rearm_left)] {
+        if left.count > 0 {
+            words.push(format!("half of the {what} timers had {} % of their delay or more left", left.p50));
+        }
+    }
+    if profile.remote > 0 {
+        words.push(format!("{} cancels and re-arms came from another thread than the arm", profile.remote));
+    }
+    words.join("; ")
+}
+
 fn span(ns: f64) -> String {
     Format::Span.write(ns)
 }
 
-fn table(data: &Replayed, choice: &Choice<'_>) -> Table {
+fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
     let kind = (0..KINDS.len()).max_by_key(|kind| data.counts.kinds[*kind]).unwrap_or(0);
     let mut table = Table::new()
         .columns(["", "structure"], Format::Text)
@@ -199,7 +237,8 @@ fn table(data: &Replayed, choice: &Choice<'_>) -> Table {
     if let Some(current) = choice.current.filter(|current| current.structure != choice.best.structure) {
         row("current", current);
     }
-    row("recommended", choice.best);
+    let is_asked_for = sentence(data, choice, criteria).1;
+    row(if is_asked_for { "recommended" } else { "fastest of ours" }, choice.best);
     if let Some(next) = choice.next {
         row("runner-up", next);
     }
@@ -209,7 +248,12 @@ fn table(data: &Replayed, choice: &Choice<'_>) -> Table {
 /// How sure the order is.
 fn margins(findings: &[Finding]) -> String {
     let line = |finding: &Finding| {
-        let verdict = finding.verdict.words();
+        let apart =
+            finding.figure.is_some_and(|figure| figure.interval.high < 1.0 || figure.interval.low > 1.0);
+        let verdict = match finding.verdict {
+            Verdict::NoDifferenceShown if apart => "within the margin of a tie, 20 %",
+            verdict => verdict.words(),
+        };
         format!("{}: {}; {verdict}", finding.about, finding.here)
     };
     findings.iter().skip(1).map(line).collect::<Vec<_>>().join("\n")

@@ -83,21 +83,15 @@ impl Row {
         stats::median(&self.total_ns).unwrap_or(f64::INFINITY)
     }
 
-    /// The median over rounds of a percentile of a kind; for the worst call, the least of the
-    /// rounds: a stall of the machine does not return in each of them.
+    /// The median over rounds of a percentile of a kind, or of the rounds' worst calls.
     pub(crate) fn call(&self, kind: usize, at: fn(&Calls) -> f64) -> Option<f64> {
         let samples: Vec<f64> = self.calls[kind].iter().map(at).collect();
         stats::median(&samples)
     }
 
-    /// The worst call of a kind: the least of the rounds' worst.
-    pub(crate) fn worst_of(&self, kind: usize) -> Option<f64> {
-        self.calls[kind].iter().map(|calls| calls.max).min_by(f64::total_cmp)
-    }
-
     /// The worst call of any kind.
     pub(crate) fn worst(&self) -> Option<f64> {
-        (0..self.calls.len()).filter_map(|kind| self.worst_of(kind)).max_by(f64::total_cmp)
+        (0..self.calls.len()).filter_map(|kind| self.call(kind, |calls| calls.max)).max_by(f64::total_cmp)
     }
 
     /// The ratio of the time of this structure to that of another, round by round.

@@ -21,8 +21,9 @@ pub(super) enum Purpose<'p> {
     Verify,
     /// Time all operations together.
     Time,
-    /// Time each operation alone; the number is what a reading of the clock costs.
-    Calls(u64),
+    /// Time each operation alone; the number is what a reading of the clock costs. Before each piece
+    /// the bytes are overwritten, and caches with them.
+    Calls(u64, &'p mut [u8]),
     /// Time all operations together, with caches overwritten before each piece.
     Cold(&'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
@@ -57,11 +58,12 @@ impl Visitor for Pass<'_> {
         let before = allocator::live_bytes();
         let queue = C::queue(&arena, self.capacity);
         let capacity = self.capacity;
-        if structure.ties.exact() {
+        let passed = if structure.ties.exact() {
             self.run(structure, queue, before)
         } else {
             self.run(structure, Guarded::new(queue, capacity), before)
-        }
+        };
+        passed.map(|passed| Passed { bytes: passed.bytes + C::INLINE, ..passed })
     }
 }
 
@@ -86,7 +88,7 @@ impl Pass<'_> {
                 passed.ns += timed(queue, chunk, &mut passed.fold, meter);
                 Ok(())
             })?,
-            Purpose::Calls(clock) => calls(queue, feed, clock, meter, &mut passed)?,
+            Purpose::Calls(clock, waste) => calls(queue, feed, (clock, waste), meter, &mut passed)?,
             Purpose::Wakes => {
                 let mut deadlines = vec![0; capacity];
                 feed(&mut |chunk| {
@@ -154,7 +156,7 @@ fn verify<Q: BenchQueue>(
 fn calls<Q: BenchQueue>(
     queue: &mut Q,
     feed: &Feed<'_>,
-    clock: u64,
+    (clock, waste): (u64, &mut [u8]),
     meter: &dyn Meter,
     passed: &mut Passed,
 ) -> Result<(), LabError> {
@@ -164,6 +166,7 @@ fn calls<Q: BenchQueue>(
     };
     let mut times = [histogram()?, histogram()?, histogram()?, histogram()?];
     feed(&mut |chunk| {
+        pollute(waste);
         for step in &chunk.0 {
             let start = meter.now();
             step.run(queue, &mut passed.fold);
@@ -194,27 +197,36 @@ fn wakes<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, deadlines: &mut [u64], pas
                 *place = deadline;
             }
         }
-        let Step::Advance { now: next } = step else {
-            step.run(queue, &mut Fold::default());
-            continue;
-        };
-        loop {
-            let due = queue.wake().filter(|wake| *wake < next);
-            let now = due.unwrap_or(next);
-            let mut delivered = 0;
-            queue.advance(now, usize::MAX, &mut |id, _| {
-                delivered += 1;
-                let deadline = deadlines.get(id as usize).copied().unwrap_or(now);
-                passed.late_ticks = passed.late_ticks.max(now.saturating_sub(deadline));
-            });
-            if due.is_none() {
-                break;
+        match step {
+            Step::Clock { at } => drive(queue, at, deadlines, passed),
+            Step::Advance { now } => {
+                drive(queue, now, deadlines, passed);
+                deliver(queue, now, deadlines, passed);
             }
-            passed.idle_wakes += u64::from(delivered == 0);
-            // A queue whose wake-up does not move would hold the driver for ever.
-            if delivered == 0 && queue.wake() == due {
-                break;
-            }
+            step => step.run(queue, &mut Fold::default()),
+        }
+    }
+}
+
+/// Delivers what is due. Returns how many timers were delivered.
+fn deliver<Q: BenchQueue>(queue: &mut Q, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
+    let mut delivered = 0;
+    queue.advance(now, usize::MAX, &mut |id, _| {
+        delivered += 1;
+        let deadline = deadlines.get(id as usize).copied().unwrap_or(now);
+        passed.late_ticks = passed.late_ticks.max(now.saturating_sub(deadline));
+    });
+    delivered
+}
+
+/// Wakes whenever the queue asks for it before the tick `until`.
+fn drive<Q: BenchQueue>(queue: &mut Q, until: u64, deadlines: &[u64], passed: &mut Passed) {
+    while let Some(wake) = queue.wake().filter(|wake| *wake < until) {
+        let delivered = deliver(queue, wake, deadlines, passed);
+        passed.idle_wakes += u64::from(delivered == 0);
+        // A queue whose wake-up does not move would hold the driver for ever.
+        if delivered == 0 && queue.wake().is_some_and(|next| next <= wake) {
+            break;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Decodes a workload, then runs it on every structure.
 
-use core::mem;
+use core::ops::ControlFlow;
 
-use tickwright_trace::{Header, Profile};
+use tickwright_trace::Profile;
 
 use super::data::{Data, Plan, Row};
 use super::pass::{Feed, Pass, Passed, Purpose};
@@ -11,6 +11,7 @@ use crate::error::LabError;
 use crate::experiment::Lab;
 use crate::output::table::count;
 use crate::progress::Progress;
+use crate::render::Format;
 use crate::rounds::Rounds;
 use crate::structures::candidate::Candidate;
 use crate::structures::registry::{self, Structure, Visitor};
@@ -45,7 +46,7 @@ const MOST_TICKS: u64 = 20_000_000;
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.notes);
-    let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&found.header, &profile));
+    let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let mut steps = Steps::of(plan, tick_ns, &profile);
     let counts = steps.count()?;
     let mut data =
@@ -71,6 +72,12 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         let feed: &Feed<'_> = &feed;
         registry::visit(structure, Pass { feed, capacity, purpose, meter })
     };
+    if steps.kept.is_none() {
+        let many = Format::Thousands.write(counts.operations() as f64);
+        lab.notes.push(format!(
+            "{many} operations do not stay in memory: they are decoded between pieces, which cools caches"
+        ));
+    }
     let mut right = Vec::new();
     for &structure in &structures {
         if interrupt::requested() {
@@ -78,8 +85,16 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
             return Ok(data);
         }
         progress.doing(format!("{}: answers", structure.id));
-        let verified = pass(structure, Purpose::Verify)?;
-        let Passed { idle_wakes, late_ticks, .. } = pass(structure, Purpose::Wakes)?;
+        let answers = pass(structure, Purpose::Verify).and_then(|verified| {
+            let take = |take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>| {
+                steps.decode_by(Decoder::new(tick_ns).with_times(), take).map(drop)
+            };
+            progress.step();
+            let wakes = Pass { feed: &take, capacity, purpose: Purpose::Wakes, meter };
+            Ok((verified, registry::visit(structure, wakes)?))
+        });
+        let Some((verified, wakes)) = unless_interrupted(answers, lab)? else { return Ok(data) };
+        let Passed { idle_wakes, late_ticks, .. } = wakes;
         right.push(verified.fold);
         let calls = [const { Vec::new() }; 4];
         let bytes = verified.bytes;
@@ -111,7 +126,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     progress.doing("single calls");
     let alone = Rounds::new(CALL_ROUNDS, plan.seed).without_warm_up();
     let taken = alone.clone().run(structures.len(), |turn| {
-        let passed = pass(structures[turn.lane], Purpose::Calls(clock))?;
+        let passed = pass(structures[turn.lane], Purpose::Calls(clock, &mut waste))?;
         same(turn.lane, &passed)?;
         Ok::<_, LabError>(passed.calls)
     });
@@ -181,39 +196,48 @@ impl<'p> Steps<'p> {
     }
 
     fn decode(&self, take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>) -> Result<Counts, LabError> {
-        let mut decoder = Decoder::new(self.tick_ns);
-        let mut chunk = Chunk::default();
-        let mut wrong = Ok(());
-        let piece = self.piece;
-        let mut cut = |chunk: &mut Chunk, wrong: &mut Result<(), LabError>| {
-            let mut rest: Vec<Step> = mem::take(&mut chunk.0);
-            while !rest.is_empty() && wrong.is_ok() {
-                let more = rest.split_off(rest.len().min(piece));
-                *wrong = take(&Chunk(mem::replace(&mut rest, more)));
+        self.decode_by(Decoder::new(self.tick_ns), take)
+    }
+
+    /// Decodes with a decoder, and hands out pieces. Ends at the first error, and at a signal.
+    fn decode_by(
+        &self,
+        mut decoder: Decoder,
+        take: &mut dyn FnMut(&Chunk) -> Result<(), LabError>,
+    ) -> Result<Counts, LabError> {
+        let mut chunk = Chunk(Vec::with_capacity(self.piece));
+        let mut done = Ok(());
+        let mut put = |step: Step| {
+            chunk.0.push(step);
+            if chunk.0.len() < self.piece {
+                return ControlFlow::Continue(());
             }
+            done = if interrupt::requested() { Err(LabError::Interrupted) } else { take(&chunk) };
+            chunk.0.clear();
+            if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
+        let mut stopped = false;
         self.input.superposed(self.scale, self.spread, |copy, event| {
-            decoder.push(copy, event, &mut chunk.0);
-            if chunk.0.len() >= piece {
-                cut(&mut chunk, &mut wrong);
-            }
+            let mut put = |step| {
+                let flow = put(step);
+                stopped |= flow.is_break();
+                flow
+            };
+            decoder.push(copy, event, &mut put);
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        cut(&mut chunk, &mut wrong);
-        wrong.map(|()| decoder.counts())
+        done?;
+        take(&chunk)?;
+        Ok(decoder.counts())
     }
 }
 
-/// The tick of a trace: that of its queues if they have one tick; else the power of ten, from a
-/// microsecond to a millisecond, that is at most a tenth of the shortest delays.
-fn suitable_tick(header: &Header, profile: &Profile) -> u64 {
-    let mut ticks = header.bases.iter().map(|base| base.tick_ns);
-    match ticks.next() {
-        Some(tick) if tick >= 1000 && ticks.all(|other| other == tick) => tick,
-        _ => [1_000_000, 100_000, 10_000]
-            .into_iter()
-            .find(|tick| *tick <= profile.delays.p1 / 10)
-            .unwrap_or(1000),
-    }
+/// The tick of the selected queues if they have one; else the power of ten, from a microsecond to a
+/// millisecond, that is at most a tenth of the shortest delays.
+fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
+    let fits = |tick: &u64| *tick <= profile.delays.p1 / 10;
+    let power = || [1_000_000, 100_000, 10_000].into_iter().find(fits).unwrap_or(1000);
+    input.tick_ns().unwrap_or_else(power)
 }
 
 /// The structures that can run the workload. The others are noted with the reason.
@@ -222,7 +246,7 @@ fn able(plan: &Plan, counts: &Counts, lab: &mut Lab<'_>) -> Result<Vec<&'static 
     let mut able = Vec::new();
     for &structure in &plan.structures {
         let horizon = registry::visit(structure, Horizon);
-        let why = match registry::why_not(structure, counts.ids as usize)? {
+        let why = match registry::why_not(structure, counts.most as usize)? {
             Some(why) => Some(why),
             None if counts.longest > horizon => Some("the longest delay is beyond its horizon".to_owned()),
             None if PER_TICK.contains(&structure.id) && counts.ticks > MOST_TICKS => {

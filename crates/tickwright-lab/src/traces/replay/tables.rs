@@ -57,6 +57,9 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
 
 /// The operations, the times, the single calls.
 pub(super) fn sections(data: &Data, _: &[Finding]) -> Vec<Section> {
+    if data.ranked().is_empty() {
+        return vec![workload(data).text("Interrupted before the first round: nothing was measured.")];
+    }
     vec![workload(data), times(data), calls(data), percentiles(data)]
 }
 
@@ -137,7 +140,7 @@ fn calls(data: &Data) -> Section {
                 Cell::from(row.call(kind, |calls| calls.p99)),
                 Cell::from(row.call(kind, |calls| calls.p999)),
                 Cell::from(row.call(kind, |calls| calls.p9999)),
-                Cell::from(row.worst_of(kind)),
+                Cell::from(row.call(kind, |calls| calls.max)),
             ]);
         }
     }

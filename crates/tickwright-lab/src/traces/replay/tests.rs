@@ -1,3 +1,5 @@
+use core::ops::ControlFlow;
+
 use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
@@ -22,7 +24,11 @@ fn rearm(time: Ns, timer: u64, deadline: Ns) -> Event {
 fn decoded(events: &[Event], tick_ns: u64) -> (Vec<Step>, crate::traces::decode::Counts) {
     let mut decoder = Decoder::new(tick_ns);
     let mut out = Vec::new();
-    events.iter().for_each(|event| decoder.push(0, event, &mut out));
+    let mut put = |step| {
+        out.push(step);
+        ControlFlow::Continue(())
+    };
+    events.iter().for_each(|event| decoder.push(0, event, &mut put));
     (out, decoder.counts())
 }
 
@@ -107,6 +113,16 @@ fn extreme_times_do_not_panic() {
             }
         }
     }
+}
+
+/// 10,000 timers of 1 ns and a second of silence: each of them skips what it missed.
+#[test]
+fn a_flood_of_periodic_timers_is_bounded() {
+    let mut events: Vec<Event> =
+        (0..10_000).map(|timer| Event::new(0, timer, What::Arm { deadline: 1, period: 1 })).collect();
+    events.extend((1..10).map(|second| arm(second * 1_000_000, 20_000, second * 1_000_000 + 5)));
+    let (steps, counts) = decoded(&events, 1);
+    assert!(steps.len() < 2_000_000 && counts.deliveries > 10_000, "{} {counts:?}", steps.len());
 }
 
 fn workload(words: &str) -> Workload {
