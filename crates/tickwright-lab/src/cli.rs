@@ -123,7 +123,7 @@ pub(crate) enum Command {
     NptlChild(ChildArgs),
     /// Read a trace of timers that another program wrote, and write it as .twt
     Import(ImportArgs),
-    /// Write a trace of timers as CSV or JSON lines
+    /// Write a trace of timers as CSV, JSON lines or a Parquet file
     Export(ExportArgs),
     /// Describe the timers of a trace on one page: rates, population, delays, cancels, threads
     Describe(DescribeArgs),

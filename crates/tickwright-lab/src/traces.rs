@@ -1,7 +1,7 @@
 //! Traces of timers: import, export, describe, replay, recommend.
 //!
 //! ```text
-//!   other programs' text ─ import ─▶ .twt ─ export ─▶ CSV, JSON lines
+//!   other programs' text ─ import ─▶ .twt ─ export ─▶ CSV, JSON lines, Parquet
 //!                                     │
 //!           Input (events, filtered and superposed)
 //!             ├─ describe   the figures of a workload

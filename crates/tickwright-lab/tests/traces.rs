@@ -154,6 +154,28 @@ fn an_import_replaces_no_file_that_was_not_named_and_leaves_no_half_of_a_trace()
     assert!(folder.refused(&["import", "none.txt"], 2).contains("it is empty"));
 }
 
+#[test]
+fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
+    let folder = Folder::new("parquet");
+    folder.write("mine.csv", csv());
+    folder.good(&["import", "mine.csv"]);
+    // By the name's end, by the flag, and to a pipe: one and the same file.
+    assert_eq!(folder.good(&["export", "mine.twt", "--out", "mine.parquet"]), "");
+    folder.good(&["export", "mine.twt", "--form", "parquet", "--out", "mine.bin"]);
+    let file = fs::read(folder.0.join("mine.parquet")).unwrap();
+    assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1") && file.len() < 80_000, "{}", file.len());
+    assert_eq!(file, fs::read(folder.0.join("mine.bin")).unwrap());
+    assert_eq!(file, folder.run(&["export", "mine.twt", "--form", "parquet"]).stdout);
+    let whole = fs::read(folder.0.join("mine.twt")).unwrap();
+    folder.write("cut.twt", &whole[..whole.len() * 3 / 4]);
+    let why = folder.refused(&["export", "cut.twt", "--out", "cut.parquet"], 3);
+    assert!(why.contains("exporting cut.twt: the file ends within a block"), "{why}");
+    let cut = fs::read(folder.0.join("cut.parquet")).unwrap();
+    assert!(cut.starts_with(b"PAR1") && cut.ends_with(b"PAR1"));
+    let why = folder.refused(&["export", "mine.twt", "--out", "absent/mine.parquet"], 2);
+    assert!(why.contains("absent/mine.parquet") && why.contains("cannot be written"), "{why}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named() {
@@ -161,6 +183,9 @@ fn a_full_disk_is_named() {
     folder.write("mine.csv", csv());
     if Path::new("/dev/full").exists() {
         let said = folder.refused(&["import", "mine.csv", "--out", "/dev/full"], 3);
+        assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
+        folder.good(&["import", "mine.csv"]);
+        let said = folder.refused(&["export", "mine.twt", "--form", "parquet", "--out", "/dev/full"], 3);
         assert!(said.contains("/dev/full") && said.contains("No space"), "{said}");
     }
 }

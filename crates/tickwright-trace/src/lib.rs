@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   program, kernel log, browser -> Event -> Writer -> file.twt -> Reader -> Event
-//!                                                              \-> CSV, JSON lines
+//!                                                              \-> CSV, JSON lines, Parquet
 //! ```
 //!
 //! | module | holds |
@@ -13,6 +13,7 @@
 //! | [`import`] | traces from what other programs write |
 //! | [`profile`] | what a trace says about a program's timers, as figures |
 //! | [`text`] | traces as CSV, both ways, and as JSON lines |
+//! | `parquet` | traces as Parquet files, with the feature `parquet` |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
 //! The format is `docs/trace-format.md`. A program that was killed while it wrote leaves a file
@@ -40,6 +41,8 @@ pub mod error;
 pub mod event;
 pub mod header;
 pub mod import;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod profile;
 pub mod reader;
 pub mod text;

@@ -52,7 +52,10 @@ impl TextFile {
     ///
     /// # Errors
     /// When the file system refuses the write, and the error of `content`.
-    pub fn write_with(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), LabError> {
+    pub fn write_with(
+        &self,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), LabError> {
         self.0.write(content)
     }
 }
@@ -106,10 +109,10 @@ impl Sink {
 
     pub(super) fn write(
         &self,
-        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), LabError> {
         let (result, path) = match self {
-            Self::Stdout => (content(&mut io::stdout().lock()), Path::new("standard output")),
+            Self::Stdout => (content(&mut io::stdout()), Path::new("standard output")),
             Self::Place { file, path } => (in_place(file, content), path.as_path()),
             Self::Whole { path } => (whole(path, content), path.as_path()),
         };
@@ -117,7 +120,7 @@ impl Sink {
     }
 }
 
-fn in_place(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn in_place(file: &File, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
     // Only regular files can be truncated.
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -127,7 +130,7 @@ fn in_place(file: &File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     out.flush()
 }
 
-fn whole(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn whole(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<()> {
     let draft = whole::Draft::beside(path)?;
     let mut out = BufWriter::new(draft.file());
     content(&mut out)?;
