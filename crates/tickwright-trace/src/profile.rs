@@ -142,7 +142,7 @@ impl Describer {
             tick_ns: if tick_ns == 0 { 1_000_000 } else { tick_ns },
             profile: Profile::default(),
             first: None,
-            now: 0,
+            now: Ns::MIN,
             live: Live::default(),
             population: population::OverTime::default(),
             delays: delays::Counter::new(),
@@ -161,7 +161,7 @@ impl Describer {
     pub fn push(&mut self, event: &Event) {
         let start = *self.first.get_or_insert(event.time);
         // Times of several processors may step back a little.
-        self.now = self.now.max(event.time).max(start);
+        self.now = self.now.max(event.time);
         self.profile.events += 1;
         let thread = self.threads.entry(event.thread).or_default();
         match event.what {

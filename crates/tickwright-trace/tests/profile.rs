@@ -57,6 +57,13 @@ fn the_population_is_weighed_by_time() {
 }
 
 #[test]
+fn a_trace_may_begin_before_its_start() {
+    let profile = described(&[arm(-9_000_000, 1, 20_000_000), Event::new(-8_000_000, 1, What::Cancel)]);
+    let population = &profile.population;
+    assert_eq!((profile.span_ns, population.p50, population.p99), (1_000_000, 1, 1));
+}
+
+#[test]
 fn durations_are_told_apart_by_two_digits() {
     let delays = [30_000, 30_100, 29_990, 31_000, 5, 5, 5];
     let events: Vec<Event> = (0..).zip(delays).map(|(at, delay)| arm(at, at as u64, delay)).collect();
