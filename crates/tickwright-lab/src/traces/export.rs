@@ -1,12 +1,11 @@
 //! `tickwright export`: a trace for other programs, as text or as a Parquet file.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tickwright_trace::parquet::to_parquet;
-use tickwright_trace::{Reader, TraceError, text};
+use tickwright_trace::{TraceError, text};
 
 use super::input::open;
 use crate::error::LabError;
@@ -46,12 +45,38 @@ impl ExportArgs {
     /// before it were written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let mut reader = open(&self.trace)?;
-        let name = self.out.as_deref().unwrap_or(Path::new("-"));
-        let done = match self.form() {
-            Form::Csv => text::to_csv(&mut reader, create(name)?),
-            Form::Jsonl => text::to_json_lines(&mut reader, create(name)?),
-            Form::Parquet => self.parquet(&mut reader, name)?,
+        let form = self.form();
+        let to_stdout = self.out.as_deref().is_none_or(|name| name == Path::new("-"));
+        if to_stdout && form == Form::Parquet && io::stdout().is_terminal() {
+            let why = "a Parquet file is binary: name a file with --out FILE.parquet";
+            return Err(LabError::usage(why));
+        }
+        let mut done = Ok(0);
+        let mut write = |to: &mut (dyn Write + Send)| {
+            done = match form {
+                Form::Csv => text::to_csv(&mut reader, to),
+                Form::Jsonl => text::to_json_lines(&mut reader, to),
+                Form::Parquet => to_parquet(&mut reader, to),
+            };
         };
+        match self.out.as_deref().filter(|_| !to_stdout) {
+            None => write(&mut io::stdout()),
+            Some(name) => {
+                if name
+                    .canonicalize()
+                    .is_ok_and(|out| self.trace.canonicalize().is_ok_and(|from| from == out))
+                {
+                    return Err(LabError::usage("--out names the trace itself: name another file"));
+                }
+                let [file] = OutputArgs::default().open_beside([("--out", Some(name))])?;
+                let Some(file) = file else { return Ok(()) };
+                // Of a damaged trace, what precedes the damage is published.
+                file.write_with(|to| {
+                    write(to);
+                    Ok(())
+                })?;
+            }
+        }
         let what = format!("exporting {}", plain(&self.trace.display().to_string()));
         done.map(drop).map_err(|error| match error {
             TraceError::Io(error) => LabError::io(what, error),
@@ -68,43 +93,4 @@ impl ExportArgs {
             _ => Form::Csv,
         })
     }
-
-    /// Writes a Parquet file. It appears in one step, as a query may read its folder meanwhile.
-    /// The inner error is damage in the trace: the file has what precedes it.
-    fn parquet(
-        &self,
-        reader: &mut Reader<Box<dyn Read>>,
-        name: &Path,
-    ) -> Result<Result<u64, TraceError>, LabError> {
-        if name == Path::new("-") {
-            if io::stdout().is_terminal() {
-                let why = "a Parquet file is binary: name a file with --out FILE.parquet";
-                return Err(LabError::usage(why));
-            }
-            return Ok(to_parquet(reader, io::stdout()));
-        }
-        let [file] = OutputArgs::default().open_beside([("--out", Some(name))])?;
-        let mut done = Ok(0);
-        file.map_or(Ok(()), |file| {
-            file.write_with(|to| {
-                done = match to_parquet(reader, to) {
-                    Err(TraceError::Io(error)) => return Err(error),
-                    done => done,
-                };
-                Ok(())
-            })
-        })?;
-        Ok(done)
-    }
-}
-
-/// Creates the file for a text; `-` is standard output.
-fn create(name: &Path) -> Result<Box<dyn Write>, LabError> {
-    if name == Path::new("-") {
-        return Ok(Box::new(io::stdout().lock()));
-    }
-    let file = File::create(name).map_err(|error| {
-        LabError::usage(format!("'{}' cannot be written: {error}", plain(&name.display().to_string())))
-    })?;
-    Ok(Box::new(file))
 }
