@@ -22,6 +22,7 @@ use serde::Serialize;
 pub use self::delays::{Bar, Delays, Share};
 use self::live::{Ended, Live};
 use self::numbers::Numbers;
+pub use self::numbers::Spread;
 pub use self::population::{Moment, Population};
 use crate::event::{Event, Ns, What};
 use crate::header::Names;
@@ -73,19 +74,6 @@ pub struct Profile {
     pub remote: u64,
     /// The sites that arm most.
     pub sites: Vec<Site>,
-}
-
-/// A distribution of numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Spread {
-    /// How many numbers.
-    pub count: u64,
-    /// The median.
-    pub p50: u64,
-    /// Exceeded by one in a hundred.
-    pub p99: u64,
-    /// The largest.
-    pub max: u64,
 }
 
 /// What a thread did.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tickwright_trace::{Header, Profile};
 
-use super::input::{Found, Input};
+use super::input::{Described, Input};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
@@ -38,13 +38,6 @@ pub(crate) struct DescribeArgs {
     pub(crate) tick: Option<core::time::Duration>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// The figures of a trace, and what the trace says about itself.
-#[derive(Debug)]
-pub(crate) struct Described {
-    pub(crate) profile: Profile,
-    pub(crate) found: Found,
 }
 
 impl Experiment for DescribeArgs {

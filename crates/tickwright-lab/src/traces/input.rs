@@ -43,6 +43,13 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
 }
 
+/// The figures of a trace, and what the trace says about itself.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) profile: Profile,
+    pub(crate) found: Found,
+}
+
 impl Input {
     /// A trace, or a profile (`.toml`) from which events are made, to be read several times.
     ///

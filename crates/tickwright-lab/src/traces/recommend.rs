@@ -4,6 +4,7 @@
 //! alone. Where timers take a negligible share of a CPU, the verdict says so.
 
 mod ask;
+mod data;
 mod verdict;
 
 use core::time::Duration;
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::verdict::Criteria;
+use self::data::{Criteria, Data, Plan};
 use super::input::Input;
-use super::replay::{self, Data as Replayed, Plan as ReplayPlan, ReplaySettings};
+use super::replay::{self, Plan as ReplayPlan, ReplaySettings};
 use super::samples;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -23,7 +24,7 @@ use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::output::text::plain;
 use crate::result::{Finding, Section, Series};
-use crate::structures::registry::{self, Structure};
+use crate::structures::registry;
 
 /// Arguments of `recommend`.
 #[derive(Debug, Clone, Args)]
@@ -61,25 +62,6 @@ pub(crate) struct RecommendArgs {
 fn percent(text: &str) -> Result<f64, String> {
     let value = text.trim_end_matches('%').trim().parse::<f64>();
     value.ok().filter(|value| (0.0..=100.0).contains(value)).ok_or_else(|| "a number from 0 to 100".into())
-}
-
-/// A checked request.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) replay: ReplayPlan,
-    pub(crate) current: &'static Structure,
-    pub(crate) criteria: Criteria,
-    /// What identifies the source.
-    pub(crate) source: String,
-}
-
-/// The replays.
-#[derive(Debug)]
-pub(crate) struct Data {
-    /// Of the workload as it is.
-    pub(crate) own: Replayed,
-    /// With more timers at once: copies of the workload, superposed.
-    pub(crate) more: Vec<Replayed>,
 }
 
 /// The numbers of copies for the question of what happens with more timers.

@@ -32,6 +32,7 @@
 mod args;
 mod call;
 mod clock;
+mod found;
 mod line;
 mod queue;
 mod state;
@@ -39,36 +40,11 @@ mod tasks;
 
 use std::io::{BufRead, Write};
 
+pub use self::found::Strace;
 use self::line::{Body, Stamp, read};
 use self::state::State;
-use super::Imported;
 use super::source::next_line;
 use crate::error::TraceError;
-
-/// What was found in strace's lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Strace {
-    /// Lines and events.
-    pub count: Imported,
-    /// Timers that were armed.
-    pub arms: u64,
-    /// Timers that were armed while they were pending.
-    pub rearms: u64,
-    /// Timers that were cancelled.
-    pub cancels: u64,
-    /// Of these, waits that something else ended before their time was over.
-    pub early: u64,
-    /// Timers that expired.
-    pub fires: u64,
-    /// Of these, those that no line shows: they are at their deadlines.
-    pub inferred: u64,
-    /// Expiries that a program read late, together with another one of the same timer.
-    pub missed: u64,
-    /// Deadlines on a clock of which only a guess is known.
-    pub guessed: u64,
-    /// Calls that could have waited, but had no time-out, or one of 0. They are no timers.
-    pub untimed: u64,
-}
 
 /// Reads strace's lines and writes them as a `.twt` file. `of` is what was recorded. Memory grows
 /// with the number of threads and timers.

@@ -2,7 +2,20 @@
 
 use hdrhistogram::Histogram;
 
-use super::Spread;
+use serde::Serialize;
+
+/// A distribution of numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// How many numbers.
+    pub count: u64,
+    /// The median.
+    pub p50: u64,
+    /// Exceeded by one in a hundred.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+}
 
 /// Numbers to three significant digits, with the least and the largest as they are.
 #[derive(Debug)]

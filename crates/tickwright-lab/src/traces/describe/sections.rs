@@ -3,9 +3,9 @@
 use tickwright_trace::Profile;
 use tickwright_trace::profile::{Bar, Share, Spread};
 
-use super::Described;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Mark, Plot, Section, Table};
+use crate::traces::input::Described;
 
 /// The workload in one line.
 pub(crate) fn workload_line(profile: &Profile) -> String {

@@ -1,8 +1,8 @@
 use tickwright_trace::Profile;
 
 use super::ask::answers;
-use super::verdict::{Criteria, findings, sections};
-use super::{Data, Plan};
+use super::data::{Criteria, Data, Plan};
+use super::verdict::{findings, sections};
 use crate::experiments::request;
 use crate::render;
 use crate::structures::registry;

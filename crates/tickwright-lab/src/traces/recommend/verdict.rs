@@ -2,7 +2,7 @@
 
 use tickwright_trace::Profile;
 
-use super::{Data, Plan};
+use super::data::{Criteria, Data, Plan};
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Plot, Section, Table};
 use crate::stats::Verdict;
@@ -10,19 +10,6 @@ use crate::structures::registry::{self, Kind, Structure, Ties};
 use crate::traces::describe::workload_line;
 use crate::traces::replay::{Data as Replayed, Row};
 use crate::traces::steps::KINDS;
-
-/// What a structure must fulfil to be recommended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Criteria {
-    /// It does not allocate.
-    pub(crate) no_alloc: bool,
-    /// The most bytes for a timer.
-    pub(crate) bytes: Option<u32>,
-    /// The greatest lateness, in ns. `None`: exact.
-    pub(crate) late_ns: Option<f64>,
-    /// Below this share of a CPU, in percent, the choice does not matter.
-    pub(crate) negligible: f64,
-}
 
 impl Criteria {
     /// Whether a structure may be recommended.

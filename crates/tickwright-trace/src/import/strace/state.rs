@@ -5,11 +5,10 @@ use std::io::Write;
 
 mod timers;
 
-use self::timers::{Key, Timer};
-use super::Strace;
 use super::args::{Args, Outcome, count, interval};
 use super::call::{BASES, CALLS, Call, Ended, ITIMER, POSIX, TIMERFD, TimeOut, Wait, call};
-use super::clock::{Clocks, Due};
+use super::clock::{Clock, Clocks, Due};
+use super::found::Strace;
 use super::line::{Body, Line, Stamp, digits, find};
 use super::queue::{Did, Events, Seen};
 use super::tasks::{End, Open, Tasks, Waiting};
@@ -19,6 +18,32 @@ use crate::import::source::LONGEST;
 
 /// So long after its deadline, the line that shows an expiry is not waited for any more.
 const GRACE: Ns = 100_000_000;
+
+/// What names a timer of a process: process, queue, descriptor or id or clock.
+type Key = (u32, u8, i64);
+
+/// A timer of a process.
+#[derive(Debug)]
+struct Timer {
+    number: u64,
+    /// That of its deadlines. `None`: unknown.
+    clock: Option<Clock>,
+    /// Its time passes while the program computes.
+    is_computing: bool,
+    is_pending: bool,
+    due: Due,
+    /// The stamp under which it is in the set of deadlines.
+    at: Option<Ns>,
+    period: u64,
+    /// It expired since it was armed.
+    has_expired: bool,
+    /// It ends when the process runs another program.
+    ends_at_exec: bool,
+    /// The thread that armed it.
+    thread: u32,
+    /// Its last event.
+    last: Ns,
+}
 
 /// What the lines so far said.
 #[derive(Debug)]

@@ -6,34 +6,8 @@ use super::super::call::{ITIMER, POSIX};
 use super::super::clock::{Clock, Due};
 use super::super::line::{digits, find};
 use super::super::queue::{Did, Seen};
-use super::State;
+use super::{Key, State, Timer};
 use crate::event::Ns;
-
-/// What names a timer of a process: process, queue, descriptor or id or clock.
-pub(super) type Key = (u32, u8, i64);
-
-/// A timer of a process.
-#[derive(Debug)]
-pub(super) struct Timer {
-    number: u64,
-    /// That of its deadlines. `None`: unknown.
-    clock: Option<Clock>,
-    /// Its time passes while the program computes.
-    is_computing: bool,
-    is_pending: bool,
-    due: Due,
-    /// The stamp under which it is in the set of deadlines.
-    at: Option<Ns>,
-    period: u64,
-    /// It expired since it was armed.
-    has_expired: bool,
-    /// It ends when the process runs another program.
-    ends_at_exec: bool,
-    /// The thread that armed it.
-    thread: u32,
-    /// Its last event.
-    last: Ns,
-}
 
 impl<W: Write> State<W> {
     /// A timer of a process begins.
