@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ci/verdicts.py [TICKWRIGHT]: is `recommend` right where the answer is known?
 
-For each profile in scenarios/profiles it asks `recommend` for a structure. Then it measures all
+For each profile in profiles it asks `recommend` for a structure. Then it measures all
 structures of ours apart, on other events of the same profile (`replay --seed 2`), and sets the
 recommended one beside the fastest exact one there. Exit code 1 if a recommended structure is more
 than 5 % slower. Needs a release build, and a quiet machine: it times.
@@ -31,7 +31,7 @@ def times(found):
 
 def main():
     program = sys.argv[1] if len(sys.argv) > 1 else "target/release/tickwright"
-    folder = os.path.join(os.path.dirname(__file__), "..", "scenarios", "profiles")
+    folder = os.path.join(os.path.dirname(__file__), "..", "profiles")
     print("| profile | recommended | fastest when measured apart | ratio, round by round |")
     print("|---|---|---|---|")
     wrong = []

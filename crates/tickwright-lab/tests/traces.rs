@@ -98,7 +98,7 @@ fn a_profile_needs_no_trace() {
     folder.write("p.toml", "timers = 20\nexpire = 1\ncancel = 1\ndelays = [{ ms = 100 }]\n");
     let asked = ["recommend", "p.toml", "--rounds", "1", "--structures", "heap4,list", "--markdown"];
     let text = folder.good(&asked);
-    assert!(text.contains("## Verdict") && text.contains("| recommended |"), "{text}");
+    assert!(text.contains("## Verdict") && text.contains("| fastest of ours |"), "{text}");
     assert!(words(&folder.good(&["describe", "p.toml"])).contains("pending timers: 20 (p99 20"));
     folder.write("p.toml", "timers = 20\n");
     let why = folder.refused(&["recommend", "p.toml"], 2);

@@ -9,7 +9,7 @@ use crate::render::{self, Format};
 use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
 
 /// Limits of a small picture: curves and columns.
-const CURVES: usize = 3;
+const CURVES: usize = 2;
 const COLUMNS: usize = 32;
 
 /// Columns of a line, without the indentation.

@@ -57,7 +57,7 @@ fn the_fastest_exact_structure_is_recommended_with_the_share_of_a_cpu_that_it_sa
 fn conditions_exclude_structures() {
     for (criteria, id) in [
         (Criteria { no_alloc: true, ..EXACT }, "wheel/hook"),
-        (Criteria { bytes: Some(30), ..EXACT }, "heap4/slab"),
+        (Criteria { bytes: Some(32), ..EXACT }, "heap4/slab"),
         (Criteria { late_ns: Some(5e6), ..EXACT }, "coarse/slab"),
         (Criteria { late_ns: Some(1e6), ..EXACT }, "wheel/slab"),
     ] {
@@ -104,7 +104,7 @@ fn one_screen_says_what_would_change_the_verdict() {
     for line in [
         "Without an allocator: wheel/hook",
         "If late deliveries are fine (--late): coarse/slab",
-        "With at most 28 bytes a timer: heap4/slab",
+        "With at most 32 bytes a timer: heap4/slab",
         "With 4 times as many timers (at most 360): heap4/slab",
         "Capacity: at most 90 timers were pending; 256 leaves room",
         "static timers",
