@@ -1,7 +1,7 @@
 //! The events of a workload: from a trace, or made from a profile.
 
+use core::cmp::Reverse;
 use core::ops::ControlFlow;
-use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -12,7 +12,7 @@
 //! periodic = [{ ms = 1_000, timers = 8 }]
 //! ```
 
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 

@@ -192,10 +192,10 @@ fn calls<Q: BenchQueue>(
 /// all ids.
 fn wakes<Q: BenchQueue>(queue: &mut Q, chunk: &Chunk, deadlines: &mut [u64], passed: &mut Passed) {
     for &step in &chunk.0 {
-        if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step {
-            if let Some(place) = deadlines.get_mut(id as usize) {
-                *place = deadline;
-            }
+        if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step
+            && let Some(place) = deadlines.get_mut(id as usize)
+        {
+            *place = deadline;
         }
         match step {
             Step::Clock { at } => drive(queue, at, deadlines, passed),
