@@ -121,8 +121,6 @@ def main():
         for pair in range(PAIRS):
             for recorded in random.sample([False, True], 2):
                 found[recorded].append(run(folder, recorded, pair * 2 + recorded))
-        events = subprocess.run([PROGRAM, "describe", os.path.join(folder, "run.twt"), "--json"],
-                                capture_output=True, text=True).stdout
     plain, with_record = found[False], found[True]
     print("| pair | plain, queries/s | recorded | ratio | plain, CPU us a query | recorded | ratio |")
     print("|---|---|---|---|---|---|---|")

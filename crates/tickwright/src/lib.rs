@@ -7,6 +7,7 @@
 //! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
 //! | a clock, one-shot and periodic timers, one thread | [`service`] |
 //! | callbacks to schedule and cancel, from several threads or a poll loop | [`scheduler`] |
+//! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
 //! [`clock`] says what time it is, by the machine or by command, which is what tests use
@@ -21,6 +22,8 @@ pub mod coroutine;
 pub mod driver;
 #[doc(hidden)]
 pub mod fork;
+#[cfg(feature = "record")]
+pub mod record;
 pub mod scheduler;
 pub mod service;
 pub mod shard;

@@ -59,6 +59,8 @@ mod life;
 mod look;
 mod pass;
 mod queue;
+#[cfg(feature = "record")]
+mod recorded;
 mod settings;
 mod site;
 mod structure;

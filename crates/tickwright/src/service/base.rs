@@ -62,9 +62,12 @@ impl<P> Service<P> {
     /// # Errors
     /// [`Refusal::Full`] when there is no memory for it.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
-        let Settings { structure, tick, clock, int_ids, capacity } = settings;
-        let ticks = tick.unwrap_or(structure.default_tick());
-        let mut table = Table::new(structure.build().ok_or(Refusal::Full)?);
+        let ticks = settings.tick.unwrap_or(settings.structure.default_tick());
+        let queue = settings.structure.build().ok_or(Refusal::Full)?;
+        #[cfg(feature = "record")]
+        let queue = super::recorded::recorded(queue, settings.recorder, ticks);
+        let Settings { structure, clock, int_ids, capacity, .. } = settings;
+        let mut table = Table::new(queue);
         table.queue_mut().touch(ticks.now(clock.now()));
         let mut service = Self {
             clock,

@@ -14,6 +14,8 @@ pub struct Settings {
     pub(super) clock: Source,
     pub(super) int_ids: bool,
     pub(super) capacity: usize,
+    #[cfg(feature = "record")]
+    pub(super) recorder: Option<crate::record::QueueRecorder>,
 }
 
 impl Settings {
@@ -45,6 +47,14 @@ impl Settings {
     /// ([`Service::int_id`](super::Service::int_id)).
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
+        self
+    }
+
+    /// Records what is done with the timers. See [`record`](crate::record): the recorder shall have
+    /// the same clock.
+    #[cfg(feature = "record")]
+    pub fn recorded(mut self, recorder: crate::record::QueueRecorder) -> Self {
+        self.recorder = Some(recorder);
         self
     }
 

@@ -1,0 +1,269 @@
+//! The trace of a program, and what each queue adds to it.
+
+use core::cell::Cell;
+use core::fmt;
+use core::panic::Location;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tickwright_trace::{Event, Header, TraceError, What, Writer};
+
+use crate::clock::{Clock, Instant, SystemClock};
+
+/// Writes one trace for all queues and threads of a program. Clones write to the same trace.
+///
+/// When the last clone and the last [`QueueRecorder`] are gone, what is left is written; only
+/// [`finish`](Self::finish) returns errors.
+#[derive(Clone)]
+pub struct Recorder(Arc<Shared>);
+
+struct Shared {
+    /// Tells recorders apart for the threads that know their numbers.
+    id: u64,
+    clock: Arc<dyn Clock>,
+    start: Instant,
+    trace: Mutex<Trace>,
+}
+
+struct Trace {
+    /// `None` once it is finished.
+    writer: Option<Writer<Box<dyn Write + Send>>>,
+    /// The first error. Nothing is recorded after it.
+    error: Option<TraceError>,
+    /// By the address of the file's name, line and column.
+    sites: HashMap<(usize, u32, u32), u32>,
+    threads: u32,
+    events: u64,
+    lost: u64,
+}
+
+thread_local! {
+    /// The recorder that this thread wrote to last, and its number there.
+    static NUMBER: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
+}
+
+impl Recorder {
+    /// Begins a trace of the program `of`, on the monotonic clock.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] when the head of the trace cannot be written.
+    pub fn new(to: impl Write + Send + 'static, of: &str) -> Result<Self, TraceError> {
+        Self::with_clock(to, of, SystemClock::default())
+    }
+
+    /// As [`new`](Self::new), on another clock: the one of the services that are recorded.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_clock(
+        to: impl Write + Send + 'static,
+        of: &str,
+        clock: impl Clock + 'static,
+    ) -> Result<Self, TraceError> {
+        static RECORDERS: AtomicU64 = AtomicU64::new(1);
+        let host = [("system", std::env::consts::OS), ("architecture", std::env::consts::ARCH)];
+        let header = Header {
+            of: of.into(),
+            clock: "monotonic".into(),
+            host: host.map(|(name, fact)| (name.into(), fact.into())).into(),
+            unseen: vec!["timers of other libraries, and waits".into()],
+            ..Header::of("wrapper")
+        };
+        let to: Box<dyn Write + Send> = Box::new(to);
+        let writer = Some(Writer::new(to, &header)?);
+        let (sites, start) = (HashMap::new(), clock.now());
+        let trace = Trace { writer, error: None, sites, threads: 0, events: 0, lost: 0 };
+        let id = RECORDERS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(Arc::new(Shared { id, clock: Arc::new(clock), start, trace: Mutex::new(trace) })))
+    }
+
+    /// A queue of the program, whose tick has `tick_ns` ns (0: unknown). The same name is the same
+    /// queue.
+    ///
+    /// # Errors
+    /// [`TraceError::Unfit`] beyond 256 queues, or after [`finish`](Self::finish);
+    /// [`TraceError::Io`].
+    pub fn queue(&self, name: &str, tick_ns: u64) -> Result<QueueRecorder, TraceError> {
+        let mut trace = self.lock();
+        let writer = trace.writer.as_mut().ok_or(TraceError::Unfit("the trace is finished"))?;
+        let base = writer.base(name, tick_ns)?;
+        Ok(QueueRecorder { recorder: self.clone(), base, tick_ns: tick_ns.max(1) })
+    }
+
+    /// How many events were recorded.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.lock().events
+    }
+
+    /// How many events were lost, all after an error.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lock().lost
+    }
+
+    /// Writes what there is, so that it is in the file whatever happens to the program.
+    ///
+    /// # Errors
+    /// The first error of this recorder. What was written before it can be read.
+    pub fn flush(&self) -> Result<(), TraceError> {
+        let mut trace = self.lock();
+        if let Some(error) = trace.error.take() {
+            trace.writer = None;
+            return Err(error);
+        }
+        trace.writer.as_mut().map_or(Ok(()), Writer::flush)
+    }
+
+    /// Ends the trace. Later events are not recorded. A second call does nothing.
+    ///
+    /// # Errors
+    /// The first error of this recorder. What was written before it can be read.
+    pub fn finish(&self) -> Result<(), TraceError> {
+        self.lock().finish()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Trace> {
+        self.0.trace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time, in ns from the start of the trace.
+    fn now(&self) -> i64 {
+        self.since_start(self.0.clock.now())
+    }
+
+    fn since_start(&self, at: Instant) -> i64 {
+        let difference = i128::from(at.as_nanos()) - i128::from(self.0.start.as_nanos());
+        difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+}
+
+impl Trace {
+    fn finish(&mut self) -> Result<(), TraceError> {
+        if let Some(error) = self.error.take() {
+            self.writer = None;
+            return Err(error);
+        }
+        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(|_| ()))
+    }
+
+    fn push(&mut self, event: Event, site: Option<&Location<'_>>, recorder: u64) {
+        if self.error.is_some() {
+            self.lost += 1;
+            return;
+        }
+        let thread = self.thread(recorder);
+        let site = site.map_or(Ok(0), |site| self.site(site));
+        let Some(writer) = &mut self.writer else { return };
+        let pushed = thread.and_then(|thread| Ok((thread, site?)));
+        match pushed.and_then(|(thread, site)| writer.push(&Event { thread, site, ..event })) {
+            Ok(()) => self.events += 1,
+            Err(error) => (self.error, self.lost) = (Some(error), self.lost + 1),
+        }
+    }
+
+    /// The number of the calling thread.
+    fn thread(&mut self, recorder: u64) -> Result<u32, TraceError> {
+        let known = NUMBER.try_with(Cell::get).unwrap_or((0, 0));
+        if known.0 == recorder {
+            return Ok(known.1);
+        }
+        let Some(writer) = &mut self.writer else { return Ok(0) };
+        self.threads += 1;
+        let thread = std::thread::current();
+        let number = writer.thread(&format!("{} #{}", thread.name().unwrap_or("thread"), self.threads))?;
+        // A thread that ends has no place for it any more, and gets a new number each time.
+        let _ = NUMBER.try_with(|cell| cell.set((recorder, number)));
+        Ok(number)
+    }
+
+    fn site(&mut self, site: &Location<'_>) -> Result<u32, TraceError> {
+        let key = (site.file().as_ptr().addr(), site.line(), site.column());
+        if let Some(&number) = self.sites.get(&key) {
+            return Ok(number);
+        }
+        let Some(writer) = &mut self.writer else { return Ok(0) };
+        let number = writer.site(&format!("{}:{}", site.file(), site.line()))?;
+        self.sites.insert(key, number);
+        Ok(number)
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = self.finish();
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let trace = self.lock();
+        f.debug_struct("Recorder")
+            .field("events", &trace.events)
+            .field("lost", &trace.lost)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one queue tells a [`Recorder`]. A timer is a number of the caller's.
+///
+/// Each call is one event. The caller says what happened: the recorder checks nothing.
+#[derive(Clone, Debug)]
+pub struct QueueRecorder {
+    recorder: Recorder,
+    base: u8,
+    tick_ns: u64,
+}
+
+impl QueueRecorder {
+    /// The length of a tick, in ns.
+    #[must_use]
+    pub fn tick_ns(&self) -> u64 {
+        self.tick_ns
+    }
+
+    /// An idle timer was armed for `ticks` from now.
+    #[track_caller]
+    pub fn arm(&self, timer: u64, ticks: u64) {
+        self.armed(timer, ticks, |deadline| What::Arm { deadline, period: 0 });
+    }
+
+    /// A pending timer was moved to `ticks` from now.
+    #[track_caller]
+    pub fn rearm(&self, timer: u64, ticks: u64) {
+        self.armed(timer, ticks, |deadline| What::Rearm { deadline, period: 0 });
+    }
+
+    /// A pending timer was cancelled.
+    #[track_caller]
+    pub fn cancel(&self, timer: u64) {
+        self.push(timer, Some(Location::caller()), |_| What::Cancel);
+    }
+
+    /// A pending timer expired.
+    pub fn fire(&self, timer: u64) {
+        self.push(timer, None, |_| What::Fire);
+    }
+
+    #[track_caller]
+    fn armed(&self, timer: u64, ticks: u64, what: impl FnOnce(i64) -> What) {
+        let delay = i64::try_from(ticks.saturating_mul(self.tick_ns)).unwrap_or(i64::MAX);
+        self.push(timer, Some(Location::caller()), |now| what(now.saturating_add(delay)));
+    }
+
+    /// Records an event for an instant of the recorder's clock.
+    pub(crate) fn at(&self, timer: u64, at: Instant, what: impl FnOnce(i64) -> What) {
+        let deadline = self.recorder.since_start(at);
+        self.push(timer, None, |_| what(deadline));
+    }
+
+    fn push(&self, timer: u64, site: Option<&Location<'_>>, what: impl FnOnce(i64) -> What) {
+        let mut trace = self.recorder.lock();
+        // Under the lock, so that the events of all threads are in the order of their times.
+        let now = self.recorder.now();
+        let event = Event { base: self.base, ..Event::new(now, timer, what(now)) };
+        trace.push(event, site, self.recorder.0.id);
+    }
+}

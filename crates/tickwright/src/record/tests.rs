@@ -1,0 +1,223 @@
+use core::time::Duration;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use tickwright_core::{DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel};
+use tickwright_trace::{Event, Reader, What};
+
+use super::{Recorded, RecordedTimer, Recorder};
+use crate::clock::VirtualHost;
+use crate::scheduler::{Boxed, Next, Scheduler};
+use crate::service::{Settings, Structure};
+use crate::shard::{Shards, Was};
+
+/// A file in memory, of at most so many bytes.
+#[derive(Clone)]
+struct File {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    most: usize,
+}
+
+impl File {
+    fn new() -> Self {
+        Self { bytes: Arc::default(), most: usize::MAX }
+    }
+
+    /// The events, and the names of threads and of sites.
+    fn read(&self) -> (Vec<Event>, Vec<String>, Vec<String>) {
+        let bytes = self.bytes.lock().unwrap().clone();
+        let mut reader = Reader::new(&bytes[..]).unwrap();
+        let mut events = Vec::new();
+        while let Some(block) = reader.next_block().unwrap_or(None) {
+            events.extend_from_slice(block);
+        }
+        let named = |names: &tickwright_trace::Names| names.iter().map(|(_, name)| name.to_owned()).collect();
+        (events, named(reader.threads()), named(reader.sites()))
+    }
+
+    fn whats(&self) -> Vec<What> {
+        self.read().0.iter().map(|event| event.what).collect()
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let mut bytes = self.bytes.lock().unwrap();
+        if bytes.len() + data.len() > self.most {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        bytes.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const MS: i64 = 1_000_000;
+
+fn arm(ms: i64) -> What {
+    What::Arm { deadline: ms * MS, period: 0 }
+}
+
+fn rearm(ms: i64) -> What {
+    What::Rearm { deadline: ms * MS, period: 0 }
+}
+
+#[test]
+fn a_queue_records_each_of_its_operations() {
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let mut queue = Recorded::new(DefaultQueue::new(), recorder.queue("queue", MS as u64).unwrap());
+    let [first, second, third] = [10, 20, 30].map(|deadline| queue.insert(deadline, "timer").unwrap().key);
+    assert!(queue.reschedule(first, 15).is_ok() && queue.remove(second).is_ok());
+    assert!(queue.remove(second).is_err() && queue.reschedule(second, 1).is_err(), "stale: no events");
+    host.advance(Duration::from_millis(15));
+    assert_eq!(queue.advance(15, |_| ()), 1);
+    host.advance(Duration::from_millis(15));
+    assert_eq!(queue.pop_and_reinsert(30, |expiry, _| expiry + 10).map(|fired| fired.key), Some(third));
+    queue.insert(35, "late").unwrap();
+    host.advance(Duration::from_millis(5));
+    assert_eq!(queue.pop_expired(35).map(|fired| fired.value), Some("late"));
+    queue.clear();
+    assert!(queue.is_empty());
+    recorder.finish().unwrap();
+    queue.insert(50, "after the end").unwrap();
+
+    let (events, threads, sites) = file.read();
+    let whats: Vec<What> = events.iter().map(|event| event.what).collect();
+    let expected = [
+        arm(10),
+        arm(20),
+        arm(30),
+        rearm(15),
+        What::Cancel,
+        What::Fire,
+        What::Fire,
+        arm(40),
+        arm(35),
+        What::Fire,
+        What::Cancel,
+    ];
+    assert_eq!(whats, expected);
+    let times: Vec<i64> = events.iter().map(|event| event.time / MS).collect();
+    assert_eq!(times, [0, 0, 0, 0, 0, 15, 30, 30, 30, 35, 35]);
+    assert_eq!(events[3].timer, events[0].timer);
+    assert_eq!(events[6].timer, events[2].timer);
+    assert_eq!(threads.len(), 1);
+    assert!(sites[0].contains("record/tests.rs:"), "the call of the test, not of the wrapper: {sites:?}");
+    assert_eq!(recorder.events(), 11);
+}
+
+#[test]
+fn a_timer_of_a_hook_queue_has_one_number_for_ever() {
+    let file = File::new();
+    let recorder = Recorder::with_clock(file.clone(), "test", VirtualHost::new().monotonic()).unwrap();
+    let timer = Timer::new("mine");
+    let queue: HookQueue<'_, SortedList, &str> = HookQueue::new();
+    let mut queue = Recorded::new(queue, recorder.queue("list", 1).unwrap());
+    for deadline in [5, 6] {
+        let key = queue.insert(deadline, &timer).unwrap().key;
+        queue.remove(key).unwrap();
+    }
+    drop((queue, recorder));
+    let (events, ..) = file.read();
+    assert_eq!(events.len(), 4, "the last handle has written what was left");
+    assert!(events.iter().all(|event| event.timer == events[0].timer));
+}
+
+#[test]
+fn a_scheduler_records_for_each_structure() {
+    for structure in Structure::all() {
+        let (file, host) = (File::new(), VirtualHost::new());
+        let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+        let tick = structure.default_tick().nanoseconds();
+        let queue = recorder.queue("scheduler", tick).unwrap();
+        let settings = Settings::new().structure(structure).clock(host.monotonic()).recorded(queue);
+        let scheduler = Scheduler::new(settings);
+        let every =
+            scheduler.add(Duration::from_millis(10), Boxed::new(|_| Next::After(Duration::from_millis(10))));
+        let never = scheduler.add(Duration::from_millis(500), Boxed::once(|_| ())).unwrap();
+        for _ in 0..2 {
+            host.advance(Duration::from_millis(10));
+            while scheduler.run_queue().unwrap() == 0 {
+                host.advance(Duration::from_millis(1));
+            }
+        }
+        scheduler.cancel(never);
+        assert!(every.is_ok());
+        drop(scheduler);
+        recorder.finish().unwrap();
+        let kinds: Vec<&str> = file.whats().iter().map(|what| what.name()).collect();
+        let expected = ["arm", "arm", "fire", "arm", "fire", "arm", "cancel"];
+        assert_eq!(kinds, expected, "{structure}");
+        let (events, ..) = file.read();
+        assert_eq!(events[0].what.armed().map(|(deadline, _)| deadline), Some(10 * MS), "{structure}");
+        assert!(events[2].time >= 10 * MS && events[6].timer == events[1].timer, "{structure}");
+    }
+}
+
+#[test]
+fn a_shared_timer_records_from_each_thread() {
+    let (file, host) = (File::new(), VirtualHost::new());
+    let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
+    let shards = Shards::new(1);
+    let shard = shards.shard(0).unwrap();
+    let timer = RecordedTimer::new(&shard, &recorder.queue("shards", MS as u64).unwrap(), |_| ());
+    timer.add(1_000, 0).unwrap();
+    assert!(timer.add(1_000, 0).is_err(), "pending: no event");
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(timer.modify_at(1_001, 0), Ok(Was::Pending)));
+    });
+    assert!(timer.is_pending());
+    assert_eq!(timer.cancel(), Was::Pending);
+    assert_eq!(timer.cancel_sync(), Ok(Was::Idle));
+    assert_eq!(timer.modify_at(20, 10), Ok(Was::Idle));
+    assert_eq!(shard.advance(100), Ok(1));
+    assert_eq!(timer.shutdown(), Was::Idle);
+    recorder.finish().unwrap();
+    let expected = [arm(1_000), rearm(1_001), What::Cancel, arm(10), What::Fire];
+    assert_eq!(file.whats(), expected);
+    let (events, threads, _) = file.read();
+    assert_eq!((threads.len(), events[0].thread == events[1].thread), (2, false));
+}
+
+#[test]
+fn a_full_disk_ends_the_trace_and_no_program() {
+    let file = File { most: 20_000, ..File::new() };
+    let recorder = Recorder::with_clock(file.clone(), "test", VirtualHost::new().monotonic()).unwrap();
+    let mut queue = Recorded::new(SlabQueue::<Wheel, u64>::new(), recorder.queue("q", 1).unwrap());
+    for i in 0..100_000_u64 {
+        let key = queue.insert(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1, i).unwrap().key;
+        queue.remove(key).unwrap();
+    }
+    assert_eq!(recorder.events() + recorder.lost(), 200_000);
+    assert!(recorder.lost() > 0);
+    let error = recorder.finish().unwrap_err();
+    assert!(error.to_string().contains("no storage space"), "{error}");
+    assert!(recorder.finish().is_ok(), "it was said once");
+    assert!(!file.read().0.is_empty(), "what was written before can be read");
+}
+
+/// Threads write to one trace: none of their events is lost, and times never go back.
+#[test]
+fn threads_share_a_trace() {
+    let file = File::new();
+    let recorder = Recorder::new(file.clone(), "test").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let queue = recorder.queue("shared", 1).unwrap();
+            scope.spawn(move || {
+                for timer in 0..5_000 {
+                    queue.arm(thread << 32 | timer, 7);
+                    queue.cancel(thread << 32 | timer);
+                }
+            });
+        }
+    });
+    recorder.finish().unwrap();
+    let (events, threads, _) = file.read();
+    assert_eq!((events.len(), threads.len()), (40_000, 4));
+    assert!(events.is_sorted_by_key(|event| event.time));
+}
