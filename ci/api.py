@@ -109,7 +109,8 @@ def main():
     packages = [argument for name in names for argument in ("-p", name)]
     # rustdoc leaves the pages of items behind that are gone.
     shutil.rmtree(target, ignore_errors=True)
-    subprocess.run(["cargo", "doc", "-q", "--no-deps", "--target-dir", target, *packages], cwd=root, check=True)
+    words = ["cargo", "doc", "-q", "--no-deps", "--features", "tickwright/record", "--target-dir", target, *packages]
+    subprocess.run(words, cwd=root, check=True)
     failed = False
     for name in names:
         made = listing(target / "doc" / name.replace("-", "_"))
