@@ -63,7 +63,7 @@ const NOT_STARTED: u8 = 126;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecordArgs {
     /// File for the trace; one that exists is replaced
-    #[arg(long, value_name = "FILE", default_value = "tickwright.twt")]
+    #[arg(long, short, value_name = "FILE", default_value = "tickwright.twt")]
     out: PathBuf,
     /// Sources to record, with commas: libevent, libuv, libev, timerfd, posix-timer, itimer, poll,
     /// epoll, select, sleep, cond, sem

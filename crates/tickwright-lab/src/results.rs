@@ -82,7 +82,7 @@ pub(crate) struct PageArgs {
     files: Vec<PathBuf>,
     /// File to which the page is written; - for standard output
     #[arg(long, short, value_name = "FILE", default_value = "tickwright-report.html")]
-    output: PathBuf,
+    out: PathBuf,
 }
 
 impl PageArgs {
@@ -94,14 +94,14 @@ impl PageArgs {
         let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
         let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
         let page = render::html(&reports);
-        if self.output == Path::new("-") {
+        if self.out == Path::new("-") {
             return print(&page);
         }
-        let [file] = OutputArgs::default().open_beside([("--output", Some(&self.output))])?;
+        let [file] = OutputArgs::default().open_beside([("--out", Some(&self.out))])?;
         file.map_or(Ok(()), |file| file.write(&page))?;
-        let words =
-            format!("{}: {} results, {} KiB\n", self.output.display(), reports.len(), page.len() / 1024);
-        print(&words)
+        let (count, kib) = (reports.len(), page.len() / 1024);
+        let results = if count == 1 { "result" } else { "results" };
+        print(&format!("{}: {count} {results}, {kib} KiB\n", self.out.display()))
     }
 }
 

@@ -137,8 +137,8 @@ pub(crate) struct TourArgs {
     #[arg(long)]
     full: bool,
     /// File for the page with every table and plot
-    #[arg(long, value_name = "FILE", default_value = "tickwright-report.html")]
-    page: PathBuf,
+    #[arg(long, short, value_name = "FILE", default_value = "tickwright-report.html")]
+    out: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -170,7 +170,7 @@ impl TourArgs {
     /// Runs parts one after the other. Prints a few lines of each and writes the page.
     fn take(&self, name: &'static str, what: &str, parts: &[Part]) -> Result<(), LabError> {
         let files = self.output.open(name)?;
-        let [page] = self.output.open_beside([("--page", Some(&self.page))])?;
+        let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
         let say = |words: &str| if files.terminal() { output::print(words) } else { Ok(()) };
         say(&format!("{what} Ctrl-C ends it and keeps what is done.\n{}\n", Host::read()))?;
         let mut reports = Vec::new();
@@ -196,7 +196,7 @@ impl TourArgs {
         let front = page::front(&merged, parts, &reports, &advice);
         let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
         page.map_or(Ok(()), |page| page.write(&render::html(&all.collect::<Vec<_>>())))?;
-        say(&(page::conclusion(&advice) + &page::next(&self.page)))?;
+        say(&(page::conclusion(&advice) + &page::next(&self.out)))?;
         files.write(&merged)
     }
 }

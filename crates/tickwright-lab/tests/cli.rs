@@ -423,7 +423,7 @@ fn results_become_one_page() {
     let (json, page) = (temporary("page.json"), temporary("page.html"));
     assert!(short(&[&to("--json", &json)]).status.success());
     let files = [json.to_str().unwrap(), page.to_str().unwrap()];
-    let made = tickwright(&["report", files[0], files[0], "--output", files[1]]);
+    let made = tickwright(&["report", files[0], files[0], "--out", files[1]]);
     assert!(made.status.success() && stdout(&made).contains("2 results"), "{}", stdout(&made));
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.starts_with("<!doctype html>") && text.contains("list/slab") && !text.contains("<script"));

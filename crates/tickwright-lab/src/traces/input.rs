@@ -172,6 +172,19 @@ impl Input {
         Ok(found)
     }
 
+    /// The first `most` events.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    pub(crate) fn first(&self, most: u64) -> Result<Vec<Event>, LabError> {
+        let mut events = Vec::new();
+        self.each(|event| {
+            events.push(*event);
+            if events.len() as u64 >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(events)
+    }
+
     /// The tick of the selected queues, if the trace names one and it is a microsecond or more.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
         let Self::File { path, bases } = self else { return None };

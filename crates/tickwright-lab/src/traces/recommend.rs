@@ -67,7 +67,8 @@ fn percent(text: &str) -> Result<f64, String> {
 /// The numbers of copies for the question of what happens with more timers.
 const SCALES: [u32; 3] = [4, 16, 64];
 
-/// Replays of copies have at most so many operations.
+/// Replays of copies have about this number of operations at most: of a longer trace the beginning
+/// is copied.
 const MOST_OPERATIONS: u64 = 3_000_000;
 
 impl RecommendArgs {
@@ -152,13 +153,15 @@ impl Experiment for RecommendArgs {
         let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
         for scale in SCALES.map(|scale| scale.saturating_mul(self.settings.scale)) {
             let more_often = u64::from(scale / self.settings.scale.max(1));
-            let operations = own.counts.operations().saturating_mul(more_often);
-            if operations > MOST_OPERATIONS || lab.interrupted || interrupt::requested() {
+            if lab.interrupted || interrupt::requested() {
                 break;
             }
+            let most = MOST_OPERATIONS / more_often;
             let input = match &plan.replay.input {
-                Input::File { path, bases } => Input::File { path: path.clone(), bases: bases.clone() },
-                Input::Made(events) => Input::Made(events.clone()),
+                Input::File { path, bases } if own.counts.operations() <= most => {
+                    Input::File { path: path.clone(), bases: bases.clone() }
+                }
+                input => Input::Made(input.first(most)?),
             };
             let scaled = ReplayPlan {
                 scale,

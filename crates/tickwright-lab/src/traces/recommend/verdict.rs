@@ -312,20 +312,25 @@ fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
     lines.join("\n")
 }
 
-/// Cost against population.
+/// Cost by population, and the range of this workload at the foot of the plot.
 fn picture(data: &Data) -> Section {
     let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
-    let axes = (Axis::log("timers pending at most", Format::Count), Axis::log("ns an operation", Format::Ns));
-    let most = data.own.counts.most;
-    let plot =
-        Plot::new(format!("Cost by population; this workload has at most {most} timers"), axes.0, axes.1);
+    let pending = Axis::log("timers pending at most", Format::Count);
     let ids: Vec<&'static Structure> =
         data.more.first().map_or(Vec::new(), |more| more.rows.iter().map(|row| row.structure).collect());
-    let plot = ids.into_iter().fold(plot, |plot, structure| {
-        let points = all.iter().filter_map(|data| {
-            Some((f64::from(data.counts.most), data.per_operation(data.row(structure.id)?)))
-        });
-        plot.curve(structure.id, points)
-    });
-    Section::new("").plot(plot)
+    let cost = |data: &Replayed, structure: &Structure| {
+        data.row(structure.id).map(|row| (f64::from(data.counts.most), data.per_operation(row)))
+    };
+    let curves: Vec<(&str, Vec<(f64, f64)>)> = ids
+        .into_iter()
+        .map(|structure| (structure.id, all.iter().filter_map(|data| cost(data, structure)).collect()))
+        .collect();
+    let least = curves.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min);
+    let population = &data.own.profile.population;
+    let range = [population.p50.max(1) as f64, population.p99.max(1) as f64, f64::from(data.own.counts.most)];
+    let title = "Cost by population, of copies of this workload";
+    let plot = Plot::new(title, pending, Axis::log("ns an operation", Format::Ns));
+    let plot = curves.into_iter().fold(plot, |plot, (id, points)| plot.curve(id, points));
+    let plot = plot.curve("median to most of this workload", range.map(|most| (most, least * 0.8)));
+    Section::new("Cost by population").plot(plot)
 }
