@@ -3,6 +3,7 @@
 
 mod base;
 mod current;
+pub mod delay_queue;
 mod interval;
 mod owner;
 mod pool;
@@ -20,6 +21,8 @@ mod wake;
 mod word;
 
 pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot, timeout, timeout_at};
+#[doc(inline)]
+pub use delay_queue::DelayQueue;
 pub use interval::{Interval, MissedTickBehavior};
 pub use report::{Lateness, Report};
 pub use sleep::Sleep;
