@@ -3,8 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-libraries=(-p tickwright-trace -p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
-    -p tickwright-testkit)
+libraries=()
+for name in trace nodes core collections threads capi testkit async; do
+    libraries+=(-p "tickwright-$name")
+done
+libraries+=(-p tickwright)
 # cargo holds that a package of one version never changes: it would take what an earlier run
 # unpacked and built.
 # Packages of no host (`-*`) are those of local runs.

@@ -1,0 +1,133 @@
+//! The functions without a handle: they use the timers that the thread has entered, or those of the
+//! process.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::future::IntoFuture;
+use core::marker::PhantomData;
+use core::time::Duration;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use crate::interval::Interval;
+use crate::sleep::Sleep;
+use crate::slot::Slot;
+use crate::timeout::Timeout;
+use crate::timers::{Settings, Timers};
+
+thread_local! {
+    static ENTERED: RefCell<Option<Timers>> = const { RefCell::new(None) };
+}
+
+/// While it lives, the functions of this crate use the timers that were entered on this thread.
+#[must_use = "the timers are left when this is dropped"]
+pub struct Entered {
+    before: Option<Timers>,
+    /// It belongs to its thread.
+    _here: PhantomData<*const ()>,
+}
+
+impl Timers {
+    /// Makes the functions of this crate, such as [`sleep`](crate::sleep), use these timers on this
+    /// thread, until the guard is dropped. Guards are dropped in the reverse order.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tickwright_async::{TestClock, sleep};
+    ///
+    /// let clock = TestClock::new();
+    /// let _entered = clock.timers().enter();
+    /// clock.block_on(sleep(Duration::from_secs(3600)));
+    /// ```
+    pub fn enter(&self) -> Entered {
+        let mine = Some(self.clone());
+        let swap = ENTERED.try_with(|entered| {
+            entered.try_borrow_mut().ok().and_then(|mut e| core::mem::replace(&mut *e, mine))
+        });
+        Entered { before: swap.ok().flatten(), _here: PhantomData }
+    }
+
+    /// The timers of the process, which the functions of this crate use. They are made at the first
+    /// use, with a thread of their own and the settings of [`Settings::new`].
+    ///
+    /// If the platform starts no thread, each timer that is armed tries again, and its task is
+    /// polled again and again until it is due.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Timers> = OnceLock::new();
+        GLOBAL.get_or_init(|| Settings::new().start_or_retry())
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        let left = ENTERED.try_with(|entered| {
+            entered.try_borrow_mut().ok().and_then(|mut e| core::mem::replace(&mut *e, before))
+        });
+        drop(left);
+    }
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entered")
+    }
+}
+
+/// Passes the timers that were entered, or those of the process.
+#[inline]
+fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
+    let entered = ENTERED.try_with(|entered| entered.try_borrow().ok()?.as_ref().map(&mut work));
+    match entered {
+        Ok(Some(result)) => result,
+        _ => work(Timers::global()),
+    }
+}
+
+/// Waits for a duration: [`Timers::sleep`] of the timers that were entered, or of the process.
+#[inline]
+pub fn sleep(duration: Duration) -> Sleep {
+    with(|timers| timers.sleep(duration))
+}
+
+/// Waits until an instant: [`Timers::sleep_until`].
+#[inline]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    with(|timers| timers.sleep_until(deadline))
+}
+
+/// Gives a future up after a duration: [`Timers::timeout`].
+#[inline]
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(future, sleep(duration))
+}
+
+/// Gives a future up at an instant: [`Timers::timeout_at`].
+#[inline]
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(future, sleep_until(deadline))
+}
+
+/// Ticks every `period`, for the first time at once: [`Timers::interval`].
+#[must_use]
+pub fn interval(period: Duration) -> Interval {
+    with(|timers| timers.interval(period))
+}
+
+/// Ticks every `period`, for the first time at `start`: [`Timers::interval_at`].
+#[must_use]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    with(|timers| timers.interval_at(start, period))
+}
+
+/// A deadline to be used again and again: [`Timers::slot`].
+#[must_use]
+pub fn slot() -> Slot {
+    with(Timers::slot)
+}
+
+/// The time: [`Timers::now`].
+#[must_use]
+pub fn now() -> Instant {
+    with(Timers::now)
+}

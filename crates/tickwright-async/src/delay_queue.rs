@@ -1,0 +1,346 @@
+//! A queue of values, each of which comes out when its delay is over.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::time::Instant;
+
+use futures_core::Stream;
+use tickwright_core::{HeadChange, SlabQueue, Wheel};
+
+use crate::base::Core;
+use crate::sleep::Sleep;
+use crate::sync::Arc;
+use crate::time::nanos;
+use crate::timers::Timers;
+
+/// Names a value in a [`DelayQueue`]. It is stale for ever once the value has left, also when the
+/// memory is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    key: tickwright_core::Key,
+    /// How often the queue had released its memory before.
+    epoch: u32,
+}
+
+/// The value is not in the queue: it has expired, was removed, or is another queue's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NotQueued;
+
+impl fmt::Display for NotQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value is not in the queue any more: insert it again, and keep the new key")
+    }
+}
+
+impl core::error::Error for NotQueued {}
+
+/// A value that has left a [`DelayQueue`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    value: T,
+    deadline: Instant,
+    key: Key,
+}
+
+impl<T> Expired<T> {
+    /// The value.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The value, to be changed.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The value by itself.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// When it was due.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The key that it had. It is stale.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+}
+
+struct Entry<T> {
+    value: T,
+    /// In nanoseconds of the clock.
+    deadline: u64,
+}
+
+/// A queue of values, each of which comes out when its delay is over, in the order of the
+/// deadlines. It is a stream, which ends while the queue is empty.
+///
+/// A wheel holds the values, and one timer wakes the task for all of them. So an insert or a
+/// removal costs no lock, unless it changes what is due first. Two deadlines within one
+/// [resolution](Timers::resolution) come out in the order of their inserts.
+///
+/// ```
+/// use core::future::poll_fn;
+/// use core::time::Duration;
+/// use tickwright_async::{DelayQueue, TestClock};
+///
+/// let clock = TestClock::new();
+/// let timers = clock.timers();
+/// let taken = clock.block_on(async {
+///     let mut queue = timers.delay_queue();
+///     let egg = queue.insert("egg", Duration::from_secs(240));
+///     queue.insert("tea", Duration::from_secs(180));
+///     queue.reset(&egg, Duration::from_secs(60)).unwrap();
+///     let first = poll_fn(|cx| queue.poll_expired(cx)).await;
+///     first.map(|expired| expired.into_inner())
+/// });
+/// assert_eq!(taken, Some("egg"));
+/// ```
+pub struct DelayQueue<T> {
+    queue: SlabQueue<Wheel, Entry<T>>,
+    core: Arc<Core>,
+    sleep: Sleep,
+    /// The sleep was pending at its last poll, so it has the waker too.
+    armed: bool,
+    /// The task of the last poll.
+    waker: Option<Waker>,
+    epoch: u32,
+}
+
+/// Delay queues.
+impl Timers {
+    /// Creates an empty queue. It allocates at the first insert.
+    #[must_use]
+    pub fn delay_queue<T>(&self) -> DelayQueue<T> {
+        let core = Arc::clone(&self.core);
+        let sleep = Sleep::at(&core, u64::MAX);
+        DelayQueue { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0 }
+    }
+}
+
+impl<T> DelayQueue<T> {
+    /// Inserts a value that comes out after a delay. Any delay is fine.
+    pub fn insert(&mut self, value: T, delay: Duration) -> Key {
+        let deadline = self.core.time.now().saturating_add(nanos(delay));
+        self.insert_nanos(value, deadline)
+    }
+
+    /// Inserts a value that comes out at an instant; at once if that has passed.
+    pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
+        let deadline = self.core.nanos(deadline);
+        self.insert_nanos(value, deadline)
+    }
+
+    fn insert_nanos(&mut self, value: T, deadline: u64) -> Key {
+        let tick = self.core.scale.deadline(deadline);
+        match self.queue.insert(tick, Entry { value, deadline }) {
+            Ok(inserted) => {
+                self.follow(inserted.head);
+                self.key(inserted.key)
+            }
+            // As every allocation of the standard library.
+            Err(_) => std::alloc::handle_alloc_error(core::alloc::Layout::new::<Entry<T>>()),
+        }
+    }
+
+    /// Takes a value out before its time.
+    ///
+    /// # Errors
+    /// [`NotQueued`] if it has expired or was removed.
+    pub fn remove(&mut self, key: &Key) -> Result<Expired<T>, NotQueued> {
+        self.check(key)?;
+        let removed = self.queue.remove(key.key).map_err(|_| NotQueued)?;
+        self.follow(removed.head);
+        Ok(self.expired(*key, removed.value))
+    }
+
+    /// As [`remove`](Self::remove), with `None` for a value that is not in the queue.
+    pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
+        self.remove(key).ok()
+    }
+
+    /// Gives a value another delay, from now. Its key stays.
+    ///
+    /// # Errors
+    /// [`NotQueued`] if it has expired or was removed.
+    pub fn reset(&mut self, key: &Key, delay: Duration) -> Result<(), NotQueued> {
+        let deadline = self.core.time.now().saturating_add(nanos(delay));
+        self.reset_nanos(key, deadline)
+    }
+
+    /// Gives a value another deadline. Its key stays.
+    ///
+    /// # Errors
+    /// [`NotQueued`] if it has expired or was removed.
+    pub fn reset_at(&mut self, key: &Key, deadline: Instant) -> Result<(), NotQueued> {
+        let deadline = self.core.nanos(deadline);
+        self.reset_nanos(key, deadline)
+    }
+
+    fn reset_nanos(&mut self, key: &Key, deadline: u64) -> Result<(), NotQueued> {
+        self.check(key)?;
+        let tick = self.core.scale.deadline(deadline);
+        let head = self.queue.reschedule(key.key, tick).map_err(|_| NotQueued)?;
+        if let Some(entry) = self.queue.get_mut(key.key) {
+            entry.deadline = deadline;
+        }
+        self.follow(head);
+        Ok(())
+    }
+
+    /// Takes the next value whose delay is over. `None`: the queue is empty. Pending: nothing is
+    /// due, and the task is woken when something is, or when the queue becomes empty.
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        // What was due at the last look needs no other look.
+        let mut now = self.queue.now();
+        loop {
+            if let Some(expired) = self.queue.pop_expired(now) {
+                let key = self.key(expired.key);
+                return Poll::Ready(Some(self.expired(key, expired.value)));
+            }
+            let later = self.core.scale.now(self.core.time.now());
+            if later > now && self.queue.next_wake().is_some_and(|at| at <= later) {
+                now = later;
+                continue;
+            }
+            break;
+        }
+        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            self.waker = Some(cx.waker().clone());
+        }
+        let Some(next) = self.queue.next_wake() else {
+            self.armed = false;
+            return Poll::Ready(None);
+        };
+        self.sleep.reset_to(self.core.scale.start(next));
+        self.armed = Pin::new(&mut self.sleep).poll(cx).is_pending();
+        if !self.armed {
+            // It became due just now.
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// What is due first has changed: the timer follows, or the task is woken if nothing is left or
+    /// something is due.
+    fn follow(&mut self, head: HeadChange) {
+        if !head.is_changed() || self.waker.is_none() {
+            return;
+        }
+        // By the clock of the machine the driver fires at once what is due. By another one it may
+        // not run before that is moved.
+        let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.scale.now(self.core.time.now());
+        match self.queue.next_wake() {
+            Some(next) if self.armed && !is_due(next) => {
+                self.sleep.reset_to(self.core.scale.start(next));
+            }
+            _ => self.wake(),
+        }
+    }
+
+    fn wake(&mut self) {
+        self.armed = false;
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The value that comes out next, if there is one.
+    #[must_use]
+    pub fn peek(&self) -> Option<Key> {
+        self.queue.peek().map(|first| self.key(first.key))
+    }
+
+    /// When a value comes out; `None` if it is not in the queue.
+    #[must_use]
+    pub fn deadline(&self, key: &Key) -> Option<Instant> {
+        self.check(key).ok()?;
+        self.queue.get(key.key).map(|entry| self.core.instant(entry.deadline))
+    }
+
+    /// Whether the value is in the queue.
+    #[must_use]
+    pub fn contains(&self, key: &Key) -> bool {
+        self.deadline(key).is_some()
+    }
+
+    /// How many values are in the queue, those included whose delay is over.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Drops all values. A task that waits is woken, since the stream has ended.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.wake();
+    }
+
+    /// Makes room for `additional` more values, so that as many inserts allocate nothing. Without
+    /// the memory for it, it does nothing.
+    pub fn reserve(&mut self, additional: usize) {
+        let _ = self.queue.reserve(additional);
+    }
+
+    /// Gives the memory back, if the queue is empty. Values are not moved: their keys name where
+    /// they are.
+    pub fn shrink_to_fit(&mut self) {
+        // Keys of the memory before are stale. After 2^32 times the memory stays, or one of them
+        // could be valid again.
+        if self.queue.is_empty()
+            && let Some(epoch) = self.epoch.checked_add(1)
+        {
+            self.queue = SlabQueue::new();
+            self.epoch = epoch;
+        }
+    }
+
+    /// The same as [`shrink_to_fit`](Self::shrink_to_fit).
+    pub fn compact(&mut self) {
+        self.shrink_to_fit();
+    }
+
+    fn key(&self, key: tickwright_core::Key) -> Key {
+        Key { key, epoch: self.epoch }
+    }
+
+    fn check(&self, key: &Key) -> Result<(), NotQueued> {
+        if key.epoch == self.epoch { Ok(()) } else { Err(NotQueued) }
+    }
+
+    fn expired(&self, key: Key, entry: Entry<T>) -> Expired<T> {
+        Expired { value: entry.value, deadline: self.core.instant(entry.deadline), key }
+    }
+}
+
+impl<T> Unpin for DelayQueue<T> {}
+
+impl<T> Stream for DelayQueue<T> {
+    type Item = Expired<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_expired(cx)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), None)
+    }
+}
+
+impl<T> fmt::Debug for DelayQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayQueue").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! Ticks of a fixed period, and what happens to those that were missed.
+
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::sleep::Sleep;
+use crate::time::nanos;
+use crate::timers::Timers;
+
+/// What an [`Interval`] does after a tick that came late.
+///
+/// With a period of 10 ms, a start at 0 and a pause from 15 to 47, the ticks are:
+///
+/// | | at |
+/// |---|---|
+/// | `Burst` | 0 10 47 47 47 50 60 |
+/// | `Delay` | 0 10 47 57 67 |
+/// | `Skip` | 0 10 47 50 60 |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissedTickBehavior {
+    /// Makes up for every missed tick at once. The grid stays.
+    #[default]
+    Burst,
+    /// Starts a new grid at the late tick.
+    Delay,
+    /// Leaves the missed ticks out. The grid stays.
+    Skip,
+}
+
+/// Ticks of a fixed period: what [`Timers::interval`] and [`Timers::interval_at`] return.
+///
+/// ```
+/// # use core::time::Duration;
+/// # use tickwright_async::TestClock;
+/// # let clock = TestClock::new();
+/// # let timers = clock.timers();
+/// # clock.block_on(async {
+/// let mut every = timers.interval(Duration::from_millis(10));
+/// let first = every.tick().await; // at once
+/// assert_eq!(every.tick().await - first, Duration::from_millis(10));
+/// # });
+/// ```
+pub struct Interval {
+    sleep: Sleep,
+    /// Not 0.
+    period: u64,
+    missed: MissedTickBehavior,
+}
+
+/// Intervals.
+impl Timers {
+    /// Ticks every `period`, for the first time at once. A period of zero is treated as 1 ns.
+    #[must_use]
+    pub fn interval(&self, period: Duration) -> Interval {
+        self.interval_at(self.now(), period)
+    }
+
+    /// Ticks every `period`, for the first time at `start`. A period of zero is treated as 1 ns.
+    #[must_use]
+    pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
+        Interval {
+            sleep: self.sleep_until(start),
+            period: nanos(period).max(1),
+            missed: MissedTickBehavior::default(),
+        }
+    }
+}
+
+impl Interval {
+    /// Waits for the next tick. Returns the instant at which it was due. A tick that was not waited
+    /// for to the end is not lost: the next call returns it.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// As [`tick`](Self::tick), for one poll.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        ready!(Pin::new(&mut self.sleep).poll(cx));
+        let due = self.sleep.nanos();
+        let tick = self.sleep.deadline();
+        let now = self.sleep.core().map_or(due, |core| core.time.now());
+        self.sleep.reset_to(self.next(due, now));
+        Poll::Ready(tick)
+    }
+
+    /// The tick after the one that was due at `due`, at `now`.
+    fn next(&self, due: u64, now: u64) -> u64 {
+        let next = due.saturating_add(self.period);
+        // Each tick is a little late. A tick is missed when it is late by half of a period.
+        let late = now.saturating_sub(due);
+        match self.missed {
+            _ if late <= SLOP.min(self.period / 2) => next,
+            MissedTickBehavior::Burst => next,
+            MissedTickBehavior::Delay => now.saturating_add(self.period),
+            MissedTickBehavior::Skip => now.saturating_add(self.period - late % self.period),
+        }
+    }
+
+    /// The next tick comes a period from now.
+    pub fn reset(&mut self) {
+        self.reset_from_now(self.period);
+    }
+
+    /// The next tick comes at once.
+    pub fn reset_immediately(&mut self) {
+        self.reset_from_now(0);
+    }
+
+    /// The next tick comes a duration from now.
+    pub fn reset_after(&mut self, after: Duration) {
+        self.reset_from_now(nanos(after));
+    }
+
+    /// The next tick comes at an instant.
+    pub fn reset_at(&mut self, deadline: Instant) {
+        self.sleep.reset(deadline);
+    }
+
+    fn reset_from_now(&mut self, span: u64) {
+        let now = self.sleep.core().map_or(0, |core| core.time.now());
+        self.sleep.reset_to(now.saturating_add(span));
+    }
+
+    /// What happens after a tick that came late.
+    #[must_use]
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.missed
+    }
+
+    /// Chooses what happens after a tick that came late. The default is
+    /// [`Burst`](MissedTickBehavior::Burst).
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.missed = behavior;
+    }
+
+    /// The period.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period)
+    }
+}
+
+/// By how much a tick may be late without being missed, if that is at most half of a period.
+const SLOP: u64 = 5_000_000;
+
+impl futures_core::Stream for Interval {
+    type Item = Instant;
+
+    /// Never `None`.
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Instant>> {
+        self.poll_tick(cx).map(Some)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
+}
+
+impl fmt::Debug for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interval")
+            .field("period", &self.period())
+            .field("missed_tick_behavior", &self.missed)
+            .finish_non_exhaustive()
+    }
+}

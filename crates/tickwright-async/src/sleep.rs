@@ -1,0 +1,142 @@
+//! A future that waits until a deadline.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::base::Core;
+use crate::owner::Owner;
+use crate::sync::Arc;
+use crate::time::nanos;
+use crate::timers::Timers;
+
+/// Waits until a deadline, and is ready from then on. Never early.
+///
+/// It is armed by its first poll, and disarmed by its drop. Neither takes a lock if the thread has
+/// a timer of about this delay to use again, and mostly it has. It may move between threads, and it
+/// need not be pinned to be polled.
+///
+/// ```
+/// # use core::time::Duration;
+/// # use tickwright_async::TestClock;
+/// # let clock = TestClock::new();
+/// # let timers = clock.timers();
+/// # clock.block_on(async {
+/// let mut sleep = timers.sleep(Duration::from_secs(1));
+/// sleep.reset(timers.now() + Duration::from_secs(5));
+/// sleep.await;
+/// # });
+/// ```
+#[must_use = "a sleep does nothing unless it is awaited"]
+pub struct Sleep {
+    owner: Owner,
+    /// In nanoseconds of the clock.
+    deadline: u64,
+    /// The first poll is to look at the clock, since the deadline may have passed.
+    look: bool,
+}
+
+#[cfg(all(target_pointer_width = "64", not(loom)))]
+const _: () = assert!(size_of::<Sleep>() <= 64);
+
+/// Sleeps.
+impl Timers {
+    /// Waits for a duration from now. Any duration is fine: one that ends after the end of the
+    /// clock, in some hundred years, waits for ever. Zero is ready at once.
+    ///
+    /// One look at the clock.
+    #[inline]
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::after(&self.core, nanos(duration))
+    }
+
+    /// Waits until an instant; one that has passed is ready at once.
+    #[inline]
+    pub fn sleep_until(&self, deadline: Instant) -> Sleep {
+        Sleep::at(&self.core, self.core.nanos(deadline))
+    }
+}
+
+impl Sleep {
+    #[inline]
+    pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
+        let owner = Owner::new(core, core.scale.now(span));
+        let deadline = core.time.now().saturating_add(span);
+        Self { owner, deadline, look: span == 0 || !core.time.is_machine() }
+    }
+
+    #[inline]
+    pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
+        // The delay is a guess: it only says which timer to use again.
+        Self { owner: Owner::new(core, core.scale.now(deadline)), deadline, look: true }
+    }
+
+    /// When it is ready.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.owner.core().map_or_else(Instant::now, |core| core.instant(self.deadline))
+    }
+
+    /// Whether it has fired. A sleep that was never polled has not, whatever the time is.
+    #[must_use]
+    pub fn is_elapsed(&self) -> bool {
+        self.owner.has_fired()
+    }
+
+    /// Waits until another instant instead. A task that waits already goes on to wait.
+    ///
+    /// A later deadline costs one exchange, without a lock, whatever the delay is. An earlier one
+    /// takes the lock of the timer's shard, if it is before the tick at which the timer is filed.
+    pub fn reset(&mut self, deadline: Instant) {
+        let Some(core) = self.owner.core() else { return };
+        let deadline = core.nanos(deadline);
+        self.reset_to(deadline);
+    }
+
+    /// Waits for a duration from now instead.
+    pub fn reset_after(&mut self, duration: Duration) {
+        let Some(core) = self.owner.core() else { return };
+        let deadline = core.time.now().saturating_add(nanos(duration));
+        self.reset_to(deadline);
+    }
+
+    #[inline]
+    pub(crate) fn reset_to(&mut self, deadline: u64) {
+        let Some(core) = self.owner.core() else { return };
+        let tick = core.scale.deadline(deadline);
+        self.deadline = deadline;
+        self.look = true;
+        self.owner.reset(tick);
+    }
+
+    /// The deadline, by our clock.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.deadline
+    }
+
+    pub(crate) fn core(&self) -> Option<&Arc<Core>> {
+        self.owner.core()
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = self.deadline;
+        let look = self.look;
+        let Some(core) = self.owner.core() else { return Poll::Pending };
+        let tick = core.scale.deadline(deadline);
+        self.owner.poll(tick, look, cx, |core| core.time.now() >= deadline)
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep").field("deadline", &self.deadline()).finish_non_exhaustive()
+    }
+}

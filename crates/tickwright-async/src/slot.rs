@@ -1,0 +1,160 @@
+//! A deadline that is used again and again, by one connection.
+
+use core::fmt;
+use core::future::{Future, IntoFuture};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+
+use crate::owner::Owner;
+use crate::time::nanos;
+use crate::timeout::Elapsed;
+use crate::timers::Timers;
+
+/// A deadline to be used again and again: one for each connection, say.
+///
+/// Its timer stays filed between two operations, and keeps the waker of the task. So an operation
+/// with a time-out costs two exchanges of a word and no lock, as long as the deadlines do not
+/// become earlier.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright_async::{Elapsed, TestClock};
+///
+/// let clock = TestClock::new();
+/// let timers = clock.timers();
+/// let answered = clock.block_on(async {
+///     let mut slot = timers.slot();
+///     for _ in 0..1000 {
+///         slot.timeout(Duration::from_secs(5), timers.sleep(Duration::from_secs(1))).await?;
+///     }
+///     slot.timeout(Duration::from_secs(5), core::future::pending::<()>()).await
+/// });
+/// assert!(answered.is_err(), "the last one was given up");
+/// assert!(timers.report().locks < 4000);
+/// ```
+pub struct Slot {
+    owner: Owner,
+    /// In nanoseconds of the clock. `None`: not set.
+    deadline: Option<u64>,
+}
+
+pin_project! {
+    /// A future with a deadline in a [`Slot`]: what [`Slot::timeout`] returns.
+    #[must_use = "a time-out does nothing unless it is awaited"]
+    #[derive(Debug)]
+    pub struct SlotTimeout<'a, F> {
+        #[pin]
+        value: F,
+        slot: &'a mut Slot,
+    }
+
+    impl<F> PinnedDrop for SlotTimeout<'_, F> {
+        fn drop(this: Pin<&mut Self>) {
+            this.project().slot.clear();
+        }
+    }
+}
+
+/// Slots.
+impl Timers {
+    /// Creates a deadline that is not set.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot { owner: Owner::new(&self.core, 0), deadline: None }
+    }
+}
+
+impl Slot {
+    /// Gives a future up after a duration. The future is polled first.
+    #[inline]
+    pub fn timeout<F: IntoFuture>(
+        &mut self,
+        duration: Duration,
+        future: F,
+    ) -> SlotTimeout<'_, F::IntoFuture> {
+        self.set_after(duration);
+        SlotTimeout { value: future.into_future(), slot: self }
+    }
+
+    /// Gives a future up at an instant. It does not look at the clock.
+    #[inline]
+    pub fn timeout_at<F: IntoFuture>(
+        &mut self,
+        deadline: Instant,
+        future: F,
+    ) -> SlotTimeout<'_, F::IntoFuture> {
+        self.set(deadline);
+        SlotTimeout { value: future.into_future(), slot: self }
+    }
+
+    /// Sets the deadline, or moves it. A task that waits goes on to wait.
+    #[inline]
+    pub fn set(&mut self, deadline: Instant) {
+        if let Some(core) = self.owner.core() {
+            let nanos = core.nanos(deadline);
+            self.set_to(nanos);
+        }
+    }
+
+    /// Sets the deadline to a duration from now.
+    #[inline]
+    pub fn set_after(&mut self, duration: Duration) {
+        if let Some(core) = self.owner.core() {
+            let deadline = core.time.now().saturating_add(nanos(duration));
+            self.set_to(deadline);
+        }
+    }
+
+    #[inline]
+    fn set_to(&mut self, deadline: u64) {
+        if let Some(core) = self.owner.core() {
+            let tick = core.scale.deadline(deadline);
+            self.deadline = Some(deadline);
+            self.owner.reset(tick);
+        }
+    }
+
+    /// Takes the deadline away. The timer stays filed for the next one.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.deadline = None;
+        self.owner.disarm();
+    }
+
+    /// The deadline, if it is set.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        Some(self.owner.core()?.instant(self.deadline?))
+    }
+
+    /// Ready when the deadline has passed. If none is set it is pending, and wakes nobody.
+    #[inline]
+    pub fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (Some(deadline), Some(core)) = (self.deadline, self.owner.core()) else { return Poll::Pending };
+        let (tick, look) = (core.scale.deadline(deadline), !core.time.is_machine());
+        self.owner.poll(tick, look, cx, |core| core.time.now() >= deadline)
+    }
+}
+
+impl<F: Future> Future for SlotTimeout<'_, F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(value) = this.value.poll(cx) {
+            return Poll::Ready(Ok(value));
+        }
+        this.slot.poll_elapsed(cx).map(|()| Err(Elapsed(())))
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").field("deadline", &self.deadline()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,47 @@
+//! Everything that threads meet at: atomics, locks, events, cells. Under `cfg(loom)` these are
+//! loom's, so that the models drive the shipped functions.
+//!
+//! `Arc` stays the standard one: its counting is not ours to verify.
+
+#[cfg(not(loom))]
+use core::cell::UnsafeCell;
+#[cfg(not(loom))]
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Condvar, Mutex, MutexGuard,
+    atomic::{AtomicU32, AtomicU64, AtomicUsize},
+};
+
+pub(crate) use core::sync::atomic::Ordering;
+pub(crate) use std::sync::Arc;
+use std::sync::PoisonError;
+
+/// Locks. A panic of another holder does not matter: no lock is held while foreign code runs.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A cell that tells the model when it is read and written.
+#[derive(Debug)]
+pub(crate) struct Cell<T>(UnsafeCell<T>);
+
+impl<T> Cell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// Passes the content to `access`. The caller says why nobody else touches it.
+    #[inline]
+    pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        #[cfg(not(loom))]
+        return access(self.0.get());
+        #[cfg(loom)]
+        return self.0.with_mut(access);
+    }
+}

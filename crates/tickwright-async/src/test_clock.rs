@@ -1,0 +1,361 @@
+//! A clock for tests: it stands still, moves by command, and moves by itself when all threads wait.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::Weak;
+use std::task::Wake as Wakes;
+use std::time::Instant;
+
+use tickwright::clock::{self, Clock};
+
+use crate::base::Core;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
+use crate::time::nanos;
+use crate::timers::{Settings, Timers};
+
+/// A clock for tests. It stands still until it is moved. Clones are the same clock.
+///
+/// - [`advance`](Self::advance) moves it, and fires what comes due on the way.
+/// - Inside of [`block_on`](Self::block_on) it moves by itself: when all threads that are in there
+///   wait, it goes to the next deadline. A [`hold`](Self::hold) prevents that.
+/// - [`resume`](Self::resume) lets it run with the time of the machine, and
+///   [`pause`](Self::pause) stops it again.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright_async::TestClock;
+///
+/// let clock = TestClock::new();
+/// let timers = clock.timers();
+/// let mut tea = std::pin::pin!(timers.sleep(Duration::from_secs(300)));
+/// clock.advance(Duration::from_secs(299));
+/// assert!(!clock.is_ready(tea.as_mut()));
+/// clock.advance(Duration::from_secs(1));
+/// assert!(clock.is_ready(tea.as_mut()));
+/// ```
+#[derive(Clone)]
+pub struct TestClock {
+    shared: Arc<Shared>,
+    timers: Timers,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// A thread in `block_on` may go on.
+    called: Condvar,
+    /// Timers that go by this clock.
+    timers: Mutex<Vec<Weak<Core>>>,
+}
+
+struct State {
+    /// What the clock shows, or showed when it was resumed.
+    shown: u64,
+    resumed: Option<Instant>,
+    /// Threads in `block_on`, those of them that wait, and guards that keep the clock.
+    active: usize,
+    parked: usize,
+    holds: usize,
+    /// One of the threads moves the clock.
+    moving: bool,
+    /// How often a timer was armed that is earlier than all others.
+    earlier: u64,
+}
+
+impl State {
+    fn now(&self) -> u64 {
+        self.resumed.map_or(self.shown, |at| self.shown.saturating_add(nanos(at.elapsed())))
+    }
+}
+
+impl Clock for Shared {
+    fn now(&self) -> clock::Instant {
+        clock::Instant::from_nanos(lock(&self.state).now())
+    }
+}
+
+impl TestClock {
+    /// A clock that stands still.
+    #[must_use]
+    pub fn new() -> Self {
+        let state =
+            State { shown: 0, resumed: None, active: 0, parked: 0, holds: 0, moving: false, earlier: 0 };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            called: Condvar::new(),
+            timers: Mutex::new(Vec::new()),
+        });
+        let timers = shared.timers(Settings::new().resolution(Duration::from_nanos(8)));
+        Self { shared, timers }
+    }
+
+    /// Timers that go by this clock, exact to 8 ns. Each call returns the same.
+    #[must_use]
+    pub fn timers(&self) -> Timers {
+        self.timers.clone()
+    }
+
+    /// More timers that go by this clock, with settings of their own.
+    #[must_use]
+    pub fn timers_with(&self, settings: Settings) -> Timers {
+        self.shared.timers(settings)
+    }
+
+    /// Stops the clock. A clock that stands still stays so.
+    pub fn pause(&self) {
+        let mut state = lock(&self.shared.state);
+        state.shown = state.now();
+        state.resumed = None;
+    }
+
+    /// Lets the clock go with the time of the machine. Timers fire in [`block_on`](Self::block_on)
+    /// and [`advance`](Self::advance).
+    pub fn resume(&self) {
+        let mut state = lock(&self.shared.state);
+        if state.resumed.is_none() {
+            state.resumed = Some(Instant::now());
+        }
+        self.shared.called.notify_all();
+    }
+
+    /// Whether the clock stands still.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        lock(&self.shared.state).resumed.is_none()
+    }
+
+    /// Moves the clock by `span`. It stops at each deadline on the way and fires what is due, so
+    /// wakers are called in the order of the deadlines. Tasks run when their executor does.
+    ///
+    /// # Panics
+    /// With the panic of a waker.
+    pub fn advance(&self, span: Duration) {
+        let target = lock(&self.shared.state).now().saturating_add(nanos(span));
+        loop {
+            let next = self.shared.next().unwrap_or(u64::MAX).min(target);
+            self.shared.go_to(next);
+            self.shared.run();
+            if next == target {
+                return;
+            }
+        }
+    }
+
+    /// Runs a future on this thread, with the timers of this clock entered.
+    ///
+    /// While the clock is paused it moves by itself: when each thread in here waits for something,
+    /// it goes to the next deadline. So a test that waits for hours ends at once, on one thread and
+    /// on several. If the future waits for something that no timer brings, it is waited for.
+    ///
+    /// # Panics
+    /// With the panic of the future or of a waker.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _entered = self.timers.enter();
+        let waiter = Arc::new(Waiter {
+            shared: Arc::clone(&self.shared),
+            state: Mutex::new(Waiting { notified: false, parked: false }),
+        });
+        lock(&self.shared.state).active += 1;
+        let _active = Active(&self.shared);
+        let waker = Waker::from(Arc::clone(&waiter));
+        let mut cx = Context::from_waker(&waker);
+        let mut future = pin!(future);
+        loop {
+            self.shared.run();
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                return output;
+            }
+            waiter.wait();
+        }
+    }
+
+    /// Polls a future once, with a waker that does nothing. For tests of one future.
+    pub fn is_ready<F: Future>(&self, future: core::pin::Pin<&mut F>) -> bool {
+        future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    /// Keeps the clock from moving by itself, until the guard is dropped: while a thread works that
+    /// is in no [`block_on`](Self::block_on).
+    pub fn hold(&self) -> ClockHold {
+        lock(&self.shared.state).holds += 1;
+        ClockHold { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl Shared {
+    fn timers(self: &Arc<Self>, settings: Settings) -> Timers {
+        let shared = Arc::downgrade(self);
+        let earlier = move || {
+            if let Some(shared) = shared.upgrade() {
+                lock(&shared.state).earlier += 1;
+                shared.called.notify_all();
+            }
+        };
+        let timers = settings.clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
+        lock(&self.timers).push(Arc::downgrade(&timers.core));
+        timers
+    }
+
+    /// All timers that go by this clock, with no lock held.
+    fn cores(&self) -> Vec<Arc<Core>> {
+        let mut timers = lock(&self.timers);
+        timers.retain(|core| core.strong_count() > 0);
+        timers.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn run(&self) {
+        for core in self.cores() {
+            core.run();
+        }
+    }
+
+    /// When the next timer is filed.
+    fn next(&self) -> Option<u64> {
+        let next = |core: Arc<Core>| core.scale.start(core.next());
+        self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
+    }
+
+    /// Moves the clock to `at`, and never back.
+    fn go_to(&self, at: u64) {
+        let mut state = lock(&self.state);
+        let ahead = at.saturating_sub(state.now());
+        state.shown = state.shown.saturating_add(ahead);
+    }
+}
+
+/// A thread in `block_on`.
+struct Waiter {
+    shared: Arc<Shared>,
+    state: Mutex<Waiting>,
+}
+
+struct Waiting {
+    notified: bool,
+    parked: bool,
+}
+
+impl Waiter {
+    /// Waits until the waker is called. The last thread to wait moves the clock.
+    fn wait(&self) {
+        let mut state = lock(&self.shared.state);
+        loop {
+            {
+                let mut mine = lock(&self.state);
+                if core::mem::take(&mut mine.notified) {
+                    // Whoever notified has counted it as not parked.
+                    mine.parked = false;
+                    return;
+                }
+                if !core::mem::replace(&mut mine.parked, true) {
+                    state.parked += 1;
+                }
+            }
+            let is_free = state.parked == state.active && state.holds == 0 && !state.moving;
+            if !is_free {
+                state = self.sleep(state, Duration::MAX);
+                continue;
+            }
+            state.moving = true;
+            let (running, earlier) = (state.resumed.is_some(), state.earlier);
+            drop(state);
+            let left = self.move_clock(running);
+            state = lock(&self.shared.state);
+            state.moving = false;
+            match left {
+                Some(left) if state.earlier == earlier => state = self.sleep(state, left),
+                // Others that wait have to look again.
+                _ => self.shared.called.notify_all(),
+            }
+        }
+    }
+
+    /// Moves the clock to the next deadline, and fires what is due. `Some`: nothing was due, and
+    /// how long to wait before the next look.
+    fn move_clock(&self, running: bool) -> Option<Duration> {
+        let Some(next) = self.shared.next() else { return Some(Duration::MAX) };
+        let left = next.saturating_sub(lock(&self.shared.state).now());
+        if running && left > 0 {
+            return Some(Duration::from_nanos(left));
+        }
+        self.shared.go_to(next);
+        self.shared.run();
+        None
+    }
+
+    fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        use std::sync::PoisonError;
+        let called = &self.shared.called;
+        if lock(&self.state).notified {
+            return state;
+        }
+        if most < Duration::MAX {
+            called.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+        } else {
+            called.wait(state).unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+}
+
+impl Wakes for Waiter {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = lock(&self.shared.state);
+        let mut mine = lock(&self.state);
+        mine.notified = true;
+        if core::mem::replace(&mut mine.parked, false) {
+            state.parked -= 1;
+            self.shared.called.notify_all();
+        }
+    }
+}
+
+/// A thread is in `block_on`.
+struct Active<'a>(&'a Shared);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).active -= 1;
+        // The others may all wait now.
+        self.0.called.notify_all();
+    }
+}
+
+/// While it lives, a [`TestClock`] does not move by itself.
+#[must_use = "the clock moves again when this is dropped"]
+pub struct ClockHold {
+    shared: Arc<Shared>,
+}
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        lock(&self.shared.state).holds -= 1;
+        self.shared.called.notify_all();
+    }
+}
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TestClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.shared.state);
+        f.debug_struct("TestClock")
+            .field("now", &Duration::from_nanos(state.now()))
+            .field("is_paused", &state.resumed.is_none())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ClockHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClockHold")
+    }
+}

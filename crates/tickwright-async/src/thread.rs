@@ -1,0 +1,63 @@
+//! The driver that is a thread: asleep until a timer is due, and gone when no handle and no timer is
+//! left.
+
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::panic::catch_unwind;
+
+use crate::base::Core;
+use crate::sync::{Arc, Ordering};
+use crate::wake::Wake;
+
+impl Core {
+    /// Tells the driver that a timer is filed for `tick`, earlier than it knows of. No lock is
+    /// held. False: there is none, and no thread could be started.
+    #[cold]
+    pub(crate) fn call_driver(self: &Arc<Self>, tick: u64) -> bool {
+        match &self.wake {
+            Wake::Hook(hook) => {
+                hook();
+                true
+            }
+            // A thread that has ended is started again, for timers that outlive all handles.
+            Wake::Thread(sleeper) => !sleeper.call(tick) || self.start_thread().is_ok(),
+        }
+    }
+
+    /// Starts the thread. The caller has been told by the sleeper that it is the one to do so.
+    pub(crate) fn start_thread(self: &Arc<Self>) -> std::io::Result<()> {
+        let Wake::Thread(sleeper) = &self.wake else { return Ok(()) };
+        let core = Arc::clone(self);
+        let started = std::thread::Builder::new().name("tickwright".into()).spawn(move || core.drive());
+        if started.is_err() {
+            sleeper.give_up();
+        }
+        started.map(drop)
+    }
+
+    fn drive(&self) {
+        let Wake::Thread(sleeper) = &self.wake else { return };
+        loop {
+            sleeper.begin();
+            let next = match catch_unwind(AssertUnwindSafe(|| self.run())) {
+                Ok((_, next)) => next,
+                // Each waker was called. What is due next is not known: look again.
+                Err(panic) => {
+                    sleeper.note_panic();
+                    // Its drop is foreign code too.
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                        core::mem::forget(panic);
+                    }
+                    0
+                }
+            };
+            if self.handles.load(Ordering::Acquire) == 0 && self.sweep() && sleeper.end(|| self.sweep()) {
+                return;
+            }
+            sleeper.sleep(next, |tick| {
+                let left = self.scale.start(tick).saturating_sub(self.time.now());
+                (left > 0).then(|| Duration::from_nanos(left))
+            });
+        }
+    }
+}

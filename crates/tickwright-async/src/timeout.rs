@@ -1,0 +1,118 @@
+//! A future that is given up at a deadline.
+
+use core::fmt;
+use core::future::{Future, IntoFuture};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+
+use crate::sleep::Sleep;
+use crate::timers::Timers;
+
+/// A deadline passed before the future was ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Elapsed(pub(crate) ());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the deadline has passed: allow more time, or try again")
+    }
+}
+
+impl core::error::Error for Elapsed {}
+
+/// An error of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
+pin_project! {
+    /// A future with a deadline: what [`Timers::timeout`] and [`Timers::timeout_at`] return.
+    ///
+    /// The future is polled first, so one that is ready at the deadline is ready. A timer is armed
+    /// only when the future was pending.
+    #[must_use = "a time-out does nothing unless it is awaited"]
+    #[derive(Debug)]
+    pub struct Timeout<F> {
+        #[pin]
+        value: F,
+        sleep: Sleep,
+    }
+}
+
+/// Time-outs.
+impl Timers {
+    /// Gives a future up after a duration.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use tickwright_async::TestClock;
+    /// # let clock = TestClock::new();
+    /// # let timers = clock.timers();
+    /// # clock.block_on(async {
+    /// let never = core::future::pending::<()>();
+    /// assert!(timers.timeout(Duration::from_secs(5), never).await.is_err());
+    /// assert_eq!(timers.timeout(Duration::from_secs(5), async { 7 }).await, Ok(7));
+    /// # });
+    /// ```
+    #[inline]
+    pub fn timeout<F: IntoFuture>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(future, self.sleep(duration))
+    }
+
+    /// Gives a future up at an instant.
+    #[inline]
+    pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(future, self.sleep_until(deadline))
+    }
+}
+
+impl<F> Timeout<F> {
+    #[inline]
+    pub(crate) fn new(future: impl IntoFuture<IntoFuture = F>, sleep: Sleep) -> Self
+    where
+        F: Future,
+    {
+        Self { value: future.into_future(), sleep }
+    }
+
+    /// The future.
+    pub fn get_ref(&self) -> &F {
+        &self.value
+    }
+
+    /// The future, to be changed.
+    pub fn get_mut(&mut self) -> &mut F {
+        &mut self.value
+    }
+
+    /// The future, without the deadline.
+    pub fn into_inner(self) -> F {
+        self.value
+    }
+
+    /// When the future is given up.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.sleep.deadline()
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(value) = this.value.poll(cx) {
+            return Poll::Ready(Ok(value));
+        }
+        Pin::new(this.sleep).poll(cx).map(|()| Err(Elapsed(())))
+    }
+}

@@ -1,0 +1,300 @@
+//! The handle to a set of timers, and how one is made.
+
+use core::fmt;
+use core::time::Duration;
+use std::io;
+use std::time::Instant;
+
+use tickwright::clock::Clock;
+use tickwright_core::{SlabQueue, Wheel};
+
+use crate::base::{Core, Locked, Shard};
+use crate::report::{Lateness, Report};
+use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, lock};
+use crate::time::{Scale, Time, nanos};
+use crate::wake::{Sleeper, Wake};
+use crate::word::{State, Word};
+
+/// A handle to timers: what sleeps, time-outs and slots are made from. Clones are handles to the
+/// same timers.
+///
+/// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
+/// due. Those made by [`Settings::driven`] fire when the caller's loop calls [`run`](Self::run).
+///
+/// When the last handle is dropped, what is pending still fires. The thread ends after the last
+/// timer.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright_async::{TestClock, Timers};
+///
+/// let clock = TestClock::new();
+/// let timers = clock.timers();
+/// let started = timers.now();
+/// clock.block_on(async {
+///     timers.sleep(Duration::from_secs(60)).await;
+/// });
+/// assert_eq!(timers.now() - started, Duration::from_secs(60), "and it took no time");
+/// ```
+pub struct Timers {
+    pub(crate) core: Arc<Core>,
+}
+
+/// How timers are to be: resolution, slack, shards and clock.
+///
+/// ```
+/// use core::time::Duration;
+/// use tickwright_async::Settings;
+///
+/// // Time-outs of a proxy: up to 10 ms late is early enough, and saves wake-ups.
+/// let timers = Settings::new().slack(Duration::from_millis(10)).start()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Settings {
+    resolution: Duration,
+    slack: Duration,
+    shards: usize,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl Settings {
+    /// A resolution of 16.4 us, no slack, a shard for each processor, the monotonic clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { resolution: Duration::from_nanos(1 << 14), slack: Duration::ZERO, shards: 0, clock: None }
+    }
+
+    /// How precise a deadline is: a timer fires up to that much after it, and never before. It is
+    /// rounded down to a power of two of a nanosecond, from 8 ns to 1.07 s.
+    #[must_use]
+    pub fn resolution(self, resolution: Duration) -> Self {
+        Self { resolution, ..self }
+    }
+
+    /// How late a timer may be on purpose. Timers that are due within this time fire together, with
+    /// one wake-up of the driver. It counts beside the resolution.
+    #[must_use]
+    pub fn slack(self, slack: Duration) -> Self {
+        Self { slack, ..self }
+    }
+
+    /// How many shards there are, each with a lock and 17 KB for its wheel. 0: as many as
+    /// processors. At most 256.
+    #[must_use]
+    pub fn shards(self, shards: usize) -> Self {
+        Self { shards, ..self }
+    }
+
+    /// Another clock than the monotonic one of the machine. For [`driven`](Self::driven) timers: a
+    /// thread cannot sleep by a clock that stands still. [`TestClock`](crate::TestClock) sets it.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Creates timers and starts their thread.
+    ///
+    /// # Errors
+    /// That of the platform, if it starts no thread; `InvalidInput` if a clock is set.
+    pub fn start(self) -> io::Result<Timers> {
+        if self.clock.is_some() {
+            let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let timers = self.start_or_retry();
+        match &timers.core.wake {
+            // Still without a thread. This attempt reports why.
+            Wake::Thread(sleeper) if sleeper.call(u64::MAX) => timers.core.start_thread()?,
+            _ => {}
+        }
+        Ok(timers)
+    }
+
+    /// As [`start`](Self::start), without a clock; if no thread can be started now, the next timer
+    /// that is armed tries again.
+    pub(crate) fn start_or_retry(self) -> Timers {
+        let timers = Self { clock: None, ..self }.make(Wake::Thread(Sleeper::default()));
+        timers.core.call_driver(u64::MAX);
+        timers
+    }
+
+    /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
+    /// timer is armed that is due before [`Timers::poll_timeout`] said: wake the loop there. It is
+    /// called on any thread, with no lock held. A loop on the only thread needs nothing there.
+    #[must_use]
+    pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
+        self.make(Wake::Hook(Box::new(earlier)))
+    }
+
+    fn make(self, wake: Wake) -> Timers {
+        let shards = match self.shards {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            shards => shards,
+        };
+        let shard = || Shard {
+            state: Mutex::new(Locked {
+                queue: SlabQueue::<Wheel, _>::new(),
+                alarm: u64::MAX,
+                locked: 0,
+                lateness: Lateness::NONE,
+            }),
+        };
+        let time = self.clock.map_or(Time::Machine, Time::Other);
+        // In this order, so that no deadline becomes earlier by the conversion.
+        let standard = Instant::now();
+        let anchor = (standard, time.now());
+        let core = Core {
+            shards: core::iter::repeat_with(shard).take(shards.clamp(1, 256)).collect(),
+            time,
+            scale: Scale::new(self.resolution, self.slack),
+            wake,
+            handles: AtomicUsize::new(1),
+            anchor,
+        };
+        Timers { core: Arc::new(core) }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("resolution", &self.resolution)
+            .field("slack", &self.slack)
+            .field("shards", &self.shards)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Timers {
+    /// Timers with a thread of their own, as by [`Settings::new`].
+    ///
+    /// # Errors
+    /// That of the platform, if it starts no thread.
+    pub fn new() -> io::Result<Self> {
+        Settings::new().start()
+    }
+
+    /// The time by the clock of these timers, as an instant of the standard library. With the clock
+    /// of the machine it is [`Instant::now`], to 100 ns.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.core.instant(self.core.time.now())
+    }
+
+    /// Fires what is due, on this thread. Returns how many timers fired. For
+    /// [`driven`](Settings::driven) timers; others need no call.
+    ///
+    /// # Panics
+    /// With the first panic of a waker, when all wakers were called.
+    pub fn run(&self) -> usize {
+        self.core.run().0
+    }
+
+    /// How long the caller's loop may sleep before it calls [`run`](Self::run); zero if something
+    /// is due, `None` if nothing is pending. Timers that were dropped since may make it shorter
+    /// than necessary.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let next = self.core.next();
+        let left = || self.core.scale.start(next).saturating_sub(self.core.time.now());
+        (next < u64::MAX).then(|| Duration::from_nanos(left()))
+    }
+
+    /// When [`run`](Self::run) is to be called next; `None` if nothing is pending.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let next = self.core.next();
+        (next < u64::MAX).then(|| self.core.instant(self.core.scale.start(next)))
+    }
+
+    /// The longest time that a timer may be late by rounding.
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        self.core.scale.resolution()
+    }
+
+    /// Counts timers and looks at how late they fired. O(timers), with one shard locked at a time.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::NONE);
+        for shard in &self.core.shards {
+            let state = lock(&shard.state);
+            for (_, node) in state.queue.iter_unordered() {
+                match Word(node.word.load(Ordering::Relaxed)).state() {
+                    State::Vacant => vacant += 1,
+                    _ => live += 1,
+                }
+            }
+            locks += state.locked;
+            lateness.add(&state.lateness);
+        }
+        let (wakeups, panics) = match &self.core.wake {
+            Wake::Thread(sleeper) => sleeper.counts(),
+            Wake::Hook(_) => (0, 0),
+        };
+        Report { live, vacant, locks, lateness, wakeups, panics }
+    }
+
+    /// Whether both are handles to the same timers.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.core, &other.core)
+    }
+}
+
+impl Core {
+    /// The instant of the standard library at that time of ours. Where the platform has no such
+    /// instant, one that is thirty years ahead.
+    pub(crate) fn instant(&self, nanos: u64) -> Instant {
+        let (standard, ours) = self.anchor;
+        if let Some(ahead) = nanos.checked_sub(ours) {
+            let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
+            standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
+        } else {
+            standard.checked_sub(Duration::from_nanos(ours - nanos)).unwrap_or(standard)
+        }
+    }
+
+    /// Our time of an instant of the standard library. At the ends of our clock it saturates.
+    pub(crate) fn nanos(&self, at: Instant) -> u64 {
+        let (standard, ours) = self.anchor;
+        match at.checked_duration_since(standard) {
+            Some(ahead) => ours.saturating_add(nanos(ahead)),
+            None => ours.saturating_sub(nanos(standard.duration_since(at))),
+        }
+    }
+}
+
+impl Clone for Timers {
+    fn clone(&self) -> Self {
+        self.core.handles.fetch_add(1, Ordering::Relaxed);
+        Self { core: Arc::clone(&self.core) }
+    }
+}
+
+impl Drop for Timers {
+    fn drop(&mut self) {
+        // Release and Acquire: the driver that sees 0 sees all that was armed by handles.
+        if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            match &self.core.wake {
+                // The thread ends, at once if nothing is pending.
+                Wake::Thread(sleeper) => sleeper.call_now(),
+                // Nobody can run them any more. What is vacant would keep the core.
+                Wake::Hook(_) => drop(self.core.sweep()),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Timers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timers").field("resolution", &self.resolution()).finish_non_exhaustive()
+    }
+}

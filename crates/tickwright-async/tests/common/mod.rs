@@ -1,0 +1,66 @@
+//! Wakers that count, and what the tests share.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+
+use core::future::Future;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+
+pub fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// A task that only counts how often it is woken.
+pub struct Counter {
+    inner: Arc<Inner>,
+    waker: Waker,
+}
+
+struct Inner(AtomicUsize);
+
+impl Wake for Inner {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Counter {
+    pub fn new() -> Self {
+        let inner = Arc::new(Inner(AtomicUsize::new(0)));
+        Self { waker: Waker::from(Arc::clone(&inner)), inner }
+    }
+
+    /// How often it was woken.
+    pub fn count(&self) -> usize {
+        self.inner.0.load(Ordering::SeqCst)
+    }
+
+    /// How many wakers others hold.
+    pub fn held(&self) -> usize {
+        Arc::strong_count(&self.inner) - 2
+    }
+
+    pub fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut self.context())
+    }
+
+    pub fn context(&self) -> Context<'_> {
+        Context::from_waker(&self.waker)
+    }
+}
+
+struct Logging(Arc<Mutex<Vec<u64>>>, u64);
+
+impl Wake for Logging {
+    fn wake(self: Arc<Self>) {
+        self.0.lock().unwrap().push(self.1);
+    }
+}
+
+/// A waker that writes a number down.
+pub fn logging(log: &Arc<Mutex<Vec<u64>>>, number: u64) -> Waker {
+    Waker::from(Arc::new(Logging(Arc::clone(log), number)))
+}

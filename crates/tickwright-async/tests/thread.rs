@@ -1,0 +1,142 @@
+//! Timers with a thread of their own, by the clock of the machine.
+
+mod common;
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::Wake;
+use std::thread::Thread;
+use std::time::Instant;
+
+use common::ms;
+use tickwright_async::{Settings, Timers};
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The smallest executor.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_sleep_is_not_early() {
+    let timers = Timers::new().unwrap();
+    for micros in [1, 10, 100, 1000, 5000] {
+        let span = Duration::from_micros(micros);
+        let start = Instant::now();
+        let sleep = timers.sleep(span);
+        let deadline = sleep.deadline();
+        block_on(sleep);
+        assert!(start.elapsed() >= span);
+        assert!(Instant::now() >= deadline);
+    }
+    let start = Instant::now();
+    block_on(timers.sleep_until(start + ms(2)));
+    assert!(Instant::now() >= start + ms(2));
+}
+
+#[test]
+fn an_earlier_timer_wakes_the_thread() {
+    let timers = Timers::new().unwrap();
+    let mut long = pin!(timers.sleep(Duration::from_secs(3600)));
+    assert!(long.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    block_on(timers.sleep(ms(2)));
+    assert!(!long.is_elapsed());
+    long.reset_after(ms(1));
+    block_on(long);
+}
+
+#[test]
+fn a_timer_that_outlives_all_handles_fires() {
+    let timers = Timers::new().unwrap();
+    let mut armed = pin!(timers.sleep(ms(5)));
+    assert!(armed.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let unarmed = timers.sleep(ms(10));
+    drop(timers);
+    block_on(armed);
+    block_on(unarmed);
+    block_on(async {});
+}
+
+#[test]
+fn a_timer_is_armed_when_the_thread_has_ended() {
+    for _ in 0..100 {
+        let timers = Settings::new().shards(1).start().unwrap();
+        let (first, second) = (timers.sleep(ms(0)), timers.sleep(Duration::from_micros(50)));
+        drop(timers);
+        block_on(first);
+        block_on(second);
+    }
+}
+
+#[test]
+fn a_thread_cannot_sleep_by_a_clock_of_the_caller() {
+    let clock = Arc::new(tickwright::clock::VirtualHost::new().monotonic());
+    let error = Settings::new().clock(clock).start().unwrap_err();
+    assert!(error.to_string().contains("driven"), "{error}");
+}
+
+#[test]
+fn a_panic_of_a_waker_does_not_end_the_thread() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new("a waker"));
+        }
+    }
+    let timers = Timers::new().unwrap();
+    let mut sleep = pin!(timers.sleep(ms(1)));
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    block_on(timers.sleep(ms(2)));
+    while timers.report().panics == 0 {
+        std::thread::yield_now();
+    }
+    block_on(timers.sleep(ms(1)));
+}
+
+#[test]
+fn an_idle_thread_does_not_wake() {
+    let timers = Timers::new().unwrap();
+    let mut far = pin!(timers.sleep(Duration::from_secs(60)));
+    assert!(far.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    std::thread::sleep(ms(20));
+    let before = timers.report().wakeups;
+    std::thread::sleep(ms(200));
+    assert_eq!(timers.report().wakeups, before);
+}
+
+#[test]
+fn sleeps_on_many_threads_are_all_woken_and_none_is_early() {
+    let timers = Settings::new().shards(3).start().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8_u64 {
+            let timers = &timers;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let span = Duration::from_micros((thread * 37 + round * 13) % 700);
+                    let start = Instant::now();
+                    block_on(timers.sleep(span));
+                    assert!(start.elapsed() >= span);
+                }
+            });
+        }
+    });
+    assert_eq!(timers.report().live, 0);
+}
