@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::error::LabError;
 use crate::experiments::adversary::AdversaryArgs;
+use crate::experiments::async_timers::AsyncArgs;
 use crate::experiments::bench::{CountedArgs, TimedArgs};
 use crate::experiments::c_peers::PeersArgs;
 use crate::experiments::dictionaries::RegistryArgs;
@@ -207,6 +208,11 @@ pub(crate) enum Bench {
     Registry(RegistryArgs),
     /// Create, switch and wake threads, beside std, may, tokio and a futex
     Threads(ThreadsArgs),
+    /// Timers of futures: time-outs, sleeps, re-arms, delay queues; their lateness, memory and idle
+    /// wake-ups, beside tokio, pingora-timeout, async-io and futures-timer
+    ///
+    /// Takes about a minute and a half. --n 100k --sleeps 100 makes it shorter.
+    Async(AsyncArgs),
     /// The heap with the caller's comparator: push, pop, remove and push again. Answers are
     /// verified and comparisons are counted; nothing is timed
     Heap(HeapArgs),

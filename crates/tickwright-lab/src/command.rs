@@ -31,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Bench(Bench::Scheduler(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Registry(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Threads(args))) => execute(&args, &args.output),
+        Some(Command::Bench(Bench::Async(args))) => execute(&args, &args.output),
         Some(Command::Bench(Bench::Heap(args))) => execute(&args, &args.output),
         Some(Command::Reproduce(experiment)) => experiment.execute(),
         #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 pub(crate) mod adversary;
 pub(crate) mod asterisk;
+pub(crate) mod async_timers;
 pub(crate) mod bench;
 pub(crate) mod c_peers;
 pub(crate) mod crossover;

@@ -1,0 +1,377 @@
+//! A work on a library: what is sampled, and what is verified before.
+
+use core::future::{Future, pending, poll_fn, ready};
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use tickwright_async::TestClock;
+
+use super::context::{in_tasks, run, timed, tokio};
+use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Reset, Sleeps, TimesOut, Tokio, slot};
+use crate::clock::{Meter, OsClock};
+
+/// What is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A sleep is made and dropped, and never polled.
+    Create,
+    /// A time-out around a future that is ready at once.
+    Ready,
+    /// A time-out around a future that is pending once, on so many threads.
+    Pending(usize),
+    /// One of so many sleeps is moved.
+    Reset(u64),
+    /// A sleep is dropped by another thread than the one that armed it.
+    Remote,
+    /// A delay queue of so many values: all are inserted, half are removed, the others expire.
+    Queue(u64),
+}
+
+impl Work {
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Create => "create and drop a sleep".into(),
+            Self::Ready => "time-out of a ready future".into(),
+            Self::Pending(1) => "time-out, pending then ready".into(),
+            Self::Pending(threads) => format!("time-out, pending then ready, {threads} threads"),
+            Self::Reset(n) => format!("re-arm one of {}", crate::output::table::count(n as usize)),
+            Self::Remote => "drop on another thread".into(),
+            Self::Queue(_) => "delay queue: insert, remove or expire".into(),
+        }
+    }
+
+    fn libraries(self) -> &'static [Library] {
+        use Library::{AsyncIo, FuturesTimer, Ours, Pingora, Slot, Tokio};
+        match self {
+            Self::Create => &[Ours, Tokio, AsyncIo, FuturesTimer, Pingora],
+            Self::Ready | Self::Pending(_) => &[Ours, Slot, Tokio, Pingora],
+            Self::Reset(1_000) => &[Ours, Slot, Tokio, AsyncIo, FuturesTimer],
+            Self::Reset(_) => &[Ours, Slot, Tokio],
+            Self::Remote => &[Ours, Tokio, AsyncIo, FuturesTimer],
+            Self::Queue(_) => &[Ours, Tokio],
+        }
+    }
+}
+
+/// A work on a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub(crate) work: Work,
+    pub(crate) library: Library,
+}
+
+/// The time-out of a request: longer than any run.
+const LONG: Duration = Duration::from_secs(300);
+
+/// Values of a delay queue.
+const QUEUED: u64 = 10_000;
+
+/// A future that is pending at its first poll and ready at its second.
+struct Twice(bool);
+
+impl Future for Twice {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0 {
+            return Poll::Ready(());
+        }
+        self.0 = true;
+        Poll::Pending
+    }
+}
+
+/// Polls a time-out until it says that its future was in time.
+#[inline]
+fn in_time(cx: &mut Context<'_>, future: impl Future<Output = bool>, pending: bool) -> Result<(), String> {
+    let mut future = pin!(future);
+    if pending && future.as_mut().poll(cx).is_ready() {
+        return Err("a time-out of minutes was over at once".into());
+    }
+    match future.as_mut().poll(cx) {
+        Poll::Ready(true) => Ok(()),
+        Poll::Ready(false) => Err("a future that was ready was given up".into()),
+        Poll::Pending => Err("a future was ready and its time-out was not".into()),
+    }
+}
+
+impl Lane {
+    /// All lanes with at most `n` sleeps.
+    pub(crate) fn all(n: u64) -> Vec<Self> {
+        let resets = [1_000, 100_000, 1_000_000].into_iter().filter(|some| *some <= n.max(1_000));
+        let works = [Work::Create, Work::Ready, Work::Pending(1), Work::Pending(2)];
+        let works =
+            works.into_iter().chain(resets.map(Work::Reset)).chain([Work::Remote, Work::Queue(QUEUED)]);
+        let of = |work: Work| work.libraries().iter().map(move |&library| Self { work, library });
+        works.flat_map(of).collect()
+    }
+
+    pub(crate) fn name(self) -> String {
+        format!("{}, {}", self.work.name(), self.library.name())
+    }
+
+    /// Takes one sample, in ns per operation.
+    ///
+    /// # Errors
+    /// A wrong answer of a timer, in words.
+    pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
+        let library = self.library;
+        match self.work {
+            Work::Create => match library {
+                Library::Tokio => create::<Tokio>(library, operations, clock),
+                Library::AsyncIo => create::<AsyncIo>(library, operations, clock),
+                Library::FuturesTimer => create::<FuturesTimer>(library, operations, clock),
+                Library::Pingora => create::<Pingora>(library, operations, clock),
+                Library::Ours | Library::Slot => create::<Ours>(library, operations, clock),
+            },
+            Work::Ready => self.timeouts(operations, clock, 1, false),
+            Work::Pending(threads) => self.timeouts(operations, clock, threads, true),
+            Work::Reset(n) => match library {
+                Library::Tokio => reset::<Tokio>(library, n, operations, clock),
+                Library::AsyncIo => reset::<AsyncIo>(library, n, operations, clock),
+                Library::FuturesTimer => reset::<FuturesTimer>(library, n, operations, clock),
+                Library::Slot => reset_slots(n, operations, clock),
+                Library::Ours | Library::Pingora => reset::<Ours>(library, n, operations, clock),
+            },
+            Work::Remote => match library {
+                Library::Tokio => remote::<Tokio>(library, operations, clock),
+                Library::AsyncIo => remote::<AsyncIo>(library, operations, clock),
+                Library::FuturesTimer => remote::<FuturesTimer>(library, operations, clock),
+                Library::Ours | Library::Slot | Library::Pingora => {
+                    remote::<Ours>(library, operations, clock)
+                }
+            },
+            Work::Queue(values) if library == Library::Tokio => queue_of_tokio(values, clock),
+            Work::Queue(values) => queue_of_ours(values, clock),
+        }
+    }
+
+    fn timeouts(self, operations: u64, clock: OsClock, threads: usize, pending: bool) -> Result<f64, String> {
+        fn body<T: TimesOut>(
+            operations: u64,
+            clock: OsClock,
+            pending: bool,
+        ) -> impl Fn(&mut Context<'_>) -> Result<f64, String> + Send + Sync {
+            move |cx| {
+                timed(clock, operations, |_| match pending {
+                    true => in_time(cx, T::timeout(LONG, Twice(false)), true),
+                    false => in_time(cx, T::timeout(LONG, ready(())), false),
+                })
+            }
+        }
+        let library = self.library;
+        match library {
+            Library::Tokio => in_tasks(library, threads, Arc::new(body::<Tokio>(operations, clock, pending))),
+            Library::Pingora => {
+                in_tasks(library, threads, Arc::new(body::<Pingora>(operations, clock, pending)))
+            }
+            Library::Slot => {
+                let body = move |cx: &mut Context<'_>| {
+                    let mut slot = slot();
+                    timed(clock, operations, |_| match pending {
+                        true => {
+                            let timeout = slot.timeout(LONG, Twice(false));
+                            in_time(cx, async { timeout.await.is_ok() }, true)
+                        }
+                        false => {
+                            let timeout = slot.timeout(LONG, ready(()));
+                            in_time(cx, async { timeout.await.is_ok() }, false)
+                        }
+                    })
+                };
+                in_tasks(library, threads, Arc::new(body))
+            }
+            _ => in_tasks(library, threads, Arc::new(body::<Ours>(operations, clock, pending))),
+        }
+    }
+
+    /// Checks that the timers of the lane come, and not early, and that the lane runs.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub(crate) fn verify(self, clock: OsClock) -> Result<(), String> {
+        fn over<T: TimesOut>(library: Library) -> Result<(), String> {
+            judge(run(library, async {
+                let begun = Instant::now();
+                (T::timeout(SHORT, pending::<()>()).await, begun.elapsed())
+            })?)
+        }
+        match self.work {
+            Work::Ready | Work::Pending(_) => match self.library {
+                Library::Tokio => over::<Tokio>(self.library)?,
+                Library::Pingora => over::<Pingora>(self.library)?,
+                Library::Slot => judge(run(self.library, async {
+                    let begun = Instant::now();
+                    (slot().timeout(SHORT, pending::<()>()).await.is_ok(), begun.elapsed())
+                })?)?,
+                _ => over::<Ours>(self.library)?,
+            },
+            _ => {}
+        }
+        self.sample(100, clock).map(drop)
+    }
+}
+
+/// A time-out that is waited for.
+const SHORT: Duration = Duration::from_millis(3);
+
+fn judge((in_time, took): (bool, Duration)) -> Result<(), String> {
+    match in_time {
+        true => Err("a future that is never ready was ready".into()),
+        false if took < SHORT => Err(format!("a time-out of {SHORT:?} was over after {took:?}")),
+        false => Ok(()),
+    }
+}
+
+fn create<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Result<f64, String> {
+    let body = move |_: &mut Context<'_>| {
+        timed(clock, operations, |_| {
+            drop(core::hint::black_box(S::sleep(LONG)));
+            Ok(())
+        })
+    };
+    in_tasks(library, 1, Arc::new(body))
+}
+
+/// Sleeps that are armed.
+fn armed<S: Sleeps>(cx: &mut Context<'_>, n: u64) -> Result<Vec<Pin<Box<S::Sleep>>>, String> {
+    let mut sleeps: Vec<Pin<Box<S::Sleep>>> = (0..n).map(|_| Box::pin(S::sleep(LONG))).collect();
+    for sleep in &mut sleeps {
+        if sleep.as_mut().poll(cx).is_ready() {
+            return Err("a sleep of minutes was over at once".into());
+        }
+    }
+    Ok(sleeps)
+}
+
+/// The order in which timers are moved.
+fn order(n: u64, operations: u64) -> Vec<u32> {
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    (0..operations).map(|_| random.random_range(0..n as u32)).collect()
+}
+
+fn reset<S: Sleeps<Sleep: Reset>>(
+    library: Library,
+    n: u64,
+    operations: u64,
+    clock: OsClock,
+) -> Result<f64, String> {
+    let body = move |cx: &mut Context<'_>| {
+        let mut sleeps = armed::<S>(cx, n)?;
+        let order = order(n, operations);
+        timed(clock, operations, |at| {
+            sleeps[order[at as usize] as usize].as_mut().reset(LONG);
+            Ok(())
+        })
+    };
+    in_tasks(library, 1, Arc::new(body))
+}
+
+fn reset_slots(n: u64, operations: u64, clock: OsClock) -> Result<f64, String> {
+    let body = move |cx: &mut Context<'_>| {
+        let mut slots: Vec<_> = (0..n).map(|_| slot()).collect();
+        for slot in &mut slots {
+            slot.set_after(LONG);
+            if slot.poll_elapsed(cx).is_ready() {
+                return Err("a slot of minutes was over at once".into());
+            }
+        }
+        let order = order(n, operations);
+        timed(clock, operations, |at| {
+            slots[order[at as usize] as usize].set_after(LONG);
+            Ok(())
+        })
+    };
+    in_tasks(Library::Slot, 1, Arc::new(body))
+}
+
+/// Sleeps are armed by one thread and dropped by another, which times it.
+fn remote<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Result<f64, String> {
+    let body = move |cx: &mut Context<'_>| {
+        let sleeps = armed::<S>(cx, operations)?;
+        let dropping = thread::spawn(move || {
+            let begun = clock.now();
+            drop(sleeps);
+            clock.now().saturating_sub(begun) as f64 / operations as f64
+        });
+        dropping.join().map_err(|_| "the thread that drops failed".to_owned())
+    };
+    in_tasks(library, 1, Arc::new(body))
+}
+
+/// Delays from 1 to 10 s, and which values are removed.
+fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
+    let mut random = Pcg64Mcg::seed_from_u64(2);
+    let delays = (0..n).map(|_| Duration::from_millis(random.random_range(1_000..10_000))).collect();
+    let mut all: Vec<usize> = (0..n as usize).collect();
+    all.shuffle(&mut random);
+    all.truncate(n as usize / 2);
+    (delays, all)
+}
+
+const PAST: Duration = Duration::from_secs(11);
+
+/// The two halves of the work, before and after the clock is moved.
+fn queue_of_ours(n: u64, clock: OsClock) -> Result<f64, String> {
+    let (delays, removed) = values(n);
+    let test = TestClock::new();
+    let timers = test.timers();
+    let mut queue = timers.delay_queue();
+    let begun = clock.now();
+    let keys: Vec<_> = delays.iter().enumerate().map(|(at, &delay)| queue.insert(at, delay)).collect();
+    for &at in &removed {
+        if queue.remove(&keys[at]).is_err() {
+            return Err("a value was not in the queue".into());
+        }
+    }
+    let first = clock.now().saturating_sub(begun);
+    test.advance(PAST);
+    let begun = clock.now();
+    let expired = test.block_on(async {
+        let mut expired = 0;
+        while poll_fn(|cx| queue.poll_expired(cx)).await.is_some() {
+            expired += 1;
+        }
+        expired
+    });
+    per_operation(n, &removed, expired, first + clock.now().saturating_sub(begun))
+}
+
+fn queue_of_tokio(n: u64, clock: OsClock) -> Result<f64, String> {
+    tokio(1)?;
+    let (delays, removed) = values(n);
+    let paused = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let paused = paused.map_err(|error| format!("tokio's runtime does not start: {error}"))?;
+    let (expired, ns) = paused.block_on(tokio::task::unconstrained(async {
+        let mut queue = tokio_util::time::DelayQueue::new();
+        let begun = clock.now();
+        let keys: Vec<_> = delays.iter().enumerate().map(|(at, &delay)| queue.insert(at, delay)).collect();
+        for &at in &removed {
+            queue.remove(&keys[at]);
+        }
+        let first = clock.now().saturating_sub(begun);
+        tokio::time::advance(PAST).await;
+        let begun = clock.now();
+        let mut expired = 0;
+        while poll_fn(|cx| queue.poll_expired(cx)).await.is_some() {
+            expired += 1;
+        }
+        (expired, first + clock.now().saturating_sub(begun))
+    }));
+    per_operation(n, &removed, expired, ns)
+}
+
+fn per_operation(n: u64, removed: &[usize], expired: u64, ns: u64) -> Result<f64, String> {
+    let left = n - removed.len() as u64;
+    if expired != left {
+        return Err(format!("{expired} values expired, of {left}"));
+    }
+    Ok(ns as f64 / (2 * n) as f64)
+}

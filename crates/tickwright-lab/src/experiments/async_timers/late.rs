@@ -1,0 +1,189 @@
+//! How late sleeps are, what a timer takes in memory, and how often an idle driver wakes.
+
+use core::future::Future;
+use core::hint::spin_loop;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Waker};
+use core::time::Duration;
+use std::fs;
+use std::thread;
+
+use super::context::{run, tokio};
+use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Sleeps, Tokio, slot};
+use crate::clock::{Meter, OsClock};
+use crate::error::LabError;
+use crate::progress::Progress;
+use crate::{allocator, interrupt};
+
+/// How late the sleeps of a library were.
+#[derive(Debug, Clone)]
+pub(crate) struct Late {
+    pub(crate) library: Library,
+    /// Beside a busy thread for each processor.
+    pub(crate) busy: bool,
+    /// The lateness of each sleep.
+    pub(crate) ns: Vec<u64>,
+}
+
+/// A library with timers that are far from due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Resting {
+    pub(crate) library: Library,
+    /// The bytes of the future, and of the heap, for a timer.
+    pub(crate) future: usize,
+    pub(crate) heap: f64,
+    /// Wake-ups of its threads in a second. `None`: not counted here.
+    pub(crate) wakes: Option<u64>,
+}
+
+/// Sleeps of 1 to 2 ms, one after the other.
+///
+/// # Errors
+/// A sleep that is over early.
+pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError> {
+    let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Slot);
+    let turns: Vec<(Library, bool)> =
+        libraries.flat_map(|library| [(library, false), (library, true)]).collect();
+    let progress = Progress::steps(turns.len() as u64, "lateness");
+    let mut all = Vec::new();
+    for (library, busy) in turns {
+        if sleeps == 0 || interrupt::requested() {
+            break;
+        }
+        progress.doing(library.name().to_owned());
+        let asleep = || match library {
+            Library::Tokio => nap::<Tokio>(library, sleeps, clock),
+            Library::Pingora => nap::<Pingora>(library, sleeps, clock),
+            Library::AsyncIo => nap::<AsyncIo>(library, sleeps, clock),
+            Library::FuturesTimer => nap::<FuturesTimer>(library, sleeps, clock),
+            Library::Ours | Library::Slot => nap::<Ours>(library, sleeps, clock),
+        };
+        let ns = if busy { beside_busy_threads(asleep) } else { asleep() };
+        let wrong = |why: String| LabError::failed(format!("{}: {why}", library.name()));
+        all.push(Late { library, busy, ns: ns.map_err(wrong)? });
+        progress.step();
+    }
+    Ok(all)
+}
+
+fn nap<S: Sleeps>(library: Library, sleeps: usize, clock: OsClock) -> Result<Vec<u64>, String> {
+    run(library, async {
+        let mut late = Vec::with_capacity(sleeps);
+        for at in 0..sleeps as u64 {
+            if interrupt::requested() {
+                break;
+            }
+            // Not in step with any tick.
+            let nap = Duration::from_nanos(1_000_000 + at * 7_919 % 1_000_000);
+            let begun = clock.now();
+            S::sleep(nap).await;
+            let took = clock.now().saturating_sub(begun);
+            late.push(took.checked_sub(nap.as_nanos() as u64).ok_or("a sleep was over early")?);
+        }
+        Ok(late)
+    })?
+}
+
+fn beside_busy_threads<R>(work: impl FnOnce() -> R) -> R {
+    let stop = AtomicBool::new(false);
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    spin_loop();
+                }
+            });
+        }
+        let result = work();
+        stop.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// Arms `n` timers of each library, one after the other, and lets them rest for a second. The
+/// threads of a library stay: so each counts what the ones before it did not.
+///
+/// # Errors
+/// Memory that the system refuses; a runtime that does not start.
+pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
+    allocator::room(n as usize * 1024, &format!("{n} timers that rest"))?;
+    let progress = Progress::steps(Library::ALL.len() as u64, "timers that rest");
+    let mut before = None;
+    let mut all = Vec::new();
+    for library in Library::ALL {
+        if interrupt::requested() {
+            break;
+        }
+        progress.doing(library.name().to_owned());
+        let rested = match library {
+            Library::Tokio => {
+                let runtime = tokio(1).map_err(LabError::failed)?;
+                let _entered = runtime.enter();
+                rest::<Tokio>(n)
+            }
+            Library::Pingora => rest::<Pingora>(n),
+            Library::AsyncIo => rest::<AsyncIo>(n),
+            Library::FuturesTimer => rest::<FuturesTimer>(n),
+            Library::Ours => rest::<Ours>(n),
+            Library::Slot => rest_in_slots(n),
+        };
+        let (future, heap, wakes) = rested;
+        let more = wakes.map(|wakes| wakes.saturating_sub(before.unwrap_or(0)));
+        before = wakes.or(before);
+        all.push(Resting { library, future, heap, wakes: more });
+        progress.step();
+    }
+    Ok(all)
+}
+
+const FAR: Duration = Duration::from_secs(600);
+
+/// The size of the future, the bytes of the heap for a timer, and the wake-ups of all threads.
+fn rest<S: Sleeps>(n: u64) -> (usize, f64, Option<u64>) {
+    let mut sleeps: Vec<Pin<Box<S::Sleep>>> = Vec::with_capacity(n as usize);
+    let live = allocator::live_bytes();
+    for _ in 0..n {
+        let mut sleep = Box::pin(S::sleep(FAR));
+        let _ = sleep.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        sleeps.push(sleep);
+    }
+    let future = size_of::<S::Sleep>();
+    // The boxes hold the futures.
+    let heap = (allocator::live_bytes() - live) as f64 / n as f64 - future as f64;
+    (future, heap, wakes())
+}
+
+fn rest_in_slots(n: u64) -> (usize, f64, Option<u64>) {
+    let mut slots = Vec::with_capacity(n as usize);
+    let live = allocator::live_bytes();
+    for _ in 0..n {
+        let mut slot = slot();
+        slot.set_after(FAR);
+        let _ = slot.poll_elapsed(&mut Context::from_waker(Waker::noop()));
+        slots.push(slot);
+    }
+    let heap = (allocator::live_bytes() - live) as f64 / n as f64;
+    (size_of::<tickwright_async::Slot>(), heap, wakes())
+}
+
+/// The wake-ups of all other threads in a second, after some time to come to rest.
+fn wakes() -> Option<u64> {
+    thread::sleep(Duration::from_millis(100));
+    let before = switches()?;
+    thread::sleep(Duration::from_secs(1));
+    // Of which one is this thread's.
+    Some(switches()?.saturating_sub(before).saturating_sub(1))
+}
+
+/// How often threads of this process gave the processor up.
+fn switches() -> Option<u64> {
+    let mut all = 0;
+    for task in fs::read_dir("/proc/self/task").ok()? {
+        let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        all += line.trim().parse::<u64>().ok()?;
+    }
+    Some(all)
+}

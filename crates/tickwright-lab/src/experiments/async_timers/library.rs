@@ -1,0 +1,148 @@
+//! The timers of each library behind one trait.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::time::Duration;
+use std::sync::LazyLock;
+
+use tickwright_async::{Sleep, Slot, Timers};
+
+/// A library with timers for futures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    Ours,
+    /// Ours, with a slot for each connection.
+    Slot,
+    Tokio,
+    Pingora,
+    AsyncIo,
+    FuturesTimer,
+}
+
+impl Library {
+    /// Pingora is the last one: its thread wakes 100 times a second from then on.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Ours, Self::Slot, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "tickwright",
+            Self::Slot => "tickwright, slot",
+            Self::Tokio => "tokio",
+            Self::Pingora => "pingora-timeout",
+            Self::AsyncIo => "async-io",
+            Self::FuturesTimer => "futures-timer",
+        }
+    }
+}
+
+/// A sleep that can be moved.
+pub(crate) trait Reset: Future + Send + 'static {
+    /// Moves it to `after` from now.
+    fn reset(self: Pin<&mut Self>, after: Duration);
+}
+
+impl Reset for Sleep {
+    fn reset(self: Pin<&mut Self>, after: Duration) {
+        self.get_mut().reset_after(after);
+    }
+}
+
+impl Reset for tokio::time::Sleep {
+    fn reset(self: Pin<&mut Self>, after: Duration) {
+        tokio::time::Sleep::reset(self, tokio::time::Instant::now() + after);
+    }
+}
+
+impl Reset for async_io::Timer {
+    fn reset(self: Pin<&mut Self>, after: Duration) {
+        self.get_mut().set_after(after);
+    }
+}
+
+impl Reset for futures_timer::Delay {
+    fn reset(self: Pin<&mut Self>, after: Duration) {
+        futures_timer::Delay::reset(self.get_mut(), after);
+    }
+}
+
+/// Sleeps of a library, and time-outs where it has them.
+pub(crate) trait Sleeps {
+    type Sleep: Future + Send + 'static;
+    fn sleep(after: Duration) -> Self::Sleep;
+}
+
+/// Libraries that give a future up.
+pub(crate) trait TimesOut {
+    /// Whether `future` was ready in time.
+    fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool>;
+}
+
+/// Our timers, with a thread of their own.
+pub(crate) static TIMERS: LazyLock<Timers> = LazyLock::new(|| Timers::global().clone());
+
+pub(crate) fn slot() -> Slot {
+    TIMERS.slot()
+}
+
+pub(crate) struct Ours;
+pub(crate) struct Tokio;
+pub(crate) struct Pingora;
+pub(crate) struct AsyncIo;
+pub(crate) struct FuturesTimer;
+
+impl Sleeps for Ours {
+    type Sleep = Sleep;
+    fn sleep(after: Duration) -> Sleep {
+        TIMERS.sleep(after)
+    }
+}
+
+impl TimesOut for Ours {
+    fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool> {
+        let timeout = TIMERS.timeout(after, future);
+        async { timeout.await.is_ok() }
+    }
+}
+
+impl Sleeps for Tokio {
+    type Sleep = tokio::time::Sleep;
+    fn sleep(after: Duration) -> tokio::time::Sleep {
+        tokio::time::sleep(after)
+    }
+}
+
+impl TimesOut for Tokio {
+    fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool> {
+        let timeout = tokio::time::timeout(after, future);
+        async { timeout.await.is_ok() }
+    }
+}
+
+impl Sleeps for Pingora {
+    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+    fn sleep(after: Duration) -> Self::Sleep {
+        Box::pin(pingora_timeout::fast_timeout::fast_sleep(after))
+    }
+}
+
+impl TimesOut for Pingora {
+    fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool> {
+        let timeout = pingora_timeout::fast_timeout::fast_timeout(after, future);
+        async { timeout.await.is_ok() }
+    }
+}
+
+impl Sleeps for AsyncIo {
+    type Sleep = async_io::Timer;
+    fn sleep(after: Duration) -> async_io::Timer {
+        async_io::Timer::after(after)
+    }
+}
+
+impl Sleeps for FuturesTimer {
+    type Sleep = futures_timer::Delay;
+    fn sleep(after: Duration) -> futures_timer::Delay {
+        futures_timer::Delay::new(after)
+    }
+}
