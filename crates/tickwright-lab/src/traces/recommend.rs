@@ -69,7 +69,7 @@ const SCALES: [u32; 3] = [4, 16, 64];
 
 /// Replays of copies have about this number of operations at most: of a longer trace the beginning
 /// is copied.
-const MOST_OPERATIONS: u64 = 3_000_000;
+const MOST_OPERATIONS: u64 = 1_000_000;
 
 impl RecommendArgs {
     fn source(&self) -> Result<(Input, String), LabError> {

@@ -26,7 +26,7 @@ pub(crate) enum Work {
     Ready,
     /// A time-out around a future that is pending once, on so many threads.
     Pending(usize),
-    /// One of so many sleeps is moved.
+    /// One of so many sleeps is moved to an instant that the caller names.
     Reset(u64),
     /// A sleep is dropped by another thread than the one that armed it.
     Remote,
@@ -266,8 +266,10 @@ fn reset<S: Sleeps<Sleep: Reset>>(
     let body = move |cx: &mut Context<'_>| {
         let mut sleeps = armed::<S>(cx, n)?;
         let order = order(n, operations);
+        let deadline = Instant::now() + LONG;
         timed(clock, operations, |at| {
-            sleeps[order[at as usize] as usize].as_mut().reset(LONG);
+            let later = deadline + Duration::from_micros(at);
+            sleeps[order[at as usize] as usize].as_mut().reset(later);
             Ok(())
         })
     };
@@ -284,8 +286,10 @@ fn reset_slots(n: u64, operations: u64, clock: OsClock) -> Result<f64, String> {
             }
         }
         let order = order(n, operations);
+        let deadline = Instant::now() + LONG;
         timed(clock, operations, |at| {
-            slots[order[at as usize] as usize].set_after(LONG);
+            let later = deadline + Duration::from_micros(at);
+            slots[order[at as usize] as usize].set(later);
             Ok(())
         })
     };

@@ -4,6 +4,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::time::Duration;
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use tickwright_async::{Sleep, Slot, Timers};
 
@@ -38,30 +39,31 @@ impl Library {
 
 /// A sleep that can be moved.
 pub(crate) trait Reset: Future + Send + 'static {
-    /// Moves it to `after` from now.
-    fn reset(self: Pin<&mut Self>, after: Duration);
+    /// Moves it to an instant. A library that knows delays alone takes the one to it.
+    fn reset(self: Pin<&mut Self>, deadline: Instant);
 }
 
 impl Reset for Sleep {
-    fn reset(self: Pin<&mut Self>, after: Duration) {
-        self.get_mut().reset_after(after);
+    fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        self.get_mut().reset(deadline);
     }
 }
 
 impl Reset for tokio::time::Sleep {
-    fn reset(self: Pin<&mut Self>, after: Duration) {
-        tokio::time::Sleep::reset(self, tokio::time::Instant::now() + after);
+    fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        tokio::time::Sleep::reset(self, deadline.into());
     }
 }
 
 impl Reset for async_io::Timer {
-    fn reset(self: Pin<&mut Self>, after: Duration) {
-        self.get_mut().set_after(after);
+    fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        self.get_mut().set_at(deadline);
     }
 }
 
 impl Reset for futures_timer::Delay {
-    fn reset(self: Pin<&mut Self>, after: Duration) {
+    fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let after = deadline.saturating_duration_since(Instant::now());
         futures_timer::Delay::reset(self.get_mut(), after);
     }
 }

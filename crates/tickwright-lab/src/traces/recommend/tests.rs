@@ -95,7 +95,7 @@ fn a_structure_that_is_as_good_is_kept() {
 fn one_screen_says_what_would_change_the_verdict() {
     let own = replayed(&ROWS);
     let mut more = replayed(&[("binary-heap", 90.0, 1), ("heap4/slab", 20.0, 1), ("wheel/slab", 60.0, 1)]);
-    (more.scale, more.counts.most) = (4, 360);
+    (more.scale, more.profile.population.mean) = (4, 90.0);
     let data = Data { own, more: vec![more] };
     let plan = plan("binary-heap", EXACT);
     let found = findings(&plan, &data);
@@ -105,7 +105,7 @@ fn one_screen_says_what_would_change_the_verdict() {
         "Without an allocator: wheel/hook",
         "If late deliveries are fine (--late): coarse/slab",
         "With at most 32 bytes a timer: heap4/slab",
-        "With 4 times as many timers (at most 360): heap4/slab",
+        "With 4 times as many timers (360 on average): heap4/slab",
         "Capacity: at most 90 timers were pending; 256 leaves room",
         "static timers",
         "wheel/slab beside heap4/slab: 0.75x",

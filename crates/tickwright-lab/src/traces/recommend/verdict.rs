@@ -267,12 +267,15 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>) -> String {
     }
     for more in &data.more {
         let Some(found) = choose(more, &plan.criteria, plan.current) else { continue };
-        let most = Format::Thousands.write(f64::from(more.counts.most));
+        let mean = match mean(more) {
+            few if few < 10.0 => Format::Fixed(1).write(few),
+            many => Format::Thousands.write(many),
+        };
         let ns = Format::Ns.write(more.per_operation(found.best));
         let share = percent(more.cpu_percent(found.best));
         let same = if found.best.structure == best { "still " } else { "" };
         lines.push(format!(
-            "With {} times as many timers (at most {most}): {same}{}, {ns} ns an operation, {share} of a CPU",
+            "With {} times as many timers ({mean} on average): {same}{}, {ns} ns an operation, {share} of a CPU",
             more.scale, found.best.structure.id
         ));
     }
@@ -312,14 +315,19 @@ fn advice(data: &Replayed, choice: &Choice<'_>) -> String {
     lines.join("\n")
 }
 
+/// How many timers were pending on average, of all copies.
+fn mean(data: &Replayed) -> f64 {
+    data.profile.population.mean * f64::from(data.scale)
+}
+
 /// Cost by population, and the range of this workload at the foot of the plot.
 fn picture(data: &Data) -> Section {
     let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
-    let pending = Axis::log("timers pending at most", Format::Count);
+    let pending = Axis::log("timers pending on average", Format::Count);
     let ids: Vec<&'static Structure> =
         data.more.first().map_or(Vec::new(), |more| more.rows.iter().map(|row| row.structure).collect());
     let cost = |data: &Replayed, structure: &Structure| {
-        data.row(structure.id).map(|row| (f64::from(data.counts.most), data.per_operation(row)))
+        data.row(structure.id).map(|row| (mean(data), data.per_operation(row)))
     };
     let curves: Vec<(&str, Vec<(f64, f64)>)> = ids
         .into_iter()
@@ -327,10 +335,11 @@ fn picture(data: &Data) -> Section {
         .collect();
     let least = curves.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min);
     let population = &data.own.profile.population;
-    let range = [population.p50.max(1) as f64, population.p99.max(1) as f64, f64::from(data.own.counts.most)];
+    let range = [mean(&data.own), population.p99 as f64, population.max as f64];
     let title = "Cost by population, of copies of this workload";
     let plot = Plot::new(title, pending, Axis::log("ns an operation", Format::Ns));
     let plot = curves.into_iter().fold(plot, |plot, (id, points)| plot.curve(id, points));
-    let plot = plot.curve("median to most of this workload", range.map(|most| (most, least * 0.8)));
+    let plot =
+        plot.curve("from the average to the most of this workload", range.map(|most| (most, least * 0.8)));
     Section::new("Cost by population").plot(plot)
 }

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""ci/unsafe.py [--save] [--self-test]: UNSAFE.md and the code agree.
+
+1. Each SAFETY comment outside tests states numbered facts, from 1 on without a gap.
+2. Each test and file that UNSAFE.md names exists.
+3. The table at the end of UNSAFE.md, between two marks, counts the unsafe sites of each file. Files
+   that it does not have, and counts that differ, are errors. `--save` writes the table.
+4. Each file with unsafe code outside tests, or its folder, is named above the table.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- sites: begin -->", "<!-- sites: end -->"
+SITE = re.compile(r"\bunsafe\s*(\{|impl\b|fn\b|trait\b|extern\b)")
+
+
+def sources():
+    paths = [*ROOT.glob("crates/*/**/*.rs"), *ROOT.glob("crates/*/**/*.c"), *ROOT.glob("ci/**/*.rs")]
+    for path in sorted(paths):
+        words = path.relative_to(ROOT).as_posix()
+        if "/target/" not in words:
+            yield words, path.read_text()
+
+
+def is_test(name):
+    return re.search(r"/(tests|benches|fuzz)/|/tests\.rs$|/testing\.rs$|models\.rs$", name) is not None
+
+
+def code(line):
+    """A line without its comment and its texts."""
+    line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+    return line.split("//")[0]
+
+
+def sites(text):
+    return sum(len(SITE.findall(code(line))) for line in text.splitlines())
+
+
+def comments(text):
+    """Comments that begin with SAFETY, with the number of their line."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if re.match(r"\s*// SAFETY:", line):
+            words = [line.split("SAFETY:", 1)[1]]
+            for more in lines[at + 1:]:
+                if not re.match(r"\s*//(?![/!])", more) or "SAFETY:" in more:
+                    break
+                words.append(more.strip()[2:])
+            yield at + 1, " ".join(words)
+
+
+def misnumbered(words):
+    facts = [int(n) for n in re.findall(r"(?:^|[\s.;:])(\d+)\. ", words)]
+    return facts != list(range(1, len(facts) + 1)) or not facts
+
+
+def table(counts):
+    rows = [f"| `{name}` | {count} |" for name, count in counts.items()]
+    return "\n".join([BEGIN, "", "| file | sites |", "|---|---:|", *rows, "", END])
+
+
+def wrong(page, files):
+    """What is wrong, as lines."""
+    found = []
+    counts = {}
+    functions = set()
+    for name, text in files:
+        functions.update(re.findall(r"\bfn (\w+)", text))
+        functions.update(re.findall(r"\bmod (\w+)", text))
+        if name.endswith(".c"):
+            functions.update(re.findall(r"^\w[\w *]*?\b(\w+)\(", text, re.M))
+            continue
+        for line, words in comments(text):
+            if not is_test(name) and misnumbered(words):
+                found.append(f"{name}:{line}: number the facts of this SAFETY comment from 1 on")
+        if not is_test(name) and sites(text):
+            counts[name] = sites(text)
+    prose, _, rest = page.partition(BEGIN)
+    for cell in re.findall(r"`([a-z][a-z0-9_]*_[a-z0-9_]+)`", prose):
+        known = cell in functions or any(pathlib.PurePath(name).stem == cell for name, _ in files)
+        words = any(re.search(rf"\b{cell}\b", text) for _, text in files)
+        if not known and not words:
+            found.append(f"UNSAFE.md: there is no `{cell}` in the code")
+    for path in re.findall(r"`((?:\w+/)+\w+\.rs)`", prose):
+        if not any(("/" + name).endswith("/" + path) for name, _ in files):
+            found.append(f"UNSAFE.md: there is no file {path}")
+    for name in counts:
+        path = pathlib.PurePath(name)
+        folders = [f"`{folder.name}/`" for folder in path.parents if folder.name]
+        if path.name not in prose and not any(folder in prose for folder in folders):
+            found.append(f"UNSAFE.md: {name} has unsafe code and is not named")
+    if not rest:
+        found.append(f"UNSAFE.md: there is no {BEGIN}")
+    elif table(counts) != BEGIN + rest.split(END)[0] + END:
+        found.append("UNSAFE.md: the table of sites is not that of the code: ci/unsafe.py --save")
+    return found, counts
+
+
+def self_test():
+    good = "// SAFETY: 1. It is there. 2. It stays.\nunsafe { read(p) }\nfn a_good_test() {}\n"
+    page = "`crates/a/src/b.rs`: `a_good_test`\n" + table({"crates/a/src/b.rs": 1})
+    name = "crates/a/src/b.rs"
+    assert wrong(page, [(name, good)])[0] == []
+    for broken, text in [
+        (page, good.replace("1. ", "")),
+        (page, good.replace("2. ", "3. ")),
+        (page, good.replace("a_good_test", "a_test")),
+        (page, good + "unsafe impl Send for X {}\n"),
+        (page.replace("b.rs`:", "c.rs`:"), good),
+        ("nothing", good),
+    ]:
+        assert wrong(broken, [(name, text)])[0], (broken, text)
+    assert sites('let x = "unsafe {"; // unsafe {') == 0
+
+
+def main():
+    if "--self-test" in sys.argv:
+        self_test()
+    path = ROOT / "UNSAFE.md"
+    page = path.read_text()
+    found, counts = wrong(page, list(sources()))
+    if "--save" in sys.argv:
+        prose, _, rest = page.partition(BEGIN)
+        if not rest:
+            prose += "\n## Sites\n\n`ci/unsafe.py` counts the unsafe sites of each file, tests apart.\n\n"
+        path.write_text(prose + table(counts) + "\n")
+        found, counts = wrong(path.read_text(), list(sources()))
+    for line in found:
+        print(line, file=sys.stderr)
+    if found:
+        sys.exit(f"unsafe: {len(found)} findings")
+    print(f"unsafe: {sum(counts.values())} sites in {len(counts)} files, as UNSAFE.md says")
+
+
+main()
