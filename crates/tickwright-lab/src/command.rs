@@ -10,6 +10,7 @@ use crate::experiments::bench::Comparison;
 use crate::list;
 use crate::models::scenario::{Model, Scenario};
 use crate::output;
+use crate::traces::parallel::OnThreads;
 
 /// Runs one command.
 ///
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
         Some(Command::Import(args)) => args.execute(),
         Some(Command::Export(args)) => args.execute(),
         Some(Command::Describe(args)) => execute(&args, &args.output),
+        Some(Command::Replay(args)) if args.threads => execute(&OnThreads(&args), &args.output),
         Some(Command::Replay(args)) => execute(&args, &args.output),
         Some(Command::Recommend(args)) => execute(&args, &args.output),
         Some(Command::Show(args)) => args.execute(),

@@ -7,6 +7,7 @@
 //!             ├─ describe   the figures of a workload
 //!             └─ Steps      operations on a queue, decoded before any clock starts
 //!                 └─ replay     the same operations on every structure
+//!                     ├─ parallel   the same by several threads, on shards and behind locks
 //!                     └─ recommend  a verdict for this workload
 //! ```
 
@@ -15,6 +16,7 @@ pub(crate) mod describe;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod input;
+pub(crate) mod parallel;
 pub(crate) mod profile;
 pub(crate) mod recommend;
 pub(crate) mod replay;
