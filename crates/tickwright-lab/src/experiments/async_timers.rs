@@ -10,6 +10,7 @@
 //! tokio's alternative timer needs a build with `tokio_unstable`, so it is not among them.
 
 mod context;
+mod data;
 mod lane;
 mod late;
 mod library;
@@ -17,8 +18,9 @@ mod tables;
 
 use clap::Args;
 
+use self::data::Data;
 use self::lane::Lane;
-use self::late::{Late, Resting};
+use self::late::Late;
 use crate::clock::OsClock;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -55,15 +57,6 @@ pub(crate) struct AsyncArgs {
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// What was measured.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Data {
-    /// Lanes with their samples, one for each round, in ns per operation.
-    rows: Vec<(Lane, Vec<f64>)>,
-    late: Vec<Late>,
-    resting: Vec<Resting>,
 }
 
 impl Experiment for AsyncArgs {

@@ -17,7 +17,7 @@ mod subject;
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use self::divide::{Op, Work, divide};
+use self::divide::{Work, divide};
 use self::subject::{Ends, Subject};
 use super::input::Input;
 use super::replay::{ReplayArgs, suitable_tick};

@@ -1,8 +1,10 @@
 //! What a reader sees: cost by library, lateness, memory, and the targets.
 
+use super::data::Data;
 use super::lane::{Lane, Work};
+use super::late::Late;
 use super::library::Library;
-use super::{Data, late::Late};
+
 use crate::render::Format;
 use crate::result::{Finding, Section, Table, findings_table};
 use crate::stats::{self, Bound, Summary, Verdict};

@@ -1,4 +1,5 @@
 use super::lane::Work;
+use super::late::Resting;
 use super::library::Library;
 use super::*;
 use crate::clock::FakeMeter;

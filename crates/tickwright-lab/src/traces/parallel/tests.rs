@@ -1,5 +1,6 @@
 use tickwright_trace::{Event, What};
 
+use super::divide::Op;
 use super::*;
 use crate::render;
 
