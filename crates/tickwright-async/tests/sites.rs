@@ -20,7 +20,7 @@ fn live_timers_are_counted_by_their_sites() {
     three.iter_mut().for_each(|sleep| assert!(!clock.is_ready(sleep.as_mut())));
     assert!(!clock.is_ready(one.as_mut()) && !clock.is_ready(given.as_mut()));
     let sites: Vec<_> = timers.sites().iter().map(|(site, count)| (site.line(), *count)).collect();
-    assert_eq!(sites, [(line, 3), (line + 1, 1), (line + 2, 1)]);
+    assert_eq!(sites, [(line, 3), (line + 2, 1), (line + 3, 1)]);
     assert!(timers.sites()[0].0.file().ends_with("sites.rs"));
     clock.advance(ms(5));
     assert_eq!(timers.sites().len(), 2);
