@@ -18,3 +18,7 @@ CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --
     cargo test -q -p tickwright --release --lib models -- "$@"
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
     cargo test -q -p tickwright-threads --release --lib models -- "$@"
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
+    cargo test -q -p tickwright-async --release --test loom_timer -- "$@"
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
+    cargo test -q -p tickwright-async --release --lib models -- "$@"

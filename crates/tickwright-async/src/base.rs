@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use tickwright_core::{SlabQueue, Wheel};
+use tickwright_core::SlabQueue;
 
 use crate::report::Lateness;
 use crate::sync::{Arc, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex};
@@ -39,10 +39,18 @@ pub(crate) struct Shard {
     pub(crate) state: Mutex<Locked>,
 }
 
+/// The structure of a shard's queue.
+#[cfg(not(loom))]
+pub(crate) type Order = tickwright_core::Wheel;
+
+/// A wheel has no room on the stack of a model's thread.
+#[cfg(loom)]
+pub(crate) type Order = tickwright_core::SortedList;
+
 /// What the lock of a shard protects.
 pub(crate) struct Locked {
     /// Each armed or vacant timer of this shard, at the tick `filed`.
-    pub(crate) queue: SlabQueue<Wheel, Arc<Node>>,
+    pub(crate) queue: SlabQueue<Order, Arc<Node>>,
     /// The driver looks at this tick or earlier.
     pub(crate) alarm: u64,
     /// How many timers were filed, moved or removed under the lock.
@@ -66,9 +74,12 @@ pub(crate) struct Node {
     /// The owner's while the word is idle, vacant or fired; the driver's while it is firing or
     /// lapsing. While it is armed nobody touches it.
     pub(crate) waker: Cell<Option<Waker>>,
+    /// Where the last user of the timer was made.
+    #[cfg(feature = "sites")]
+    pub(crate) site: Mutex<Option<&'static core::panic::Location<'static>>>,
 }
 
-#[cfg(all(target_pointer_width = "64", not(loom)))]
+#[cfg(all(target_pointer_width = "64", not(loom), not(feature = "sites")))]
 const _: () = assert!(size_of::<Node>() == 56);
 
 // SAFETY: 1. of the fields only `waker` is not `Sync` by itself; 2. it is reached through
@@ -86,6 +97,8 @@ impl Node {
             class: AtomicU32::new(0),
             core: Arc::clone(core),
             waker: Cell::new(None),
+            #[cfg(feature = "sites")]
+            site: Mutex::new(None),
         }
     }
 

@@ -86,44 +86,51 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
 
 /// Waits for a duration: [`Timers::sleep`] of the timers that were entered, or of the process.
 #[inline]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep(duration: Duration) -> Sleep {
-    with(|timers| timers.sleep(duration))
+    with(|timers| timers.sleep(duration)).sited()
 }
 
 /// Waits until an instant: [`Timers::sleep_until`].
 #[inline]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    with(|timers| timers.sleep_until(deadline))
+    with(|timers| timers.sleep_until(deadline)).sited()
 }
 
 /// Gives a future up after a duration: [`Timers::timeout`].
 #[inline]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(future, sleep(duration))
 }
 
 /// Gives a future up at an instant: [`Timers::timeout_at`].
 #[inline]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(future, sleep_until(deadline))
 }
 
 /// Ticks every `period`, for the first time at once: [`Timers::interval`].
 #[must_use]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn interval(period: Duration) -> Interval {
-    with(|timers| timers.interval(period))
+    with(|timers| timers.interval(period)).sited()
 }
 
 /// Ticks every `period`, for the first time at `start`: [`Timers::interval_at`].
 #[must_use]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
-    with(|timers| timers.interval_at(start, period))
+    with(|timers| timers.interval_at(start, period)).sited()
 }
 
 /// A deadline to be used again and again: [`Timers::slot`].
 #[must_use]
+#[cfg_attr(feature = "sites", track_caller)]
 pub fn slot() -> Slot {
-    with(Timers::slot)
+    with(Timers::slot).sited()
 }
 
 /// The time: [`Timers::now`].

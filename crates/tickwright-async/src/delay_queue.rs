@@ -117,9 +117,10 @@ pub struct DelayQueue<T> {
 impl Timers {
     /// Creates an empty queue. It allocates at the first insert.
     #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn delay_queue<T>(&self) -> DelayQueue<T> {
         let core = Arc::clone(&self.core);
-        let sleep = Sleep::at(&core, u64::MAX);
+        let sleep = Sleep::at(&core, u64::MAX).sited();
         DelayQueue { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0 }
     }
 }

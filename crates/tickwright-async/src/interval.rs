@@ -55,12 +55,14 @@ pub struct Interval {
 impl Timers {
     /// Ticks every `period`, for the first time at once. A period of zero is treated as 1 ns.
     #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval(&self, period: Duration) -> Interval {
         self.interval_at(self.now(), period)
     }
 
     /// Ticks every `period`, for the first time at `start`. A period of zero is treated as 1 ns.
     #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
         Interval {
             sleep: self.sleep_until(start),
@@ -71,6 +73,12 @@ impl Timers {
 }
 
 impl Interval {
+    /// The caller is where it was made.
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn sited(self) -> Self {
+        Self { sleep: self.sleep.sited(), ..self }
+    }
+
     /// Waits for the next tick. Returns the instant at which it was due. A tick that was not waited
     /// for to the end is not lost: the next call returns it.
     pub async fn tick(&mut self) -> Instant {

@@ -1,6 +1,80 @@
-//! Timers for futures, under any executor.
-#![warn(missing_docs)]
+//! Timers for futures, under any executor: sleeps, time-outs, intervals and delay queues.
+//!
+//! Most timers are time-outs that do not come. With this crate such a time-out costs a look at the
+//! clock and two exchanges of a word. It takes no lock, allocates nothing, and a later deadline is
+//! one exchange, whatever the delay is.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwright_async::{TestClock, sleep, timeout};
+//!
+//! async fn answer() -> &'static str {
+//!     sleep(Duration::from_secs(1)).await;
+//!     "hello"
+//! }
+//!
+//! // A program awaits in a task of any runtime. Here a clock for tests is used, so that it takes
+//! // no time.
+//! let clock = TestClock::new();
+//! clock.block_on(async {
+//!     let answered = timeout(Duration::from_secs(5), answer()).await;
+//!     assert_eq!(answered, Ok("hello"));
+//! });
+//! ```
+//!
+//! # Which one
+//!
+//! | you have | use |
+//! |---|---|
+//! | code that uses the functions of a runtime | [`sleep`], [`timeout`], [`interval`] of this crate: the names and what they mean are the same |
+//! | a connection with a deadline for each operation | a [`Slot`], which keeps its timer between two operations |
+//! | thousands of values with a delay each, for one task | a [`DelayQueue`] |
+//! | settings: slack, resolution, shards | [`Settings`], which make [`Timers`] |
+//! | a loop of your own, no thread | [`Settings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
+//! | tests | a [`TestClock`], which stands still and moves by itself when all threads wait |
+//! | hyper, quinn, a client for AWS, a runtime of tokio | a feature, see below |
+//!
+//! # How it works
+//!
+//! ```text
+//!   Sleep, Slot ──owns──> timer { word, filed, waker } <── shard { lock, wheel } <── driver thread
+//!                           │                                 a timer is filed at a tick that is
+//!                           └ deadline and state               not later than its deadline
+//! ```
+//!
+//! A timer is armed by the first poll that is pending. When it is dropped in time, it stays in its
+//! wheel, vacant, and the thread uses it for its next time-out. The new deadline is written into the
+//! word; the wheel is not touched. When the wheel comes to the timer, it is moved to its deadline
+//! then, or leaves if it is vacant. So a lock is taken only for the first use of a timer, after it
+//! has fired, and for a deadline before the tick at which it is filed.
+//!
+//! # What is promised
+//!
+//! - A timer is never early, not lost, and wakes its task once.
+//! - It is late by at most its [resolution](Settings::resolution) of 16.4 us, the slack that you
+//!   set, and the time that the machine takes to wake a thread.
+//! - No duration is too long and no input panics.
+//! - A driver with nothing due does not wake. A timer that was dropped may wake it once more.
+//! - [`Sleep`] takes at most 64 bytes, and its timer 72 and its place in a wheel.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)` (`cargo run -p tickwright-async --features hyper --example http`) |
+//! | `quinn` | `QuinnRuntime`, a runtime for endpoints (`cargo run -p tickwright-async --features example-quic --example quic`) |
+//! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
+//! | `tokio` | `Settings::on_tokio`, one sleep of tokio under all timers, so that its paused clock works |
+//! | `sites` | `Timers::sites`, where live timers were made |
+//!
+//! # Limits
+//!
+//! - A forked child has no driver thread, and the timers of its parent do not fire there.
+//! - A timer belongs to the shard of the thread that made it first. Another thread that uses it
+//!   takes that shard's lock, when it takes one.
+//! - A thread keeps up to 1024 timers for its next time-outs.
 
+mod adapter;
 mod base;
 mod current;
 pub mod delay_queue;
@@ -20,6 +94,8 @@ mod timers;
 mod wake;
 mod word;
 
+#[cfg(feature = "quinn")]
+pub use adapter::QuinnRuntime;
 pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot, timeout, timeout_at};
 #[doc(inline)]
 pub use delay_queue::DelayQueue;

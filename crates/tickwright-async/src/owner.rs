@@ -25,6 +25,16 @@ impl Owner {
         Self { node: Some(pool::take(core, delay)), waker: NONE }
     }
 
+    /// Notes the caller as the one that made the user of this timer. Only with the feature `sites`.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn note_site(&self) {
+        #[cfg(feature = "sites")]
+        if let Some(node) = &self.node {
+            *crate::sync::lock(&node.site) = Some(core::panic::Location::caller());
+        }
+    }
+
     #[inline]
     fn node(&self) -> Option<&Arc<Node>> {
         debug_assert!(self.node.is_some(), "an owner has a timer until its drop");

@@ -49,14 +49,16 @@ impl Timers {
     ///
     /// One look at the clock.
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep::after(&self.core, nanos(duration))
+        Sleep::after(&self.core, nanos(duration)).sited()
     }
 
     /// Waits until an instant; one that has passed is ready at once.
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
-        Sleep::at(&self.core, self.core.nanos(deadline))
+        Sleep::at(&self.core, self.core.nanos(deadline)).sited()
     }
 }
 
@@ -72,6 +74,14 @@ impl Sleep {
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
         // The delay is a guess: it only says which timer to use again.
         Self { owner: Owner::new(core, core.scale.now(deadline)), deadline, look: true }
+    }
+
+    /// The caller is where it was made.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn sited(self) -> Self {
+        self.owner.note_site();
+        self
     }
 
     /// When it is ready.

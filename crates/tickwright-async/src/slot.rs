@@ -63,12 +63,20 @@ pin_project! {
 impl Timers {
     /// Creates a deadline that is not set.
     #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn slot(&self) -> Slot {
-        Slot { owner: Owner::new(&self.core, 0), deadline: None }
+        Slot { owner: Owner::new(&self.core, 0), deadline: None }.sited()
     }
 }
 
 impl Slot {
+    /// The caller is where it was made.
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn sited(self) -> Self {
+        self.owner.note_site();
+        self
+    }
+
     /// Gives a future up after a duration. The future is polled first.
     #[inline]
     pub fn timeout<F: IntoFuture>(

@@ -143,7 +143,8 @@ impl TestClock {
         }
     }
 
-    /// Runs a future on this thread, with the timers of this clock entered.
+    /// Runs a future on this thread, with the timers of this clock entered. What is made before, as
+    /// an argument is, belongs to the timers that were entered then: pass an `async` block.
     ///
     /// While the clock is paused it moves by itself: when each thread in here waits for something,
     /// it goes to the next deadline. So a test that waits for hours ends at once, on one thread and
@@ -350,6 +351,8 @@ impl fmt::Debug for TestClock {
         f.debug_struct("TestClock")
             .field("now", &Duration::from_nanos(state.now()))
             .field("is_paused", &state.resumed.is_none())
+            .field("threads", &state.active)
+            .field("waiting", &state.parked)
             .finish_non_exhaustive()
     }
 }

@@ -62,12 +62,14 @@ impl Timers {
     /// # });
     /// ```
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn timeout<F: IntoFuture>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture> {
         Timeout::new(future, self.sleep(duration))
     }
 
     /// Gives a future up at an instant.
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
         Timeout::new(future, self.sleep_until(deadline))
     }

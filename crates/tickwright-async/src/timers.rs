@@ -6,7 +6,7 @@ use std::io;
 use std::time::Instant;
 
 use tickwright::clock::Clock;
-use tickwright_core::{SlabQueue, Wheel};
+use tickwright_core::SlabQueue;
 
 use crate::base::{Core, Locked, Shard};
 use crate::report::{Lateness, Report};
@@ -120,8 +120,25 @@ impl Settings {
     }
 
     /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before [`Timers::poll_timeout`] said: wake the loop there. It is
-    /// called on any thread, with no lock held. A loop on the only thread needs nothing there.
+    /// timer is armed that is due before [`Timers::poll_timeout`] said, and when the last handle is
+    /// dropped: wake the loop there. It is called on any thread, with no lock held. A loop on the
+    /// only thread needs nothing there.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use std::pin::pin;
+    /// use tickwright_async::Settings;
+    ///
+    /// let timers = Settings::new().driven(|| {});
+    /// let mut sleep = pin!(timers.sleep(Duration::from_millis(1)));
+    /// let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
+    /// while sleep.as_mut().poll(&mut cx).is_pending() {
+    ///     // A loop with descriptors waits for those, with this time-out.
+    ///     std::thread::sleep(timers.poll_timeout().unwrap_or_default());
+    ///     timers.run();
+    /// }
+    /// # use core::future::Future;
+    /// ```
     #[must_use]
     pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
         self.make(Wake::Hook(Box::new(earlier)))
@@ -134,7 +151,7 @@ impl Settings {
         };
         let shard = || Shard {
             state: Mutex::new(Locked {
-                queue: SlabQueue::<Wheel, _>::new(),
+                queue: SlabQueue::new(),
                 alarm: u64::MAX,
                 locked: 0,
                 lateness: Lateness::NONE,
@@ -242,6 +259,25 @@ impl Timers {
         Report { live, vacant, locks, lateness, wakeups, panics }
     }
 
+    /// Where the live timers were made, and how many at each place, the most first. O(timers), with
+    /// one shard locked at a time.
+    #[cfg(feature = "sites")]
+    #[must_use]
+    pub fn sites(&self) -> Vec<(&'static core::panic::Location<'static>, usize)> {
+        let mut counts = std::collections::HashMap::new();
+        for shard in &self.core.shards {
+            for (_, node) in lock(&shard.state).queue.iter_unordered() {
+                let is_live = Word(node.word.load(Ordering::Relaxed)).state() != State::Vacant;
+                if let (true, Some(site)) = (is_live, *lock(&node.site)) {
+                    *counts.entry(site).or_insert(0) += 1;
+                }
+            }
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
+        counts
+    }
+
     /// Whether both are handles to the same timers.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -286,8 +322,11 @@ impl Drop for Timers {
             match &self.core.wake {
                 // The thread ends, at once if nothing is pending.
                 Wake::Thread(sleeper) => sleeper.call_now(),
-                // Nobody can run them any more. What is vacant would keep the core.
-                Wake::Hook(_) => drop(self.core.sweep()),
+                // What is vacant would keep the core. A driver that is a task ends.
+                Wake::Hook(hook) => {
+                    self.core.sweep();
+                    hook();
+                }
             }
         }
     }

@@ -132,3 +132,6 @@ impl Sleeper {
         (state.wakeups, state.panics)
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;

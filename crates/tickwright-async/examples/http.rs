@@ -1,0 +1,91 @@
+//! An HTTP server and a client with time-outs of ours:
+//!
+//! ```text
+//! cargo run -p tickwright-async --features hyper --example http
+//! ```
+//!
+//! The one line that gives hyper our timers is `.timer(timers.clone())`.
+
+use core::convert::Infallible;
+use core::time::Duration;
+use std::error::Error;
+use std::time::Instant;
+
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tickwright_async::Timers;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How long a client may take for the head of a request, also between two requests.
+const HEADER: Duration = Duration::from_millis(200);
+/// How long a client waits for an answer.
+const ANSWER: Duration = Duration::from_millis(100);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let timers = Timers::new()?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(serve(listener, timers.clone()));
+
+    // Requests on one connection, each with a time-out, in one slot.
+    let stream = TcpStream::connect(address).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let mut slot = timers.slot();
+    for path in ["/", "/again", "/slow"] {
+        let request = Request::get(path).header("host", "localhost").body(Empty::<Bytes>::new())?;
+        match slot.timeout(ANSWER, sender.send_request(request)).await {
+            Ok(answer) => {
+                let body = answer?.into_body().collect().await?.to_bytes();
+                println!("{path}: {}", String::from_utf8_lossy(&body));
+            }
+            Err(elapsed) => println!("{path}: {elapsed}"),
+        }
+    }
+
+    // A client that is slow on purpose.
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET / HTTP/1.1\r\nhost:").await?;
+    println!("half a head: closed after {:?}", closed_after(&mut stream).await?);
+
+    // A client that keeps its connection open and asks for nothing.
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    println!("kept alive: closed after {:?}", closed_after(&mut stream).await?);
+
+    print!("{}", timers.report());
+    Ok(())
+}
+
+async fn serve(listener: TcpListener, timers: Timers) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let sleeper = timers.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let timers = sleeper.clone();
+            async move {
+                if request.uri().path() == "/slow" {
+                    timers.sleep(ANSWER * 2).await;
+                }
+                Ok::<_, Infallible>(Response::new(String::from("hello")))
+            }
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(timers.clone())
+            .header_read_timeout(HEADER)
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(connection);
+    }
+}
+
+/// Reads until the server closes the connection.
+async fn closed_after(stream: &mut TcpStream) -> std::io::Result<Duration> {
+    let start = Instant::now();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    Ok(start.elapsed())
+}

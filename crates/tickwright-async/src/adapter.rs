@@ -1,0 +1,13 @@
+//! Traits of other crates, each behind a feature of its name.
+
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(feature = "quinn")]
+mod quinn;
+#[cfg(feature = "smithy")]
+mod smithy;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+#[cfg(feature = "quinn")]
+pub use quinn::QuinnRuntime;

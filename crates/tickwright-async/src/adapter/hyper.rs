@@ -1,0 +1,34 @@
+//! hyper: `.timer(timers)` on its builders for servers and clients.
+
+use core::pin::Pin;
+use core::time::Duration;
+use std::time::Instant;
+
+use hyper::rt;
+
+use crate::sleep::Sleep;
+use crate::timers::Timers;
+
+/// For the builders of hyper and hyper-util: `.timer(timers.clone())`, `.pool_timer(timers)`.
+///
+/// hyper makes a sleep for the head of each request and drops it when the head is there. Such a
+/// sleep is armed only if the head is not there at once, and by a timer that is filed already.
+impl rt::Timer for Timers {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn rt::Sleep>> {
+        Box::pin(Self::sleep(self, duration))
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn rt::Sleep>> {
+        Box::pin(Self::sleep_until(self, deadline))
+    }
+
+    fn reset(&self, sleep: &mut Pin<Box<dyn rt::Sleep>>, deadline: Instant) {
+        match sleep.as_mut().downcast_mut_pin::<Sleep>() {
+            Some(ours) => ours.get_mut().reset(deadline),
+            // Another timer's.
+            None => *sleep = rt::Timer::sleep_until(self, deadline),
+        }
+    }
+}
+
+impl rt::Sleep for Sleep {}

@@ -1,0 +1,222 @@
+//! The clock for tests: stopped, moved, moving by itself, on one thread and on several.
+
+mod common;
+
+use core::future::{Future, poll_fn};
+use core::task::{Poll, Waker};
+use core::time::Duration;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use common::{Counter, ms};
+use tickwright_async::{Settings, TestClock, interval, sleep};
+
+#[test]
+fn a_clock_stands_still_until_it_is_moved() {
+    let clock = TestClock::new();
+    let timers = clock.timers();
+    let before = timers.now();
+    assert!(clock.is_paused());
+    std::thread::sleep(ms(2));
+    assert_eq!(timers.now(), before);
+    clock.advance(ms(5));
+    clock.advance(Duration::from_nanos(3));
+    assert_eq!(timers.now() - before, ms(5) + Duration::from_nanos(3));
+    clock.pause();
+    assert_eq!(timers.now() - before, ms(5) + Duration::from_nanos(3), "paused twice");
+}
+
+#[test]
+fn a_clock_runs_after_resume_and_stops_again() {
+    let clock = TestClock::new();
+    let timers = clock.timers();
+    let before = timers.now();
+    clock.resume();
+    clock.resume();
+    assert!(!clock.is_paused());
+    while timers.now() == before {
+        std::thread::yield_now();
+    }
+    let start = Instant::now();
+    clock.block_on(async { sleep(ms(3)).await });
+    assert!(start.elapsed() >= ms(3), "by the clock of the machine");
+    clock.pause();
+    let stopped = timers.now();
+    std::thread::sleep(ms(1));
+    assert_eq!(timers.now(), stopped);
+}
+
+#[test]
+fn a_long_wait_takes_no_time() {
+    let clock = TestClock::new();
+    let start = clock.timers().now();
+    let days = Duration::from_secs(86_400);
+    let ticks = clock.block_on(async {
+        let mut every = interval(days);
+        every.tick().await;
+        let mut ticks = Vec::new();
+        for _ in 0..3 {
+            ticks.push(every.tick().await - start);
+        }
+        ticks
+    });
+    assert_eq!(ticks, [days, days * 2, days * 3]);
+}
+
+#[test]
+fn a_clock_stops_at_each_deadline_on_the_way() {
+    let clock = TestClock::new();
+    let timers = clock.timers();
+    let (times, start) = (Arc::new(Mutex::new(Vec::new())), timers.now());
+    struct Noting(tickwright_async::Timers, Arc<Mutex<Vec<Instant>>>);
+    impl std::task::Wake for Noting {
+        fn wake(self: Arc<Self>) {
+            self.1.lock().unwrap().push(self.0.now());
+        }
+    }
+    let waker = Waker::from(Arc::new(Noting(timers.clone(), Arc::clone(&times))));
+    let mut sleeps: Vec<_> = [7, 3, 5].map(|delay| Box::pin(timers.sleep(ms(delay)))).into();
+    for sleep in &mut sleeps {
+        assert!(sleep.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
+    }
+    clock.advance(ms(10));
+    assert_eq!(*times.lock().unwrap(), [3, 5, 7].map(|delay| start + ms(delay)));
+    assert_eq!(timers.now(), start + ms(10));
+}
+
+#[test]
+fn several_threads_wait_and_the_clock_moves_when_all_do() {
+    let clock = TestClock::new();
+    let start = clock.timers().now();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // Nobody moves the clock before all are there.
+    let hold = clock.hold();
+    let gate = Arc::new(std::sync::Barrier::new(4));
+    let threads: Vec<_> = (1..=3_u64)
+        .map(|thread| {
+            let (clock, sender, gate) = (clock.clone(), sender.clone(), Arc::clone(&gate));
+            std::thread::spawn(move || {
+                gate.wait();
+                clock.block_on(async {
+                    for round in 1..=20 {
+                        sleep(ms(thread * 10)).await;
+                        let now = tickwright_async::now();
+                        assert_eq!(now - start, ms(thread * 10 * round), "thread {thread}");
+                        sender.send(thread).unwrap();
+                    }
+                });
+            })
+        })
+        .collect();
+    drop(sender);
+    gate.wait();
+    // The threads are on their way into `block_on`, and the clock waits for all three.
+    while !format!("{clock:?}").contains("threads: 3") {
+        std::thread::yield_now();
+    }
+    drop(hold);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(receiver.iter().count(), 60);
+}
+
+#[test]
+fn a_hold_keeps_the_clock() {
+    let clock = TestClock::new();
+    let hold = clock.hold();
+    let sleeper = {
+        let clock = clock.clone();
+        std::thread::spawn(move || clock.block_on(async { sleep(Duration::from_secs(60)).await }))
+    };
+    let start = clock.timers().now();
+    std::thread::sleep(ms(5));
+    assert!(!sleeper.is_finished());
+    assert_eq!(clock.timers().now(), start);
+    drop(hold);
+    sleeper.join().unwrap();
+    assert_eq!(clock.timers().now() - start, Duration::from_secs(60));
+}
+
+#[test]
+fn a_future_that_another_thread_wakes_is_waited_for() {
+    let clock = TestClock::new();
+    let (task, slot) = (Counter::new(), Arc::new(Mutex::new((false, None::<Waker>))));
+    let waker = {
+        let slot = Arc::clone(&slot);
+        std::thread::spawn(move || {
+            std::thread::sleep(ms(2));
+            let mut slot = slot.lock().unwrap();
+            slot.0 = true;
+            if let Some(waker) = slot.1.take() {
+                waker.wake();
+            }
+        })
+    };
+    clock.block_on(poll_fn(|cx| {
+        let mut slot = slot.lock().unwrap();
+        slot.1 = Some(cx.waker().clone());
+        if slot.0 { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    waker.join().unwrap();
+    assert_eq!(task.count(), 0);
+}
+
+#[test]
+fn timers_with_slack_fire_together_and_not_early() {
+    let clock = TestClock::new();
+    let timers = clock.timers_with(Settings::new().resolution(ms(1)).slack(ms(64)));
+    let task = Counter::new();
+    let mut sleeps: Vec<_> = (20..30).map(|delay| Box::pin(timers.sleep(ms(delay)))).collect();
+    for sleep in &mut sleeps {
+        assert!(task.poll(sleep.as_mut()).is_pending());
+    }
+    clock.advance(ms(29));
+    assert_eq!(task.count(), 0);
+    clock.advance(ms(65));
+    assert_eq!(task.count(), 10);
+    assert_eq!(timers.report().lateness.worst(), Duration::ZERO, "one time for all");
+}
+
+#[test]
+fn the_clock_is_dropped_in_any_order() {
+    for order in 0..3 {
+        let clock = TestClock::new();
+        let timers = clock.timers();
+        let mut sleep = Box::pin(timers.sleep(ms(5)));
+        assert!(!clock.is_ready(sleep.as_mut()));
+        match order {
+            0 => drop((clock, timers, sleep)),
+            1 => drop((sleep, clock, timers)),
+            _ => drop((timers, sleep, clock)),
+        }
+    }
+    assert!(pin!(TestClock::default().timers().sleep(ms(1))).deadline() > Instant::now() - ms(60_000));
+}
+
+#[test]
+fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
+    let clock = Arc::new(tickwright::clock::VirtualHost::new().monotonic());
+    for order in 0..3 {
+        let timers =
+            Settings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::clock::Clock>).driven(|| {});
+        let work = move || {
+            let task = Counter::new();
+            // Two vacant timers in the pool of the thread, one in a slot, and one that is armed.
+            let mut sleeps = [5, 5, 9].map(|delay| Box::pin(timers.sleep(ms(delay))));
+            sleeps.iter_mut().for_each(|sleep| assert!(task.poll(sleep.as_mut()).is_pending()));
+            let [_, _, armed] = sleeps;
+            let mut slot = timers.slot();
+            slot.set_after(ms(7));
+            assert!(slot.poll_elapsed(&mut task.context()).is_pending());
+            slot.clear();
+            match order {
+                0 => drop((timers, armed, slot)),
+                1 => drop((armed, slot, timers)),
+                _ => drop((slot, timers, armed)),
+            }
+        };
+        // A thread keeps timers until it ends.
+        std::thread::spawn(work).join().unwrap();
+        assert_eq!(Arc::strong_count(&clock), 1, "order {order}");
+    }
+}

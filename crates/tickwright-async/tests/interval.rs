@@ -1,0 +1,160 @@
+//! Intervals and what they do about missed ticks, by a clock that stands still.
+
+mod common;
+
+use core::task::Poll;
+use core::time::Duration;
+use std::time::Instant;
+
+use common::{Counter, ms};
+use tickwright_async::{Interval, MissedTickBehavior, TestClock, Timers};
+
+struct Scene {
+    clock: TestClock,
+    timers: Timers,
+    task: Counter,
+    start: Instant,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let clock = TestClock::new();
+        let timers = clock.timers();
+        Self { start: timers.now(), clock, timers, task: Counter::new() }
+    }
+
+    /// When the tick was due in milliseconds from the start.
+    fn poll(&self, interval: &mut Interval) -> Poll<u128> {
+        interval.poll_tick(&mut self.task.context()).map(|due| (due - self.start).as_millis())
+    }
+
+    /// Runs a sequence of (advance by, due of each tick that is there then).
+    fn expect(&self, interval: &mut Interval, steps: &[(u64, &[u128])]) {
+        for (number, (span, ticks)) in steps.iter().enumerate() {
+            self.clock.advance(ms(*span));
+            for tick in *ticks {
+                assert_eq!(self.poll(interval), Poll::Ready(*tick), "step {number}");
+            }
+            assert_eq!(self.poll(interval), Poll::Pending, "step {number}");
+        }
+    }
+}
+
+#[test]
+fn the_first_tick_comes_at_once_and_the_others_every_period() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(300));
+    assert_eq!(interval.period(), ms(300));
+    scene.expect(
+        &mut interval,
+        &[(0, &[0]), (100, &[]), (200, &[300]), (299, &[]), (1, &[600]), (300, &[900])],
+    );
+}
+
+#[test]
+fn the_first_tick_comes_at_the_start() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval_at(scene.start + ms(50), ms(100));
+    scene.expect(&mut interval, &[(0, &[]), (49, &[]), (1, &[50]), (100, &[150])]);
+}
+
+#[test]
+fn burst_makes_up_for_every_tick() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(300));
+    assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Burst);
+    scene.expect(&mut interval, &[(0, &[0]), (1000, &[300, 600, 900]), (199, &[]), (1, &[1200])]);
+}
+
+#[test]
+fn delay_starts_a_new_grid() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(300));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    scene.expect(&mut interval, &[(0, &[0]), (650, &[300]), (299, &[]), (1, &[950]), (300, &[1250])]);
+}
+
+#[test]
+fn skip_stays_on_the_grid() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(300));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    scene.expect(
+        &mut interval,
+        &[(0, &[0]), (650, &[300]), (249, &[]), (1, &[900]), (900, &[1200]), (299, &[]), (1, &[2100])],
+    );
+}
+
+#[test]
+fn a_little_late_is_not_missed() {
+    for behavior in [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
+        let scene = Scene::new();
+        let mut interval = scene.timers.interval(ms(100));
+        interval.set_missed_tick_behavior(behavior);
+        scene.expect(&mut interval, &[(0, &[0]), (103, &[100]), (96, &[]), (1, &[200]), (100, &[300])]);
+    }
+}
+
+#[test]
+fn short_periods_keep_their_grid() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(2));
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    scene.expect(&mut interval, &[(0, &[0]), (9, &[2]), (1, &[10]), (2, &[12])]);
+}
+
+#[test]
+fn reset_starts_a_period_from_now() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(100));
+    scene.expect(&mut interval, &[(0, &[0]), (50, &[])]);
+    interval.reset();
+    scene.expect(&mut interval, &[(99, &[]), (1, &[150]), (100, &[250])]);
+}
+
+#[test]
+fn reset_immediately_after_and_at() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(100));
+    scene.expect(&mut interval, &[(0, &[0]), (50, &[])]);
+    interval.reset_immediately();
+    scene.expect(&mut interval, &[(0, &[50]), (10, &[])]);
+    interval.reset_after(ms(20));
+    scene.expect(&mut interval, &[(19, &[]), (1, &[80]), (10, &[])]);
+    interval.reset_at(scene.start + ms(500));
+    scene.expect(&mut interval, &[(409, &[]), (1, &[500]), (100, &[600])]);
+}
+
+#[test]
+fn a_tick_that_was_not_waited_for_to_the_end_is_not_lost() {
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(100));
+    assert_eq!(scene.poll(&mut interval), Poll::Ready(0));
+    scene.clock.advance(ms(100));
+    drop(interval.tick());
+    assert_eq!(scene.poll(&mut interval), Poll::Ready(100));
+}
+
+#[test]
+fn no_period_is_refused() {
+    let scene = Scene::new();
+    let mut zero = scene.timers.interval(Duration::ZERO);
+    scene.clock.advance(ms(1));
+    assert!(scene.poll(&mut zero).is_ready() && scene.poll(&mut zero).is_ready());
+    for behavior in [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip] {
+        let mut long = scene.timers.interval(Duration::MAX);
+        long.set_missed_tick_behavior(behavior);
+        assert!(scene.poll(&mut long).is_ready());
+        assert!(scene.poll(&mut long).is_pending());
+    }
+}
+
+#[test]
+fn an_interval_is_a_stream_that_does_not_end() {
+    use futures_core::Stream;
+    let scene = Scene::new();
+    let mut interval = scene.timers.interval(ms(10));
+    let next = core::pin::Pin::new(&mut interval).poll_next(&mut scene.task.context());
+    assert_eq!(next, Poll::Ready(Some(scene.start)));
+    assert_eq!(interval.size_hint(), (usize::MAX, None));
+}

@@ -1,0 +1,279 @@
+//! The owner of a timer against the driver, in all schedules: the shipped code of both. A wake-up
+//! that is lost is a timer that waits though it is due, which each model asks for at its end.
+//!
+//! That each can fail was tried: the change of the code that its comment names, made by hand, fails
+//! it.
+#![cfg(loom)]
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::sync::Arc;
+use std::task::Wake;
+
+use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tickwright::clock::{Clock, Instant};
+use tickwright_async::{Settings, Sleep, Slot, Timers};
+
+/// Explores every schedule of `scene`.
+fn explore(scene: impl Fn() + Send + Sync + 'static) {
+    loom::model::Builder::new().check(scene);
+}
+
+/// A clock that a thread of the model moves. Its ticks are 8 ns.
+struct Moved(AtomicU64);
+
+impl Clock for Moved {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.0.load(Ordering::SeqCst) * 8)
+    }
+}
+
+/// A task that counts how often it is woken.
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn task() -> (Arc<Woken>, Waker) {
+    let woken = Arc::new(Woken(AtomicUsize::new(0)));
+    (Arc::clone(&woken), Waker::from(woken))
+}
+
+#[derive(Clone)]
+struct Scene {
+    clock: Arc<Moved>,
+    timers: Timers,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let clock = Arc::new(Moved(AtomicU64::new(0)));
+        let settings = Settings::new().resolution(Duration::from_nanos(8)).shards(1);
+        let timers = settings.clock(Arc::clone(&clock) as Arc<dyn Clock>).driven(|| {});
+        Self { clock, timers }
+    }
+
+    /// The driver's pass at that tick.
+    fn run_at(&self, tick: u64) {
+        self.clock.0.store(tick, Ordering::SeqCst);
+        self.timers.run();
+    }
+
+    fn span(ticks: u64) -> Duration {
+        Duration::from_nanos(ticks * 8)
+    }
+
+    fn at(&self, tick: u64) -> std::time::Instant {
+        let now = self.clock.0.load(Ordering::SeqCst);
+        self.timers.now() + Self::span(tick) - Self::span(now)
+    }
+
+    /// The driver's pass at that tick, on a thread of its own.
+    fn runs_at(&self, tick: u64) -> loom::thread::JoinHandle<()> {
+        let scene = self.clone();
+        loom::thread::spawn(move || scene.run_at(tick))
+    }
+}
+
+fn poll(sleep: &mut Sleep, waker: &Waker) -> Poll<()> {
+    Pin::new(sleep).poll(&mut Context::from_waker(waker))
+}
+
+fn poll_slot(slot: &mut Slot, waker: &Waker) -> Poll<()> {
+    slot.poll_elapsed(&mut Context::from_waker(waker))
+}
+
+/// Fails when the waker is put in after the timer is armed.
+#[test]
+fn the_first_poll_against_the_fire() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        let driver = scene.runs_at(10);
+        let first = poll(&mut sleep, &waker);
+        driver.join().unwrap();
+        scene.run_at(10);
+        let count = woken.0.load(Ordering::SeqCst);
+        assert_eq!(count, usize::from(first.is_pending()), "woken once, if it waited");
+        assert_eq!(poll(&mut sleep, &waker), Poll::Ready(()));
+    });
+}
+
+/// As the first poll, of a timer that is filed from its last use. Fails when a vacant timer is
+/// armed by a store: one that the driver has just taken out would be armed in no queue.
+#[test]
+fn the_first_poll_of_a_used_timer_against_its_leave() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut slot = scene.timers.slot();
+        slot.set(scene.at(5));
+        assert!(poll_slot(&mut slot, &waker).is_pending());
+        slot.clear();
+        let (at_20, driver) = (scene.at(20), scene.runs_at(10));
+        slot.set(at_20);
+        assert!(poll_slot(&mut slot, &waker).is_pending());
+        driver.join().unwrap();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0, "not early");
+        scene.run_at(20);
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+        assert!(poll_slot(&mut slot, &waker).is_ready());
+    });
+}
+
+/// Fails when the drop takes the waker out before it exchanges the word.
+#[test]
+fn a_drop_against_the_fire() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        let driver = scene.runs_at(10);
+        drop(sleep);
+        let report = scene.timers.report();
+        driver.join().unwrap();
+        assert!(woken.0.load(Ordering::SeqCst) <= 1);
+        assert!(report.live + report.vacant <= 1);
+        let report = scene.timers.report();
+        assert_eq!((report.live, report.vacant), (0, 0), "it has left");
+        drop((scene, waker));
+        assert_eq!(Arc::strong_count(&woken), 1, "no waker is left");
+    });
+}
+
+/// Fails when the waker is exchanged while the timer is armed.
+#[test]
+fn another_task_against_the_fire() {
+    explore(|| {
+        let scene = Scene::new();
+        let ((first, one), (second, two)) = (task(), task());
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &one).is_pending());
+        let driver = scene.runs_at(10);
+        let polled = poll(&mut sleep, &two);
+        driver.join().unwrap();
+        scene.run_at(10);
+        let counts = (first.0.load(Ordering::SeqCst), second.0.load(Ordering::SeqCst));
+        assert!(counts.0 + counts.1 <= 1);
+        assert!(polled.is_ready() || counts.1 == 1, "the last task to wait is woken");
+    });
+}
+
+/// Fails when the driver fires by the deadline that it read before its exchange.
+#[test]
+fn a_later_deadline_against_the_fire() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        let (at_20, driver) = (scene.at(20), scene.runs_at(10));
+        sleep.reset(at_20);
+        let polled = poll(&mut sleep, &waker);
+        driver.join().unwrap();
+        assert!(polled.is_pending(), "never early");
+        let before = woken.0.load(Ordering::SeqCst);
+        scene.run_at(19);
+        assert_eq!(woken.0.load(Ordering::SeqCst), before, "never early");
+        assert!(poll(&mut sleep, &waker).is_pending());
+        scene.run_at(20);
+        assert_eq!(woken.0.load(Ordering::SeqCst), before + 1, "not lost");
+        assert_eq!(poll(&mut sleep, &waker), Poll::Ready(()));
+    });
+}
+
+/// Fails when the owner reads `filed` before its exchange, or when the driver does not exchange the
+/// word after it has written `filed`: the timer is filed for 30 then, and late.
+#[test]
+fn an_earlier_deadline_against_a_pass_that_files_again() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        sleep.reset(scene.at(30));
+        let (at_20, driver) = (scene.at(20), scene.runs_at(10));
+        sleep.reset(at_20);
+        driver.join().unwrap();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
+        scene.run_at(20);
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1, "not late");
+    });
+}
+
+/// Fails when a timer that was disarmed after it was filed again is made idle: it stays in the
+/// queue then, beside its next place.
+#[test]
+fn a_slot_is_cleared_and_set_against_a_pass_that_files_again() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut slot = scene.timers.slot();
+        slot.set(scene.at(5));
+        assert!(poll_slot(&mut slot, &waker).is_pending());
+        slot.set(scene.at(30));
+        let (at_20, driver) = (scene.at(20), scene.runs_at(10));
+        slot.clear();
+        slot.set(at_20);
+        assert!(poll_slot(&mut slot, &waker).is_pending());
+        driver.join().unwrap();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0, "not early");
+        scene.run_at(20);
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1, "not late");
+        drop(slot);
+        assert_eq!(scene.timers.poll_timeout(), None, "it was filed once");
+    });
+}
+
+/// Two owners and the driver meet at one shard.
+#[test]
+fn two_owners_against_a_pass() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let scene = Scene::new();
+        let ((first, one), (second, two)) = (task(), task());
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &one).is_pending());
+        let at_15 = scene.at(15);
+        let driver = scene.runs_at(10);
+        let other = {
+            let scene = scene.clone();
+            loom::thread::spawn(move || {
+                let mut sleep = scene.timers.sleep_until(at_15);
+                assert!(poll(&mut sleep, &two).is_pending());
+                sleep
+            })
+        };
+        drop(sleep);
+        let mut sleep = other.join().unwrap();
+        driver.join().unwrap();
+        scene.run_at(15);
+        assert!(first.0.load(Ordering::SeqCst) <= 1);
+        assert_eq!(second.0.load(Ordering::SeqCst), 1);
+        assert_eq!(poll(&mut sleep, &Waker::noop().clone()), Poll::Ready(()));
+    });
+}
+
+/// The last handle goes while a timer is armed and dropped.
+#[test]
+fn the_last_handle_against_a_drop() {
+    explore(|| {
+        let scene = Scene::new();
+        let (woken, waker) = task();
+        let mut sleep = scene.timers.sleep(Scene::span(5));
+        assert!(poll(&mut sleep, &waker).is_pending());
+        let handles = loom::thread::spawn(move || drop(scene));
+        drop(sleep);
+        handles.join().unwrap();
+        drop(waker);
+        assert_eq!((woken.0.load(Ordering::SeqCst), Arc::strong_count(&woken)), (0, 1));
+    });
+}

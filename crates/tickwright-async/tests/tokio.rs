@@ -1,0 +1,127 @@
+//! Timers under one sleep of tokio: its paused clock moves them.
+
+mod common;
+
+use core::time::Duration;
+
+use common::ms;
+use tickwright_async::{Settings, Timers};
+use tokio::time::{Instant, advance};
+
+fn timers() -> Timers {
+    Settings::new().resolution(Duration::from_nanos(8)).on_tokio().unwrap()
+}
+
+#[test]
+fn there_are_none_outside_of_a_runtime() {
+    assert!(Settings::new().on_tokio().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_clock_moves_by_itself() {
+    let timers = timers();
+    let start = Instant::now();
+    timers.sleep(Duration::from_secs(3600)).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(3600));
+    timers.sleep(ms(5)).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(3600) + ms(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_advanced_fires() {
+    let timers = timers();
+    let waiting = tokio::spawn({
+        let timers = timers.clone();
+        async move { timers.sleep(ms(100)).await }
+    });
+    tokio::task::yield_now().await;
+    advance(ms(99)).await;
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    advance(ms(1)).await;
+    waiting.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn sleeps_of_both_kinds_end_in_order() {
+    let timers = timers();
+    let start = Instant::now();
+    let ours = async {
+        for _ in 0..10 {
+            timers.sleep(ms(20)).await;
+        }
+        start.elapsed()
+    };
+    let theirs = async {
+        for _ in 0..20 {
+            tokio::time::sleep(ms(10)).await;
+        }
+        start.elapsed()
+    };
+    assert_eq!(tokio::join!(ours, theirs), (ms(200), ms(200)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_timer_wakes_the_driver() {
+    let timers = timers();
+    let start = Instant::now();
+    let long = timers.timeout(Duration::from_secs(60), core::future::pending::<()>());
+    let short = async {
+        tokio::task::yield_now().await;
+        timers.sleep(ms(3)).await;
+        start.elapsed()
+    };
+    let (long, short) = tokio::join!(long, short);
+    assert!(long.is_err());
+    assert_eq!((short, start.elapsed()), (ms(3), Duration::from_secs(60)));
+}
+
+#[tokio::test]
+async fn a_clock_that_runs_is_not_early() {
+    let timers = timers();
+    for span in [0, 1, 5] {
+        let start = std::time::Instant::now();
+        timers.sleep(ms(span)).await;
+        assert!(start.elapsed() >= ms(span));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_ends_with_the_last_handle_and_timer() {
+    let timers = timers();
+    let armed = tokio::spawn({
+        let timers = timers.clone();
+        async move { timers.timeout(ms(50), core::future::pending::<()>()).await }
+    });
+    tokio::task::yield_now().await;
+    drop(timers);
+    assert!(armed.await.unwrap().is_err(), "what is pending fires");
+    let metrics = tokio::runtime::Handle::current().metrics();
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(metrics.num_alive_tasks(), 0);
+}
+
+#[test]
+fn drops_in_every_order() {
+    for order in 0..4 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let entered = runtime.enter();
+        let timers = timers();
+        let mut sleep = Box::pin(timers.sleep(ms(5)));
+        runtime.block_on(async { assert!(futures_poll(sleep.as_mut())) });
+        drop(entered);
+        match order {
+            0 => drop((runtime, timers, sleep)),
+            1 => drop((timers, sleep, runtime)),
+            2 => drop((sleep, runtime, timers)),
+            _ => drop((timers, runtime, sleep)),
+        }
+    }
+}
+
+/// Whether a future is pending.
+fn futures_poll<F: Future>(future: core::pin::Pin<&mut F>) -> bool {
+    future.poll(&mut core::task::Context::from_waker(core::task::Waker::noop())).is_pending()
+}
