@@ -48,7 +48,7 @@ pub use family::{
     flat::BoundedFlat,
     red_black::{RbTree, RbTreeCached},
     sorted_list::SortedList,
-    wheel::Wheel,
+    wheel::{SmallWheel, TinyWheel, Wheel},
 };
 #[cfg(feature = "alloc")]
 #[doc(inline)]
