@@ -34,6 +34,10 @@ fn main() {
     // What the program `size` has.
     println!("cargo:rerun-if-env-changed=TICKWRIGHT_FAMILY");
     println!("cargo:rustc-check-cfg=cfg(family, values(any()))");
+    println!("cargo:rustc-check-cfg=cfg(quiet_panic)");
+    if env::var_os("TICKWRIGHT_FAMILY").is_some() {
+        println!("cargo:rustc-cfg=quiet_panic");
+    }
     let family = env::var("TICKWRIGHT_FAMILY").unwrap_or_else(|_| "none".into());
     println!("cargo:rustc-cfg=family=\"{family}\"");
     let mut script = format!("MEMORY {{\n  FLASH : {flash}\n  RAM : {ram}\n}}\n");
