@@ -83,7 +83,45 @@ if have thumbv7m-none-eabi qemu-system-arm; then
     echo "mcu: control: an oracle that breaks ties backwards fails all $exact exact structures"
 fi
 
+# sleepers WHOSE TARGET: the program of Embassy's executor over that queue; its lines are in LOG-WHOSE.
+sleepers() {
+    local whose="$1" target="$2"
+    (cd "embassy/$whose" && build "$target" mps2 s)
+    if ! emulate mps2-an385 embassy "$target" >"$log-$whose"; then
+        tail -3 "$log-$whose" >&2
+        echo "mcu: FAILED: a task of Embassy over $whose on $target was woken early, late or never" >&2
+        exit 1
+    fi
+}
+
+# mean WHOSE TASKS: instructions of the queue a wake-up.
+mean() {
+    sed -n "s/^cost,$2,\([0-9]*\),.*/\1/p" "$log-$1"
+}
+
+if have thumbv7m-none-eabi qemu-system-arm; then
+    sleepers theirs thumbv7m-none-eabi
+    sleepers ours thumbv7m-none-eabi
+    if ! diff <(grep '^wake' "$log-theirs") <(grep '^wake' "$log-ours") >&2; then
+        echo "mcu: FAILED: tasks wake in another order than over Embassy's own queue" >&2
+        exit 1
+    fi
+    for tasks in 8 16 32; do
+        if [ "$(mean ours "$tasks")" -ge "$(mean theirs "$tasks")" ]; then
+            echo "mcu: FAILED: $tasks tasks: $(mean ours "$tasks") instructions a wake-up, Embassy's own queue" \
+                "$(mean theirs "$tasks")" >&2
+            exit 1
+        fi
+    done
+    echo "mcu: Embassy: $(grep -c '^wake' "$log-ours") wake-ups in the same order as over its own queue; instructions a wake-up" \
+        "at 1, 8, 16, 32 tasks: $(mean ours 1) $(mean ours 8) $(mean ours 16) $(mean ours 32), its own" \
+        "$(mean theirs 1) $(mean theirs 8) $(mean theirs 16) $(mean theirs 32)"
+fi
+
 if have thumbv6m-none-eabi qemu-system-arm; then
+    # Code for the M0, which the M3 runs: the board with an M0 has too little memory.
+    sleepers ours thumbv6m-none-eabi
+    echo "mcu: Embassy, thumbv6m-none-eabi: $(grep -c '^wake' "$log-ours") wake-ups on their tick"
     # 16 KiB do not hold all statics at once.
     for opt in s 3; do
         conforms "Cortex-M0" microbit thumbv6m-none-eabi microbit "$opt"

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
+libraries=(-p tickwright-nodes -p tickwright-core -p tickwright-embassy -p tickwright-collections -p tickwright -p tickwright-threads -p tickwright-capi
     -p tickwright-testkit)
 # cargo holds that a package of one version never changes: it would take what an earlier run
 # unpacked and built.
